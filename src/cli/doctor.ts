@@ -34,8 +34,8 @@ export const doctor: Run = async (flags, world) => {
   const report = new Report(world, flags.has('json'));
   if (!flags.has('no-turns')) {
     world.say(
-      'With a login or a provider this asks for up to five short answers, some 3,000 tokens in all;\n' +
-        '--no-turns leaves them out.\n\n',
+      'With a login or a provider this sends up to five short requests, about 3,000 tokens in total;\n' +
+        '--no-turns skips them.\n\n',
     );
   }
   await report.ask(nodeCheck);
@@ -64,7 +64,7 @@ const askAround = async (report: Report, world: CommandContext): Promise<void> =
   const url = await backendUrl(config).catch(() => null);
   await report.ask(
     url === null
-      ? unasked('backend', 'nothing to reach: there is neither a login nor a provider')
+      ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
       : reachCheck({ url, openDispatcher: (target) => openDispatcher([target], environment) }),
   );
 };
@@ -88,7 +88,7 @@ const askModel = async (report: Report, world: CommandContext): Promise<void> =>
   const probe = await starting;
   try {
     await (probe.state.kind === 'signed-out'
-      ? report.ask(unasked('turn', 'nobody is signed in'))
+      ? report.ask(unasked('turn', 'not signed in'))
       : askTurns(report, world, probe));
   } finally {
     await probe.stop();
@@ -129,7 +129,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
   if (isSilent(forced)) return;
   await report.ask(
     probe.state.kind === 'demo'
-      ? unasked('cache', 'the demo model has none')
+      ? unasked('cache', 'the demo model has no cache')
       : {
           name: 'cache',
           limitMs: 2 * TURN_LIMIT_MS,

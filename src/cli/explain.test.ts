@@ -23,8 +23,8 @@ describe('explain', () => {
 
 describe('explainListening', () => {
   it.each<readonly [string, RegExp]>([
-    ['EADDRINUSE', /^Port 80 on 127\.0\.0\.1 is taken/],
-    ['EACCES', /^Port 80 may not be used by this user/],
+    ['EADDRINUSE', /^Port 80 on 127\.0\.0\.1 is in use/],
+    ['EACCES', /^This user is not allowed to use port 80/],
     ['EADDRNOTAVAIL', /^Cannot listen on 127\.0\.0\.1, port 80 \(EADDRNOTAVAIL\): check PROXY_HOST\.$/],
   ])('%s', (code, says) => {
     expect(explain(explainListening(systemError({ code, syscall: 'listen' }), AT))).toMatch(says);

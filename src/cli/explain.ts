@@ -25,10 +25,10 @@ export const explainListening = (
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
   if (code === 'EADDRINUSE') {
     return new PlainError(
-      `Port ${port} on ${host} is taken, perhaps by another copy of this server: end that one, or set PORT to another port.`,
+      `Port ${port} on ${host} is in use, perhaps by another instance of this server: stop it, or set PORT to another port.`,
     );
   }
   if (code === 'EACCES')
-    return new PlainError(`Port ${port} may not be used by this user: set PORT to one above 1023.`);
+    return new PlainError(`This user is not allowed to use port ${port}: set PORT to a port above 1023.`);
   return new PlainError(`Cannot listen on ${host}, port ${port} (${code}): check PROXY_HOST.`);
 };

@@ -12,14 +12,14 @@ const BROKEN_OFF = 130;
 
 /** codex says which URL it could not reach, not what can be done about it. */
 const NETWORK =
-  'If auth.openai.com could not be reached: HTTPS_PROXY, and SSL_CERT_FILE for certificates, are used here too.\n';
+  'If auth.openai.com could not be reached: set HTTPS_PROXY, and SSL_CERT_FILE for certificates.\n';
 
 export const login: Run = async (flags, world) => {
   const { config, ...options } = await signInOptions(world);
   world.say(`Signing in for ${options.loginHome}\n`);
   const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
   if (code !== 0) {
-    world.say('Not signed in; nothing was changed.\n');
+    world.say('Not signed in; nothing has changed.\n');
     if (code !== BROKEN_OFF) world.say(NETWORK);
     return code;
   }
@@ -27,8 +27,8 @@ export const login: Run = async (flags, world) => {
   world.say(`Signed in${facts === null ? '' : ` with ${describeLogin(facts)}`}.\n`);
   world.say(
     config.upstream.baseUrl === null
-      ? 'A server that is running notices it by itself.\n'
-      : 'PROXY_UPSTREAM_BASE_URL is set, and goes before a login.\n',
+      ? 'A running server uses the login without a restart.\n'
+      : 'PROXY_UPSTREAM_BASE_URL is set and takes precedence over the login.\n',
   );
   return 0;
 };

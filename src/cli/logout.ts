@@ -8,7 +8,7 @@ export const logout: Run = async (_flags, world) => {
   world.say(
     code === 0
       ? `No login is left in ${options.loginHome}.\n`
-      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine alone.\n`,
+      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine only.\n`,
   );
   return code;
 };

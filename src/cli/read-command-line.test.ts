@@ -26,10 +26,10 @@ describe('readCommandLine', () => {
     ['-v', { kind: 'version' }],
     ['sevre', wrong('There is no command "sevre".')],
     ['constructor', wrong('There is no command "constructor".')],
-    ['--port 80', wrong('serve does not know "--port".')],
-    ['login --json', wrong('login does not know "--json".')],
-    ['login device', wrong('login does not know "device".')],
-    ['doctor now', wrong('doctor does not know "now".')],
+    ['--port 80', wrong('serve does not accept "--port".')],
+    ['login --json', wrong('login does not accept "--json".')],
+    ['login device', wrong('login does not accept "device".')],
+    ['doctor now', wrong('doctor does not accept "now".')],
   ])('%j', (line, expected) => {
     expect(readCommandLine(line.split(' ').filter((word) => word !== ''))).toEqual(expected);
   });

@@ -24,7 +24,7 @@ export const readCommandLine = (words: readonly string[]): CommandLine => {
   for (const word of isNamed ? others : words) {
     const flag = word.replace(/^--/, '');
     if (word === flag || !Object.hasOwn(flags, flag))
-      return wrong(`${name} does not know ${JSON.stringify(word)}.`);
+      return wrong(`${name} does not accept ${JSON.stringify(word)}.`);
     given.add(flag);
   }
   return { kind: 'run', command: name, flags: given };

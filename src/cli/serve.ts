@@ -70,7 +70,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
   const stoppedAtOnce = signals.second.then((signal) => {
-    logger.warn({ signal }, 'stopping at once');
+    logger.warn({ signal }, 'stopping immediately');
     return 1;
   });
   return Promise.race([stopped, stoppedAtOnce]);
@@ -83,7 +83,8 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
     (found) => found.isDirectory(),
     () => false,
   );
-  if (!isThere) throw new PlainError(`CODEX_HOME=${home} is not a folder: check the path, or leave it out.`);
+  if (!isThere)
+    throw new PlainError(`CODEX_HOME=${home} is not a folder: correct the path, or unset CODEX_HOME.`);
 };
 
 const bannerOf = (
@@ -124,5 +125,5 @@ const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> =
 const waitingFor = (answers: number, timeoutMs: number, signal: NodeJS.Signals): string => {
   const what = answers === 1 ? '1 answer is' : `${answers} answers are`;
   const atOnce = signal === 'SIGINT' ? 'Press Ctrl-C again' : `Send ${signal} again`;
-  return `\n  Stopping: ${what} under way and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop at once.\n`;
+  return `\n  Stopping: ${what} in progress and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop immediately.\n`;
 };

@@ -3,7 +3,7 @@ import type { Command } from './command.ts';
 /** Every command there is. The help text is made from this table. */
 export const COMMANDS = {
   serve: {
-    summary: 'run the server (this is what happens without a command)',
+    summary: 'run the server (the default)',
     flags: {},
     load: async () => (await import('./serve.ts')).serve,
   },
@@ -18,10 +18,10 @@ export const COMMANDS = {
     load: async () => (await import('./logout.ts')).logout,
   },
   doctor: {
-    summary: 'find out what is wrong, from Node to the answer of the model',
+    summary: 'diagnose problems, from Node to the answer of the model',
     flags: {
       json: 'print one JSON object',
-      'no-turns': 'ask the model nothing, so that it costs nothing',
+      'no-turns': 'send nothing to the model, so that it costs nothing',
     },
     load: async () => (await import('./doctor.ts')).doctor,
   },

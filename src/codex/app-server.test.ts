@@ -172,13 +172,13 @@ describe('connectAppServer', () => {
       { id: 4, method: 'item/tool/requestUserInput', params: { threadId: 'a' } },
       { id: 5, method: 'brand/new', params: {} },
     );
-    const nobody = { code: -32_603, message: 'nobody answers tool calls of this thread' };
+    const nobody = { code: -32_603, message: 'no turn answers the tool calls of this thread' };
     expect([received.slice(2), signals]).toEqual([
       [
         { id: 1, error: nobody },
         { id: 2, error: nobody },
         { id: 3, result: { decision: 'decline' } },
-        { id: 4, error: { code: -32_601, message: 'there is no person here to ask' } },
+        { id: 4, error: { code: -32_601, message: 'there is no user to ask' } },
         { id: 5, error: { code: -32_601, message: 'unknown request: brand/new' } },
       ],
       [],

@@ -184,7 +184,7 @@ const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
   if (method === 'item/tool/call') {
     const respond = (result: unknown): void => request.respond(result);
     const signal: ThreadSignal = { kind: 'tool-call', params, respond };
-    if (!threads.deliver(threadIdOf(params), signal)) reject('nobody answers tool calls of this thread');
+    if (!threads.deliver(threadIdOf(params), signal)) reject('no turn answers the tool calls of this thread');
     return;
   }
   const decline = declineOf(method);

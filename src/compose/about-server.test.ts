@@ -61,7 +61,7 @@ it.each<readonly [string, BackendState, OwnKey | null, boolean, ReturnType<typeo
     false,
     {
       backend: 'a Codex login (ChatGPT)',
-      key: 'ask whoever runs this server: in the file api-key of its state directory',
+      key: 'ask the operator of this server: in the file api-key of its state directory',
       keyInCommand: '<key>',
     },
   ],
@@ -72,7 +72,7 @@ it.each<readonly [string, BackendState, OwnKey | null, boolean, ReturnType<typeo
     false,
     {
       backend: 'a provider',
-      key: 'ask whoever runs this server: one of PROXY_API_KEY',
+      key: 'ask the operator of this server: one of PROXY_API_KEY',
       keyInCommand: '<key>',
     },
   ],

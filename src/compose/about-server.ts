@@ -34,7 +34,7 @@ export const aboutServer = (state: BackendState, own: OwnKey | null, isLocal: bo
   const where = own === null ? 'one of PROXY_API_KEY' : 'in the file api-key of its state directory';
   return {
     backend: withoutAddress(state),
-    key: `ask whoever runs this server: ${where}`,
+    key: `ask the operator of this server: ${where}`,
     keyInCommand: '<key>',
   };
 };

@@ -78,7 +78,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
-    onError: (err) => logger.warn({ err }, 'the ids of conversations are not kept over a restart'),
+    onError: (err) => logger.warn({ err }, 'conversation ids cannot be saved: they change with a restart'),
   });
   const unread = new UnreadTotal({
     maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
@@ -189,10 +189,7 @@ const openHomes = (
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
     allowsFeedback: config.codex.feedback,
     onUnsavedLogin: (err) =>
-      logger.error(
-        { err },
-        'renewed tokens could not be saved: after a restart somebody has to sign in again',
-      ),
+      logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
   });
 
 /** Work whose length a client decides. */
@@ -200,14 +197,14 @@ const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
       metrics.tokenGuesses.inc();
-      logger.warn({ reason }, 'tokens were guessed, not counted');
+      logger.warn({ reason }, 'token count estimated');
     },
   });
   const guide = createThreadedGuide({
     clock: systemAmbient.clock,
     onUnexplained: (reason) => {
       metrics.toolsUnexplained.inc({ reason });
-      logger.warn({ reason }, 'a tool is told of in prose without an explanation of its parameters');
+      logger.warn({ reason }, 'tool described in prose without parameter docs');
     },
   });
   if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
@@ -215,7 +212,7 @@ const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
     clock: systemAmbient.clock,
     onUnchecked: (reason) => {
       metrics.formatUnchecked.inc({ reason });
-      logger.warn({ reason }, 'an answer is not compared with the schema that was asked for');
+      logger.warn({ reason }, 'answer not checked against the requested schema');
     },
   });
   return {
@@ -239,7 +236,7 @@ const openMcpServers = (
     pinAgent: mcp.clientServers
       ? createAgentPinner({ allowPrivate: mcp.clientPrivate, keepsConnections: true })
       : null,
-    onBug: (err) => logger.error({ err }, 'a request to an MCP server broke'),
+    onBug: (err) => logger.error({ err }, 'request to an MCP server failed'),
   });
 
 type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
@@ -258,7 +255,7 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
       if (wire === 'bypass' || !bypass.blocked()) return;
       logger.error(
         { minutes: BYPASS_MS / 60_000 },
-        'a page of the network stands before the backend again and again: for a while the app-server goes there by itself, without what only the relay can say',
+        'repeated block pages: bypassing the relay for a while; relay-only parameters have no effect meanwhile',
       );
       void active?.look();
     },
@@ -278,9 +275,9 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
     lookEveryMs: LOOK_EVERY_MS,
     onSwitch: (backend) => {
       metrics.backendSwitches.inc();
-      logger.warn({ backend: describeState(backend.state) }, 'another backend answers from now on');
+      logger.warn({ backend: describeState(backend.state) }, 'switched to another backend');
     },
-    onTrouble: (err) => logger.error({ err }, 'the backend could not be changed; it is tried again'),
+    onTrouble: (err) => logger.error({ err }, 'could not switch to another backend; trying again'),
   });
   return active;
 };

@@ -189,7 +189,10 @@ export const engineOf = (
       hasRelay: relay !== null,
       clock: systemAmbient.clock,
       onLearnt: (model, refused, taken) =>
-        deps.logger.warn({ model, refused, taken }, 'the backend wants this model asked in another way'),
+        deps.logger.warn(
+          { model, refused, taken },
+          'the backend rejected a request strategy for this model; using another one',
+        ),
     }),
     historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
     effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
@@ -228,7 +231,7 @@ export const engineOf = (
     onLearnt: (model) =>
       deps.logger.warn(
         { model },
-        'the backend has no compaction: summaries of conversations are made instead',
+        'the backend does not support compaction: conversations are summarised instead',
       ),
   });
   const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));

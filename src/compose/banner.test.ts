@@ -19,13 +19,13 @@ const TRY_IT = [
   `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
   '',
 ];
-const DOCTOR = ['  Something is wrong? npm run doctor', '', ''];
+const DOCTOR = ['  Problems? npm run doctor', '', ''];
 
 describe('banner', () => {
   it('warns of files that hold what people write', () => {
     expect(show({ kind: 'demo' }, { captureDir: '/var/stories' }).split('\n').slice(0, 3)).toEqual([
       '',
-      '  What requests and answers say is written to files in /var/stories (PROXY_CAPTURE_DIR).',
+      '  Requests and answers are written to files in /var/stories (PROXY_CAPTURE_DIR).',
       '',
     ]);
   });
@@ -39,9 +39,9 @@ describe('banner', () => {
       '  backend  the built-in demo model (no account needed; it is not intelligent)',
       '',
       ...TRY_IT,
-      '  To sign in with ChatGPT: npm run login',
-      '  To use a login that you have, start with CODEX_HOME=~/.codex',
-      '  A login is noticed while the server runs.',
+      '  Sign in with ChatGPT: npm run login',
+      '  Use an existing login: start with CODEX_HOME=~/.codex',
+      '  The running server notices the login.',
       '',
       ...DOCTOR,
     ]);
@@ -58,19 +58,22 @@ describe('banner', () => {
   it('names the settings that the doctor needs too, without their values', () => {
     const text = show({ kind: 'demo' }, { secretSettings: ['PROXY_API_KEY', 'PROXY_UPSTREAM_API_KEY'] });
     expect(text).toContain(
-      '  Something is wrong? npm run doctor\n    (with PROXY_API_KEY and PROXY_UPSTREAM_API_KEY set as for this server)\n',
+      '  Problems? npm run doctor\n    (with PROXY_API_KEY and PROXY_UPSTREAM_API_KEY set as for this server)\n',
     );
   });
 
   it.each<readonly [boolean, string]>([
-    [true, 'CODEX_HOME=/h holds no usable login: requests get sign_in_required until you run npm run login'],
-    [false, 'Nobody is signed in: requests get sign_in_required until you run npm run login'],
+    [
+      true,
+      'CODEX_HOME=/h contains no usable login: requests fail with sign_in_required until you run npm run login',
+    ],
+    [false, 'Not signed in: requests fail with sign_in_required until you run npm run login'],
   ])('says first that nothing will work without a login; named: %j', (isNamed, first) => {
     const lines = show({ kind: 'signed-out', home: '/h', isNamed }).split('\n');
     expect([lines[1], lines[3], lines[6]]).toEqual([
       `  ${first}`,
       '  codex-app-server-proxy',
-      '  backend  none: nobody is signed in',
+      '  backend  none: not signed in',
     ]);
   });
 });

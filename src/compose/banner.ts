@@ -37,7 +37,7 @@ export const banner = ({ url, key, state, captureDir, commands, secretSettings }
     `      -H "Content-Type: application/json" -d '{"model":"codex-5","input":"Say hello."}'`,
     '',
     ...signInOf(state, commands.login),
-    `  Something is wrong? ${commands.doctor}`,
+    `  Problems? ${commands.doctor}`,
     ...(secretSettings.length === 0
       ? []
       : [`    (with ${secretSettings.join(' and ')} set as for this server)`]),
@@ -54,7 +54,7 @@ export const describeState = (state: BackendState): string => {
     case 'demo':
       return 'the built-in demo model (no account needed; it is not intelligent)';
     case 'signed-out':
-      return 'none: nobody is signed in';
+      return 'none: not signed in';
     default:
       return assertNever(state);
   }
@@ -63,23 +63,23 @@ export const describeState = (state: BackendState): string => {
 /** What stands before everything else, because nothing works without it. */
 const warningOf = (state: BackendState, login: string): readonly string[] => {
   if (state.kind !== 'signed-out') return [];
-  const where = state.isNamed ? `CODEX_HOME=${state.home} holds no usable login` : 'Nobody is signed in';
-  return [`  ${where}: requests get sign_in_required until you run ${login}`, ''];
+  const where = state.isNamed ? `CODEX_HOME=${state.home} contains no usable login` : 'Not signed in';
+  return [`  ${where}: requests fail with sign_in_required until you run ${login}`, ''];
 };
 
 /** What people write and what they are answered lands in files. */
 const captureWarning = (directory: string | null): readonly string[] =>
   directory === null
     ? []
-    : [`  What requests and answers say is written to files in ${directory} (PROXY_CAPTURE_DIR).`, ''];
+    : [`  Requests and answers are written to files in ${directory} (PROXY_CAPTURE_DIR).`, ''];
 
 /** Nobody is asked to sign in who has signed in, or has named a provider. */
 const signInOf = (state: BackendState, login: string): readonly string[] =>
   state.kind === 'demo'
     ? [
-        `  To sign in with ChatGPT: ${login}`,
-        '  To use a login that you have, start with CODEX_HOME=~/.codex',
-        '  A login is noticed while the server runs.',
+        `  Sign in with ChatGPT: ${login}`,
+        '  Use an existing login: start with CODEX_HOME=~/.codex',
+        '  The running server notices the login.',
         '',
       ]
     : [];

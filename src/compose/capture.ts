@@ -13,14 +13,14 @@ export const captureOf = async (
 ): Promise<OpenCaptures | null> => {
   const { captureDir } = config.log;
   if (captureDir === null) return null;
-  logger.warn({ captureDir }, 'what requests and answers say is written to files: PROXY_CAPTURE_DIR is set');
+  logger.warn({ captureDir }, 'requests and answers are written to files: PROXY_CAPTURE_DIR is set');
   return openCapture({
     directory: captureDir,
     secrets: [...secretsOf(config), ...config.http.apiKeys, ...(ownKey === null ? [] : [ownKey])],
     settings: { version: VERSION, config: toldConfig(config) },
     onLost(reason, requestId, err) {
       metrics.capturesLost.inc({ reason });
-      logger.warn({ requestId, reason, err }, 'the story of a request is not told to its end');
+      logger.warn({ requestId, reason, err }, 'capture of a request is incomplete');
     },
   });
 };

@@ -103,16 +103,16 @@ export const turnDeps = (
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();
-    logger.error({ err }, 'an observer failed');
+    logger.error({ err }, 'observer failed');
   },
   frameTally: () => frameTally(metrics),
   onIgnored: (names) => {
     for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
   },
-  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'a turn broke'),
+  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'turn failed unexpectedly'),
   onFormatMismatch: ({ requestId }) => {
     metrics.formatMismatches.inc();
-    logger.warn({ requestId }, 'the answer does not match the format that was asked for');
+    logger.warn({ requestId }, 'the answer does not match the requested format');
   },
   openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger }),
   repair: {

@@ -112,7 +112,7 @@ describe('MCP servers that clients name', () => {
       400,
       "The URL of the MCP server 'a' does not lead to a public address.",
     ],
-    ['http://h/mcp', null, 424, "The name of the MCP server 'a' could not be looked up."],
+    ['http://h/mcp', null, 424, "The host name of the MCP server 'a' could not be resolved."],
   ])('are refused: %s with the addresses %j', async (url, addresses, status, message) => {
     const { reach } = await open([], {
       resolve: async () => {

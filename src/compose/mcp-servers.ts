@@ -105,13 +105,13 @@ const reachNamed = async (
   pinAgent: NonNullable<OpenMcpOptions['pinAgent']>,
 ): Promise<ReachableMcp> => {
   const { label, transport } = server;
-  if (transport.kind !== 'http') throw new Error('clients name servers by URL');
+  if (transport.kind !== 'http') throw new Error('MCP servers named by URL');
   const late = AbortSignal.timeout(NAME_TIMEOUT_MS);
   const pinning = pinAgent(new URL(transport.url), AbortSignal.any([signal, late]));
   const agent = await unlessAborted(pinning, signal).catch(() => {
     signal.throwIfAborted();
     throw gatewayError('mcp_server_unavailable', {
-      message: `The name of the MCP server '${label}' could not be looked up.`,
+      message: `The host name of the MCP server '${label}' could not be resolved.`,
     });
   });
   if (agent === null) {

@@ -59,7 +59,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
     bundled: catalogue.list,
     clock: options.clock,
     onFailed: (reason) =>
-      options.logger.info({ reason }, 'the provider lists no models; the list of codex stands in for it'),
+      options.logger.info({ reason }, 'the provider lists no models; using the list of codex'),
   });
   return {
     ...fixed,
@@ -96,6 +96,6 @@ const openAccount = async (
     kept: openSavedLists(path.join(homes.lastingDirectory, 'account-models'), account),
     clock,
     onFailed: (reason) =>
-      logger.warn({ reason }, "the account's models are not known; the last list stands in for it"),
+      logger.warn({ reason }, 'the models of the account could not be listed; using the last known list'),
   });
 };

@@ -65,7 +65,7 @@ export const placeRelay = async (
   if (backend.kind === 'none' || addresses.length === 0)
     return { relay: null, backend, close: async () => {} };
   const unknown = unknownParams(config.params ?? []);
-  if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS names parameters that are none');
+  if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS contains unknown parameters');
   const dispatcher = await openDispatcher(addresses, options.environment);
   const profile = profileOf(backend, config.params);
   const relay = await startRelay({
@@ -79,7 +79,7 @@ export const placeRelay = async (
       metrics.upstreamRetries.inc();
       logger.warn({ reason }, 'the backend did not answer; trying again');
     },
-    onLearnt: (model, field) => logger.warn({ model, field }, 'the backend refuses a parameter'),
+    onLearnt: (model, field) => logger.warn({ model, field }, 'the backend rejects a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
     cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
     onBlocked: options.onBlocked,
@@ -94,8 +94,8 @@ export const placeRelay = async (
     },
     login: options.login,
     onRenewalThrottled: () =>
-      logger.warn('the login is renewed too often, so not now: check the clock of this machine'),
-    onBug: (err) => logger.error({ err }, 'the relay broke off a request'),
+      logger.warn('the login is renewed too often; renewal postponed: check the clock of this machine'),
+    onBug: (err) => logger.error({ err }, 'the relay aborted a request'),
   });
   return {
     relay: targets.model === null ? null : relay,

@@ -37,7 +37,7 @@ export const createPool = (
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),
         onMalformedLine: malformedLines(metrics, logger),
-        onListenerError: (err) => logger.error({ err }, 'a turn could not take a notification'),
+        onListenerError: (err) => logger.error({ err }, 'a turn could not handle a notification'),
       }),
       workdir: config.codex.workDir,
     }),

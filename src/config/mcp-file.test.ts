@@ -142,7 +142,7 @@ describe('the file of PROXY_MCP_CONFIG', () => {
     [{ a: { url: 'ftp://h' } }, '`mcpServers.a.url` is not an http or https URL'],
     [
       { a: { url: 'http://hunter:hunter2@h' } },
-      '`mcpServers.a.url` must not contain a user name or a password: say them in a header',
+      '`mcpServers.a.url` must not contain a user name or a password: send them in a header',
     ],
     [
       { a: { url: 'http://h', headers: { Host: 'x' } } },

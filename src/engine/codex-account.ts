@@ -37,7 +37,7 @@ const ASK_MS = 15_000;
 const KEEP_MS = 10_000;
 const KEEP_FAILURE_MS = 5_000;
 const ONE_FEEDBACK = {
-  message: 'Other feedback is being sent. Please try again later.',
+  message: 'Another feedback report is being sent. Please try again later.',
   retryAfterSeconds: 1,
 };
 
@@ -104,7 +104,7 @@ const readAccount = async (appServer: AppServer, backend: Account['backend']): P
 const deskFailure = (error: unknown): Failure => {
   if (error instanceof RequestTimeout) return failure('upstream_timeout');
   if (error instanceof RpcError && error.code === RPC_CODES.internal) {
-    return failure('upstream_error', { message: 'The service behind codex did not answer.' });
+    return failure('upstream_error', { message: 'The service that codex uses did not answer.' });
   }
   return rpcFailure(error);
 };

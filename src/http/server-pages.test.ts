@@ -80,7 +80,7 @@ describe('a page in a browser', () => {
       {
         level: 'warn',
         time: expect.any(String),
-        msg: 'a page may not call this server: PROXY_CORS_ALLOWED_ORIGINS does not name its origin',
+        msg: 'request from a web page rejected: its origin is not in PROXY_CORS_ALLOWED_ORIGINS',
         requestId: 'req_minted3',
         origin: `http://evil.test/${'x'.repeat(83)}…`,
       },

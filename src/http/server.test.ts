@@ -87,7 +87,7 @@ describe('the base URL of a client', () => {
       SERVED.map((one) => route(() => new Response(), { path: one, method: 'POST' })),
     );
     const { error } = (await (await send(path, { method })).json()) as { error: { message: string } };
-    return /It is (.*) here/.exec(error.message)?.[1];
+    return /Use (.*): the base URL/.exec(error.message)?.[1];
   };
 
   it.each([

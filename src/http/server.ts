@@ -23,6 +23,8 @@ export interface Route {
   readonly path: string;
   /** `open`: no key is asked for. `local`: none of a caller on this machine itself. */
   readonly access: 'key' | 'local' | 'open';
+  /** The error bodies of its API; absent: OpenAI's. */
+  readonly errorBody?: (failed: Failure) => unknown;
   handle(
     http: Request,
     exchange: Exchange,
@@ -122,14 +124,14 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         const err = error instanceof GatewayError ? (error.cause ?? error) : error;
         deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
       }
-      return errorResponse(failed);
+      return errorResponse(failed, route.errorBody);
     }
   };
 
   const preflighted = (response: Response, { headers }: Request, { requestId }: Exchange): Response => {
     const origin = headers.get('origin') ?? '';
     if (!deps.cors.isAllowed(origin)) {
-      const message = 'a page may not call this server: PROXY_CORS_ALLOWED_ORIGINS does not name its origin';
+      const message = 'request from a web page rejected: its origin is not in PROXY_CORS_ALLOWED_ORIGINS';
       deps.logger.warn({ requestId, origin: quoted(origin) }, message);
     }
     return response;
@@ -171,14 +173,14 @@ const uploadFailure = (why: Stall): GatewayError =>
     why === 'silent'
       ? {}
       : {
-          message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are needed. Please send it again.`,
+          message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are required. Please send it again.`,
         },
   );
 
 /** How long aborted requests have to come to their end. */
 const ABORT_GRACE_MS = 2_000;
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
+type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
@@ -230,7 +232,7 @@ const baseUrlHint = (method: string, path: string, routes: readonly Route[]): st
     .toSorted((one, other) => other.path.length - one.path.length);
   return meant === undefined
     ? ''
-    : ` It is ${meant.path} here: the base URL of a client is the address of this server and /v1.`;
+    : ` Use ${meant.path}: the base URL of a client is the address of this server followed by /v1.`;
 };
 
 /** A path for logs and metrics: without the patterns of its parameters. */

@@ -63,7 +63,7 @@ describe('createNameResolver', () => {
     server = await startNameServer({ 'images.test': '203.0.113.7', 'nobody.test': null });
     const resolve = createNameResolver({ isLocalAllowed: false, servers: [server.address] });
     expect(await resolve('images.test', signal)).toEqual(['203.0.113.7']);
-    await expect(resolve('nobody.test', signal)).rejects.toThrow('nobody knows the name');
+    await expect(resolve('nobody.test', signal)).rejects.toThrow('the name does not exist');
     expect(await resolve('a.localhost', signal)).toEqual(['127.0.0.1', '::1']);
   });
 
@@ -72,7 +72,7 @@ describe('createNameResolver', () => {
     server = await startNameServer({ '127.1': null });
     const servers = [server.address];
     await expect(createNameResolver({ isLocalAllowed: false, servers })('127.1', signal)).rejects.toThrow(
-      'nobody knows the name',
+      'the name does not exist',
     );
     expect(await createNameResolver({ isLocalAllowed: true, servers })('127.1', signal)).toContain(
       '127.0.0.1',

@@ -32,7 +32,7 @@ export const createNameResolver = (options: NameResolverOptions): ResolveName =>
     if (isLocalhost(hostname)) return LOOPBACK;
     const found = await asking.run(() => ask(hostname, options, signal), signal);
     if (found.length > 0) return found;
-    if (!options.isLocalAllowed) throw new Error('nobody knows the name');
+    if (!options.isLocalAllowed) throw new Error('the name does not exist');
     return looking.run(() => unlessAborted(lookUp(hostname), signal), signal);
   };
 };

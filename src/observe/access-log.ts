@@ -1,10 +1,10 @@
 import { assertNever } from '../kit/assert-never.ts';
 import type { TurnSummary } from './observer.ts';
 
-/** Who asked, and by which signs that was seen. */
+/** The detected client. */
 interface ClientFacts {
-  readonly family: string;
-  readonly tier: string;
+  readonly name: string;
+  readonly source: string;
   readonly reasons: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export interface AccessLine {
   readonly model: string | null;
   readonly stream: boolean | null;
   readonly keyId: string | null;
-  readonly client: ClientFacts | null;
+  readonly client: ClientEntry | null;
   readonly named: SessionFacts | null;
   readonly request: RequestSummary | null;
   readonly traceparent: string | null;
@@ -94,6 +94,16 @@ const turnErrorCode = (turn: TurnSummary): string | null => {
   return null;
 };
 
+/** The client in the log, under field names that operators already query. */
+interface ClientEntry {
+  readonly family: string;
+  readonly tier: string;
+  readonly reasons: readonly string[];
+}
+
+const clientEntry = (client: ClientFacts | null): ClientEntry | null =>
+  client === null ? null : { family: client.name, tier: client.source, reasons: client.reasons };
+
 /** The one line per request: ids, times and counts. No content and no key can be given to it. */
 export const toAccessLine = (facts: AccessFacts): AccessLine => {
   const turn = facts.turn ?? null;
@@ -105,7 +115,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     model: facts.model ?? null,
     stream: facts.stream ?? null,
     keyId: facts.keyId ?? null,
-    client: facts.client ?? null,
+    client: clientEntry(facts.client ?? null),
     named: facts.named ?? null,
     request: facts.request ?? null,
     traceparent: facts.traceparent ?? null,

@@ -119,7 +119,7 @@ describe('createLogger', () => {
     };
     logger.info(trap, 'never seen');
     logger.info('next');
-    expect(lines()).toMatchObject([{ msg: 'a line that cannot be logged' }, { msg: 'next' }]);
+    expect(lines()).toMatchObject([{ msg: 'log line that cannot be serialised' }, { msg: 'next' }]);
     createLogger({
       level: 'info',
       destination: {
@@ -147,7 +147,7 @@ describe('createLogger', () => {
       code: 'HPE_INVALID_CONSTANT',
       data: "the answer's text",
     });
-    logger.error({ err: parser }, 'the relay broke off a request');
+    logger.error({ err: parser }, 'the relay aborted a request');
     try {
       JSON.parse('oh the answer, and its text');
     } catch (err) {

@@ -46,7 +46,7 @@ const shielded =
       logger[name](...line);
     } catch {
       try {
-        logger[name]('a line that cannot be logged');
+        logger[name]('log line that cannot be serialised');
       } catch {
         // A log is no reason to fail.
       }

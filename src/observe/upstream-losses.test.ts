@@ -17,8 +17,8 @@ it('logs unreadable events once per answer, and repairs once', () => {
   for (const what of ['usage', 'usage', 'arguments'] as const) losses.onRepaired(what);
   const repaired = 'the upstream deviates from the Responses API; its events are repaired';
   expect(lines).toEqual([
-    [{ why: 'no-json' }, 'an event of the upstream could not be read'],
-    [{ why: 'no-json' }, 'an event of the upstream could not be read'],
+    [{ why: 'no-json' }, 'an upstream event could not be read'],
+    [{ why: 'no-json' }, 'an upstream event could not be read'],
     [{ what: 'usage' }, repaired],
     [{ what: 'arguments' }, repaired],
   ]);
@@ -30,6 +30,6 @@ it('logs a loss of a turn once, and other oddities not at all', () => {
   for (const nth of [1, 2]) report('item-without-name', { model: 'm', nth });
   report('text-differs', { model: 'm', nth: 1 });
   expect(lines).toEqual([
-    [{ model: 'm', response_item_parse_error: 'no_name' }, 'an output item of the upstream was dropped'],
+    [{ model: 'm', response_item_parse_error: 'no_name' }, 'an upstream output item was dropped'],
   ]);
 });

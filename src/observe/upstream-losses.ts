@@ -19,7 +19,7 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
   return {
     onUnreadable(why, nth) {
       metrics.parseFailures.inc({ of: UNREADABLE[why] });
-      if (nth === 1) logger.warn({ why }, 'an event of the upstream could not be read');
+      if (nth === 1) logger.warn({ why }, 'an upstream event could not be read');
     },
     onUnfinished(message) {
       metrics.parseFailures.inc({ of: 'upstream_answer' });
@@ -43,7 +43,7 @@ const UNREADABLE = {
   'too-wide': 'upstream_event_too_wide',
 } as const;
 
-const UNFINISHED = 'an answer of the upstream is not complete';
+const UNFINISHED = 'an upstream answer is incomplete';
 
 interface LossRow {
   readonly count: (metrics: LossMetrics) => void;
@@ -54,7 +54,7 @@ interface LossRow {
 const droppedItem = (error: string): LossRow => ({
   count: (metrics) => metrics.responseItemParseErrors.inc({ response_item_parse_error: error }),
   facts: { response_item_parse_error: error },
-  message: 'an output item of the upstream was dropped',
+  message: 'an upstream output item was dropped',
 });
 
 /** Oddities of a turn that lose something of its answer. */

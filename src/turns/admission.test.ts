@@ -119,7 +119,7 @@ describe('createAdmission', () => {
     expect(asked.outcome).toEqual(
       failure('invalid_value', {
         param: 'n',
-        message: "Invalid value: 'n' asks for 3 turns, and this server runs at most 2 at once.",
+        message: "Invalid value: 'n' asks for 3 turns, but this server runs at most 2 at once.",
       }),
     );
   });

@@ -56,7 +56,7 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
       if (turns > options.maxRunning) {
         throw gatewayError('invalid_value', {
           param,
-          message: `Invalid value: '${param}' asks for ${turns} turns, and this server runs at most ${options.maxRunning} at once.`,
+          message: `Invalid value: '${param}' asks for ${turns} turns, but this server runs at most ${options.maxRunning} at once.`,
         });
       }
       const permit = await limiter.enter(caller, turns, signal);

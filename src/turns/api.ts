@@ -5,7 +5,7 @@ import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { Ambient, Clock, IdSource } from '../kit/ambient.ts';
+import type { Ambient, IdSource } from '../kit/ambient.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 
@@ -64,8 +64,8 @@ export interface ParsedRequest<Meta = unknown> {
   readonly id?: string;
   /** The client program, as far as it was recognised. */
   readonly client: {
-    readonly family: string;
-    readonly tier: string;
+    readonly name: string;
+    readonly source: string;
     readonly reasons: readonly string[];
   };
   /** How tool calls are written in the answer; absent: the API has one way. */
@@ -89,19 +89,19 @@ export interface ParsedRequest<Meta = unknown> {
 export interface Dialect {
   readonly mode: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the answer early; null: when the model ends it. `leave` interrupts the turn, even while it is silent. */
-  readonly stopEarly:
-    | ((
-        events: AsyncIterable<TurnEvent>,
-        how: { readonly clock: Clock; readonly leave: () => void },
-      ) => AsyncIterable<TurnEvent>)
-    | null;
+  /** Ends the answer early and cancels its turn, even while that is silent; null: never. */
+  readonly stopEarly: StopEarly | null;
 }
+
+export type StopEarly = (
+  events: AsyncIterable<TurnEvent>,
+  cancelTurn: () => void,
+) => AsyncIterable<TurnEvent>;
 
 export interface SideRequest {
   readonly kind: string;
   /** The title in the form that the client wants; null: the text is not usable as a title. */
-  readonly shape: (text: string) => string | null;
+  readonly clean: (text: string) => string | null;
 }
 
 /** One part of a form. */

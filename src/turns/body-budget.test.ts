@@ -10,12 +10,12 @@ afterEach(() => void vi.useRealTimers());
 const never = new AbortController().signal;
 const full = (retryAfterSeconds = 1) =>
   failure('server_overloaded', {
-    message: 'The requests that are in work are too large together. Please try again later.',
+    message: 'The requests in progress are too large in total. Please try again later.',
     retryAfterSeconds,
   });
 const gaveWay = failure('server_overloaded', {
   message:
-    'The requests that are in work are too large together, and this one gave way to others. Please try again later.',
+    'The requests in progress are too large in total, and this one was rejected in favour of others. Please try again later.',
   retryAfterSeconds: 1,
 });
 

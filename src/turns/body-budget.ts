@@ -35,9 +35,9 @@ export interface BodyBudgetOptions {
 /** A body that waits is not read, and costs a connection. */
 const WAITING_FACTOR = 4;
 
-const FULL = 'The requests that are in work are too large together. Please try again later.';
+const FULL = 'The requests in progress are too large in total. Please try again later.';
 const YIELDED =
-  'The requests that are in work are too large together, and this one gave way to others. Please try again later.';
+  'The requests in progress are too large in total, and this one was rejected in favour of others. Please try again later.';
 
 interface Entry extends LedgerEntry {
   readonly giveWay: () => void;

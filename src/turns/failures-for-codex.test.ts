@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import type { ClientSeen } from '../openai/clients/recognise.ts';
+import type { DetectedClient } from '../openai/clients/detect-client.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 
 const clock = { now: () => 1_800_000_000_000 };
-const client = (family: ClientSeen['family']): ClientSeen => ({ family, tier: 'header', reasons: [] });
-const record = (error: unknown, family: ClientSeen['family'] = 'codex', stream = true): unknown => {
+const client = (name: DetectedClient['name']): DetectedClient => ({ name, source: 'header', reasons: [] });
+const record = (error: unknown, name: DetectedClient['name'] = 'codex', stream = true): unknown => {
   try {
-    return inWordsOfCodex({ client: client(family), stream }, clock)(error);
+    return inWordsOfCodex({ client: client(name), stream }, clock)(error);
   } catch (thrown) {
     return thrown;
   }

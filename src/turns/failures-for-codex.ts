@@ -13,10 +13,10 @@ export const inWordsOfCodex =
   ({ client, stream }: Pick<ParsedRequest, 'client' | 'stream'>, clock: Clock) =>
   (error: unknown): OneOrMore<Committed> => {
     const failed = failureOf(error);
-    if (client.family === 'codex' && failed.kind === 'insufficient_quota') {
+    if (client.name === 'codex' && failed.kind === 'insufficient_quota') {
       throw new GatewayError(asUsageLimit(failed, clock.now()), { cause: error });
     }
-    if (client.family === 'codex' && stream && failed.kind === 'context_length_exceeded') {
+    if (client.name === 'codex' && stream && failed.kind === 'context_length_exceeded') {
       return [onlyFailed(failed, clock.now())];
     }
     throw error;

@@ -44,5 +44,5 @@ const isUndecided = (event: TurnEvent, comesWhole: boolean): boolean => {
 const notGiven = (): Error =>
   gatewayError('unsupported_parameter', {
     param: 'logprobs',
-    message: "Unsupported parameter: 'logprobs': this backend gives no log probabilities.",
+    message: "Unsupported parameter: 'logprobs': this backend does not return log probabilities.",
   });

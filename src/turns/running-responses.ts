@@ -36,7 +36,7 @@ export class RunningResponses {
     running.saidChars += texts.reduce((sum, text) => sum + text.length, CALL_CHARS);
     if (running.saidChars > MAX_SAID_CHARS) {
       throw gatewayError('response_not_steerable', {
-        message: 'This response has been told too much already.',
+        message: 'Too much steering input for this response.',
       });
     }
     await running.steer(texts);

@@ -83,7 +83,7 @@ describe('a ChatGPT login', () => {
       expect(codeOf(answered)).toBe('400 unsupported_tool');
       expect(answered.json['error']).toMatchObject({
         param: 'tools[0]',
-        message: `Unsupported tool: 'tools[0]' is of type '${type}', which a ChatGPT login does not have.`,
+        message: `Unsupported tool: 'tools[0]' is of type '${type}', which a ChatGPT login does not support.`,
       });
       expect(proxy.backend.modelRequests).toEqual([]);
     },

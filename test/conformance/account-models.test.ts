@@ -191,8 +191,8 @@ describe('the models of an account', () => {
 
   it.each<[string, Answer, string]>([
     ['a page instead', (_one, response) => void response.writeHead(403).end('<html>'), 'status 403'],
-    ['no list', json({ detail: 'no' }), 'no list of models'],
-    ['an empty list', json({ models: [] }), 'no list of models'],
+    ['no list', json({ detail: 'no' }), 'not a list of models'],
+    ['an empty list', json({ models: [] }), 'not a list of models'],
     ['a hung up connection', (_one, response) => void response.destroy(), 'other side closed'],
   ])('%s: the bundled list, and the reason is said', async (_what, given, reason) => {
     answer = given;

@@ -83,7 +83,7 @@ describe('doctor', () => {
           'turn: problem',
         ],
       });
-      expect(says['turn']).toContain('was silent for 1 s');
+      expect(says['turn']).toContain('sent nothing for 1 s');
     } finally {
       silent.close();
     }
@@ -195,7 +195,7 @@ describe('doctor', () => {
       ],
     });
     expect(says['login']).toBe(
-      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed by itself',
+      'ChatGPT, a***@example.com, plan plus; valid until 2096-10-02 07:06 UTC, then renewed automatically',
     );
     for (const secret of [token, 'refresh-secret', 'ann@']) expect(out).not.toContain(secret);
   });

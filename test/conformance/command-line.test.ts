@@ -40,7 +40,7 @@ describe('the command', () => {
     expect([code, err, named]).toEqual([0, '', expect.arrayContaining(Object.keys(COMMANDS))]);
   });
 
-  it('does not guess at what it does not know', async () => {
+  it('does not guess at what it does not accept', async () => {
     expect(await run(['start'])).toEqual({
       code: 2,
       out: '',
@@ -73,7 +73,7 @@ describe('login', () => {
     const { code, err } = await run(['login', '--device']);
     expect(code).toBe(1);
     expect(err).toContain(`Signing in for ${room.stateDir}/codex\n`);
-    expect(err).toContain('Not signed in; nothing was changed.\nIf auth.openai.com could not be reached:');
+    expect(err).toContain('Not signed in; nothing has changed.\nIf auth.openai.com could not be reached:');
     expect((await stat(path.join(room.stateDir, 'codex'))).mode & 0o777).toBe(0o700);
     // Nothing was left where nobody asked for it.
     expect(await readdir(room.home)).toEqual(['state']);

@@ -26,7 +26,7 @@ afterEach(() => room.close());
 const started = async ({
   output,
 }: RunningCommand): Promise<{ readonly url: string; readonly key: string }> => {
-  await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Something is wrong?');
+  await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Problems?');
   return {
     url: /URL\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/.exec(output.err)?.[1] ?? '',
     key: /key\s+(\S+)/.exec(output.err)?.[1] ?? '',
@@ -105,7 +105,7 @@ describe('start', () => {
     const server = room.start(['serve']);
     const at = await started(server);
     expect(server.output.err).toContain('the built-in demo model');
-    expect(server.output.err).toMatch(/To sign in with ChatGPT: PROXY_STATE_DIR=\S+ npm .*run login\n/);
+    expect(server.output.err).toMatch(/Sign in with ChatGPT: PROXY_STATE_DIR=\S+ npm .*run login\n/);
     const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });
     expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'completed' }]);
     const readiness = await fetch(`${at.url}/readyz?backend`);
@@ -119,13 +119,13 @@ describe('start', () => {
     expect(server.output.err).not.toContain('Stopping');
   });
 
-  it('says first that a named CODEX_HOME holds no login, and never answers with the demo model', async () => {
+  it('says first that a named CODEX_HOME contains no login, and never answers with the demo model', async () => {
     const home = path.join(room.home, 'named');
     await mkdir(home);
     const server = room.start([], { CODEX_HOME: home });
     const at = await started(server);
     const first = server.output.err.trimStart().split('\n')[0] ?? '';
-    expect(first).toContain(`CODEX_HOME=${home} holds no usable login`);
+    expect(first).toContain(`CODEX_HOME=${home} contains no usable login`);
     expect(first).toContain('run login');
     const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });
     expect(await answer.json()).toMatchObject({ error: { code: 'sign_in_required' } });
@@ -143,7 +143,7 @@ describe('a start that cannot be', () => {
     [
       'a CODEX_HOME',
       { CODEX_HOME: '/nowhere/codex' },
-      'CODEX_HOME=/nowhere/codex is not a folder: check the path, or leave it out.\n',
+      'CODEX_HOME=/nowhere/codex is not a folder: correct the path, or unset CODEX_HOME.\n',
     ],
   ])('says why in one line: %s', async (_, env, err) => {
     const server = room.start([], env);
@@ -170,7 +170,7 @@ describe('a start that cannot be', () => {
     expect(await server.exited).toEqual([1, null]);
     expect(server.output).toEqual({
       out: '',
-      err: `Port ${port} on 127.0.0.1 is taken, perhaps by another copy of this server: end that one, or set PORT to another port.\n`,
+      err: `Port ${port} on 127.0.0.1 is in use, perhaps by another instance of this server: stop it, or set PORT to another port.\n`,
     });
     expect(await readdir(room.home)).toEqual([]);
     other.close();
@@ -187,7 +187,7 @@ describe('Ctrl-C', () => {
     await expect
       .poll(() => server.output.err)
       .toContain(
-        'Stopping: 1 answer is under way and may take 30 s to finish. Press Ctrl-C again to stop at once.',
+        'Stopping: 1 answer is in progress and may take 30 s to finish. Press Ctrl-C again to stop immediately.',
       );
     // The first is not heard twice: only one that comes later is a second one.
     await expect
@@ -198,7 +198,7 @@ describe('Ctrl-C', () => {
         },
         { interval: 100 },
       )
-      .toContain('stopping at once');
+      .toContain('stopping immediately');
     expect(await server.exited).toEqual([1, null]);
   });
 });

@@ -115,7 +115,7 @@ describe('PROXY_DEMO=false without an upstream and a login', () => {
       503,
       {
         error: {
-          message: expect.stringMatching(/nobody is signed in\. .*npm run login/),
+          message: expect.stringMatching(/it is not signed in\. .*npm run login/),
           type: 'server_error',
           param: null,
           code: 'sign_in_required',
@@ -195,7 +195,7 @@ describe('PROXY_MAX_BODY_BYTES', () => {
         413,
         {
           error: {
-            message: 'The items that the request refers to are together larger than the 20000 bytes allowed.',
+            message: 'The items that the request refers to are in total larger than the 20000 bytes allowed.',
             type: 'invalid_request_error',
             param: null,
             code: 'request_too_large',

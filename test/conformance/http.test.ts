@@ -88,7 +88,7 @@ describe('what is not there', () => {
       404,
       {
         message:
-          'Unknown request URL: POST /chat/completions. It is /v1/chat/completions here: the base URL of a client is the address of this server and /v1.',
+          'Unknown request URL: POST /chat/completions. Use /v1/chat/completions: the base URL of a client is the address of this server followed by /v1.',
         code: 'unknown_url',
       },
     ]);

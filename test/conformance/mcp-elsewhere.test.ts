@@ -140,7 +140,7 @@ describe('a server that a client names', () => {
     direct.use(hello);
     await expect(
       direct.openai.responses.create({ model: 'gpt-5.5', input: QUESTION, tools: [named] }),
-    ).rejects.toThrow("400 Unsupported tool: 'tools[0]' is of type 'mcp' with a server of the client's");
+    ).rejects.toThrow("400 Unsupported tool: 'tools[0]' is an MCP server of the client");
   });
 });
 

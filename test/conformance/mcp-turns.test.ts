@@ -134,14 +134,14 @@ describe('a turn with an MCP server', () => {
   it.each([
     [
       { tool_choice: { type: 'mcp', server_label: 'web', name: 'nothing' } },
-      "400 Invalid 'tool_choice': the MCP server has no such tool",
+      "400 Invalid 'tool_choice': the MCP server does not have this tool",
     ],
-    [{ tools: [WEB, WEB] }, "Invalid 'tools[1]': the label 'web' stands for another server"],
+    [{ tools: [WEB, WEB] }, "Invalid 'tools[1]': the label 'web' is already used for another server"],
     [{ tools: [{ ...WEB, allowed_tools: 5 }] }, "Invalid 'tools[0]': its 'allowed_tools' must be an array"],
     [{ tools: [{ ...WEB, require_approval: 'maybe' }] }, "its 'require_approval' must be 'always', 'never'"],
     [
       { tools: [WEB, { type: 'namespace', name: 'mcp__web', tools: [] }] },
-      'this name is that of the tools of an MCP server',
+      'this name is already used for the tools of an MCP server',
     ],
     [
       {
@@ -151,7 +151,7 @@ describe('a turn with an MCP server', () => {
           { type: 'mcp_approval_response', approval_request_id: 'mcpr_0', approve: true },
         ],
       },
-      "Invalid 'input[1]': a call of the MCP server 'web' was approved, and that server is not among the tools",
+      "Invalid 'input[1]': a call of the MCP server 'web' was approved, but that server is not among the tools",
     ],
     [
       { input: [approvalRequest('{"a":1,"b":1}'), approvalRequest('{"a":2,"b":2}'), approval(true)] },

@@ -169,7 +169,7 @@ describe('a model that never does what it should', () => {
       LIMIT,
       {
         error: {
-          message: `The model was asked ${LIMIT} times for this answer, which is the limit of this server (PROXY_MAX_MODEL_REQUESTS), and its answer is still not complete.`,
+          message: `This answer reached the limit of ${LIMIT} model requests (PROXY_MAX_MODEL_REQUESTS) and is still incomplete.`,
           type: 'invalid_request_error',
           param: null,
           code: 'model_request_limit_exceeded',

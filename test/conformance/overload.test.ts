@@ -157,7 +157,7 @@ describe('a turn that waits', () => {
       '1',
       {
         error: {
-          message: 'The server has more requests than it can take. Please try again later.',
+          message: 'The server has too many requests. Please try again later.',
           type: 'server_error',
           param: null,
           code: 'server_overloaded',
@@ -246,7 +246,7 @@ describe('bodies in work', () => {
       '1',
       {
         error: {
-          message: 'The requests that are in work are too large together. Please try again later.',
+          message: 'The requests in progress are too large in total. Please try again later.',
           type: 'server_error',
           param: null,
           code: 'server_overloaded',

@@ -35,7 +35,7 @@ describe('a request that cannot be run', () => {
       '/v1/responses',
       { input: [{ type: 'reasoning', id: 'rs_1', summary: [] }] },
       'input[0]',
-      'nothing is left',
+      'only reasoning without encrypted content',
     ],
   ])('%s %j', async (path, body, param, words) => {
     for (const stream of [false, true]) {

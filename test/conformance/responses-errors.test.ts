@@ -148,7 +148,7 @@ describe('an error of our own', () => {
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(error.error).toEqual({
       message:
-        'Incorrect API key provided: sk-wr***dy. This server has its own key: its start-up message says where it is.',
+        'Incorrect API key provided: sk-wr***dy. Use the key of this server: its start-up message says where to find it.',
       type: 'invalid_request_error',
       param: null,
       code: 'invalid_api_key',

@@ -169,7 +169,7 @@ describe('what the app-server would drop or invent without a word', () => {
     [
       'an item reference',
       [{ type: 'item_reference', id: 'msg_1' }],
-      "Item with id msg_1 not found at 'input[0]': items are not stored here, only those of the last hour's answers are kept in memory. Send the item itself (with 'store: false' clients do so by themselves).",
+      "Item with id msg_1 not found at 'input[0]': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').",
       'input[0]',
     ],
   ] as const)('%s is a 400', async (_, input, message, param) => {

@@ -246,7 +246,7 @@ describe('structured output', () => {
     await vi.waitFor(() => expect(lines()).toHaveLength(2), 10_000);
     expect(lines().toSorted()).toEqual([
       'info request',
-      'warn the answer does not match the format that was asked for',
+      'warn the answer does not match the requested format',
     ]);
   });
 

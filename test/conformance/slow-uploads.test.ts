@@ -87,7 +87,7 @@ describe('uploads of one key that do not end', () => {
       JSON.stringify({
         error: {
           message:
-            'The requests that are in work are too large together, and this one gave way to others. Please try again later.',
+            'The requests in progress are too large in total, and this one was rejected in favour of others. Please try again later.',
           type: 'server_error',
           param: null,
           code: 'server_overloaded',

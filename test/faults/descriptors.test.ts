@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const LIMIT = 256;
 const NO_ROOM = {
-  message: 'This server has no room for another connection right now. Please try again shortly.',
+  message: 'This server cannot accept another connection right now. Please try again shortly.',
   type: 'server_error',
   param: null,
   code: 'out_of_resources',

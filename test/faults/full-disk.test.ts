@@ -84,7 +84,7 @@ describe('a disk that is full when an app-server has to be started', () => {
       body: {
         error: {
           message:
-            'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+            'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
           type: 'server_error',
           param: null,
           code: 'worker_unavailable',

@@ -32,7 +32,7 @@ const stoppedPipe = (): number => {
 };
 
 const started = async ({ output }: RunningCommand): Promise<string> => {
-  await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Something is wrong?');
+  await expect.poll(() => output.err, { timeout: 30_000 }).toContain('Problems?');
   return /URL\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/.exec(output.err)?.[1] ?? '';
 };
 

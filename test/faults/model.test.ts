@@ -43,7 +43,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
       status: 429,
       retryAfter: '3600',
       error: [
-        'The backend refused: the account behind this server has used up its limit, until {time}. It said: The usage limit has been reached',
+        'The backend refused: the account that this server uses has reached its limit, until {time}. It said: The usage limit has been reached',
         'insufficient_quota',
         null,
         'insufficient_quota',
@@ -56,7 +56,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     {
       status: 502,
       error: [
-        'The upstream refused the credentials of this server. Whoever runs it has to sign in again there, or check PROXY_UPSTREAM_API_KEY.',
+        'The upstream rejected the credentials of this server. Its operator has to sign in again, or to check PROXY_UPSTREAM_API_KEY.',
         'server_error',
         null,
         'upstream_unauthorized',
@@ -226,7 +226,7 @@ describe('a backend that answers badly', () => {
     }));
     proxy.use(scripts.says(items));
     const error = {
-      message: 'The answer of the upstream has too many output items: at most 5000 are taken.',
+      message: 'The answer of the upstream has too many output items: at most 5000 are accepted.',
       type: 'server_error',
       param: null,
       code: 'too_many_output_items',

@@ -89,7 +89,7 @@ describe.each([
   afterAll(() => closeForGood(proxy));
 
   const who = wire === 'on' ? 'The upstream at {host}' : 'The upstream';
-  const silent = `upstream_timeout: ${who} was silent for ${limitMs / 1000} s.`;
+  const silent = `upstream_timeout: ${who} sent nothing for ${limitMs / 1000} s.`;
 
   it('is a 504 before it says anything, and then an error in the stream', async () => {
     const late = wire === 'on' ? LATE : { ...LATE, ...UNHEARD };
@@ -115,7 +115,7 @@ describe('a turn that takes too long', () => {
   afterAll(() => closeForGood(proxy));
 
   it('is ended where it is', async () => {
-    const late = 'turn_timeout: The answer took longer than this server allows.';
+    const late = 'turn_timeout: The answer took longer than this server allows (PROXY_TURN_TIMEOUT_MS).';
     const all = {
       silent: (_, connection) => connection.hang(),
       'on and on': says({ text: 'on and on '.repeat(500), delayMs: 20 }),

@@ -5,9 +5,9 @@ import { fold } from '../../src/canonical/events/accumulate.ts';
 import { isMessage, isToolCall, wordsOf } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { BlockScan } from '../../src/openai/dialects/block-scan.ts';
-import { tellBlocks } from '../../src/openai/dialects/obsidian-xml.ts';
+import { addBlocks } from '../../src/openai/dialects/add-blocks.ts';
 import { readBlock } from '../../src/openai/dialects/read-block.ts';
-import { reportBlocks } from '../../src/openai/dialects/report-blocks.ts';
+import { callsFromBlocks } from '../../src/openai/dialects/calls-from-blocks.ts';
 import { separateMessages } from '../../src/openai/dialects/separate-messages.ts';
 import { stopAfterTools } from '../../src/openai/dialects/stop-after-tools.ts';
 import type { StopRules } from '../../src/openai/dialects/stop-rules.ts';
@@ -27,27 +27,27 @@ const stopped = (events: readonly TurnEvent[], rules: Partial<StopRules>): Async
   stopAfterTools(
     emit(events),
     { callsAre: 'items', maxCalls: null, graceMs: null, dropsTail: false, ...rules },
-    { clock, leave() {} },
+    { clock, cancelTurn() {} },
   );
 
 type Transform = (events: readonly TurnEvent[], few: number) => AsyncIterable<TurnEvent>;
 
 const TRANSFORMS: Readonly<Record<string, Transform>> = {
-  'blocks in front of calls': (events) => tellBlocks(emit(events), blocks),
+  'blocks in front of calls': (events) => addBlocks(emit(events), blocks),
   'blocks in the layout message-first': (events) =>
-    arrange(tellBlocks(emit(events), blocks), 'message-first', { ids, showCommentary: true }),
+    arrange(addBlocks(emit(events), blocks), 'message-first', { ids, showCommentary: true }),
   'blocks in chat': (events) =>
-    tellBlocks(arrangeChat(emit(events), { showReasoning: true, showCommentary: false }), blocks),
-  'blocks that are calls': (events) => reportBlocks(emit(events), ids),
+    addBlocks(arrangeChat(emit(events), { showReasoning: true, showCommentary: false }), blocks),
+  'blocks that are calls': (events) => callsFromBlocks(emit(events), ids),
   'blank lines between messages': (events) => separateMessages(emit(events)),
-  'blank lines between messages with blocks': (events) => separateMessages(tellBlocks(emit(events), blocks)),
+  'blank lines between messages with blocks': (events) => separateMessages(addBlocks(emit(events), blocks)),
   'an end behind calls': (events, few) => stopped(events, { maxCalls: few }),
   'an end behind blocks': (events, few) => stopped(events, { callsAre: 'blocks', maxCalls: few }),
   'no text behind calls': (events) => stopped(events, { dropsTail: true }),
   'no text behind blocks': (events) => stopped(events, { callsAre: 'blocks', dropsTail: true }),
   'an end soon behind calls': (events) => stopped(events, { graceMs: 0 }),
   'an end behind calls without text, told as blocks': (events, few) =>
-    tellBlocks(stopped(events, { maxCalls: few, dropsTail: true }), blocks),
+    addBlocks(stopped(events, { maxCalls: few, dropsTail: true }), blocks),
 };
 
 describe('the grammar of events', () => {
@@ -64,7 +64,7 @@ describe('blocks in front of calls', () => {
   it('leave everything as it was but the texts of messages', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
-        const reply = await fold(tellBlocks(emit(events), blocks));
+        const reply = await fold(addBlocks(emit(events), blocks));
         const before = await fold(emit(events));
         const others = (items: typeof reply.items) => items.filter((item) => !isMessage(item));
         const byId = (items: typeof reply.items) => items.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -94,7 +94,7 @@ describe('blocks in front of calls', () => {
           { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1 },
         ];
         const native: string[] = [];
-        const told = tellBlocks(emit(answer), { ids, onNativeOnly: (why) => native.push(why) });
+        const told = addBlocks(emit(answer), { ids, onNativeOnly: (why) => native.push(why) });
         const { items } = await fold(told);
         const [message, ...calls] = items;
         expect(items.map(({ kind }) => kind)).toEqual(['message', ...inputs.map(() => 'tool-call')]);
@@ -140,7 +140,7 @@ describe('blocks that are calls', () => {
   it('leave the text as it was, to the delta', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
-        const told = await collect(reportBlocks(emit(events), ids));
+        const told = await collect(callsFromBlocks(emit(events), ids));
         const others = withoutItems(told, (item) => isToolCall(item) && item.id.includes('minted'));
         expect(others.slice(0, -1)).toEqual(events.slice(0, -1));
       }),

@@ -82,7 +82,7 @@ describe('what the backend of an account refuses', () => {
         status: 502,
         error: {
           message:
-            'The upstream at {host} has no such path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.',
+            'The upstream at {host} does not have this path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.',
           type: 'server_error',
           param: null,
           code: 'upstream_error',
@@ -98,7 +98,7 @@ describe('what the backend of an account refuses', () => {
       {
         status: 502,
         error: {
-          message: expect.stringMatching(/^Cloudflare, .* PROXY_WIRE=off or another network .*`doctor`/),
+          message: expect.stringMatching(/^Cloudflare, .* PROXY_WIRE=off or another network; .*`doctor`/),
           type: 'server_error',
           param: null,
           code: 'upstream_blocked',

@@ -18,7 +18,7 @@ export const USED_UP: Expected = {
   status: 429,
   error: {
     message:
-      'The backend refused: the account behind this server has used up its limit, until {time}. It said: The usage limit has been reached',
+      'The backend refused: the account that this server uses has reached its limit, until {time}. It said: The usage limit has been reached',
     type: 'insufficient_quota',
     param: null,
     code: 'insufficient_quota',

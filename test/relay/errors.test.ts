@@ -54,7 +54,7 @@ describe('an error of the backend', () => {
         status: 502,
         error: {
           message:
-            'The upstream refused the credentials of this server. Whoever runs it has to sign in again there, or check PROXY_UPSTREAM_API_KEY.',
+            'The upstream rejected the credentials of this server. Its operator has to sign in again, or to check PROXY_UPSTREAM_API_KEY.',
           type: 'server_error',
           param: null,
           code: 'upstream_unauthorized',
@@ -211,7 +211,7 @@ describe('an error of the backend', () => {
         status: 429,
         error: {
           message:
-            'The backend refused: the account behind this server has used up its limit. It said: Used up.',
+            'The backend refused: the account that this server uses has reached its limit. It said: Used up.',
           type: 'insufficient_quota',
           param: null,
           code: 'insufficient_quota',

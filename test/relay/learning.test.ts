@@ -52,7 +52,7 @@ describe('a backend that refuses parameters', () => {
     expect([second.status, second.headers.get('x-proxy-ignored-params')]).toEqual([200, 'temperature']);
     expect(await second.text()).toContain('response.incomplete');
     expect(model.requests.slice(3).map(({ body }) => plainOf(body))).toEqual([['top_p', 'user']]);
-    const lines = log.filter((line) => line['msg'] === 'the backend refuses a parameter');
+    const lines = log.filter((line) => line['msg'] === 'the backend rejects a parameter');
     expect(lines).toMatchObject([
       { model: 'gpt-5.5', field: 'temperature' },
       { model: 'gpt-5.5', field: 'max_output_tokens' },

@@ -200,27 +200,27 @@ describe('with the relay', async () => {
       {
         model: 'gpt-5.5',
         response_item_parse_error: 'no_name',
-        msg: 'an output item of the upstream was dropped',
+        msg: 'an upstream output item was dropped',
       },
       {
         model: 'gpt-5.5',
         response_item_parse_error: 'no_type',
-        msg: 'an output item of the upstream was dropped',
+        msg: 'an upstream output item was dropped',
       },
       {
         cause: `The upstream at ${host} ended its answer without response.completed.`,
-        msg: 'an answer of the upstream is not complete',
+        msg: 'an upstream answer is incomplete',
       },
       {
         cause: `The upstream at ${host} sent a response.completed event without an id.`,
-        msg: 'an answer of the upstream is not complete',
+        msg: 'an upstream answer is incomplete',
       },
       ...WAYS.map(() => ({
         model: 'gpt-5.5',
         response_item_parse_error: 'no_name',
-        msg: 'an output item of the upstream was dropped',
+        msg: 'an upstream output item was dropped',
       })),
-      { why: 'no-json', msg: 'an event of the upstream could not be read' },
+      { why: 'no-json', msg: 'an upstream event could not be read' },
     ]);
   });
 });
@@ -266,7 +266,7 @@ describe('without the relay', async () => {
   ])('the error names what is wrong: %s', async (_, script, message) => {
     expect(await failureOf(proxy, script)).toEqual([502, message]);
     expect(proxy.log.findLast(({ level }) => level === 'warn')).toMatchObject({
-      msg: 'an answer of the upstream is not complete',
+      msg: 'an upstream answer is incomplete',
     });
   });
 });

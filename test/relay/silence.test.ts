@@ -14,7 +14,7 @@ const DONE = 'data: {"type":"response.completed","response":{"id":"resp_1"}}\n\n
 const silentFor = (seconds: number): ((url: string) => ReturnType<typeof failure>) => {
   return (url) =>
     failure('upstream_timeout', {
-      message: `The upstream at ${new URL(url).host} was silent for ${seconds} s.`,
+      message: `The upstream at ${new URL(url).host} sent nothing for ${seconds} s.`,
     });
 };
 

@@ -43,7 +43,7 @@ export class ModelBudget {
     if (!this.#isReported) this.#onExceeded();
     this.#isReported = true;
     return failure('model_request_limit_exceeded', {
-      message: `The model was asked ${this.#used} times for this answer, which is the limit of this server (PROXY_MAX_MODEL_REQUESTS), and its answer is still not complete.`,
+      message: `This answer reached the limit of ${this.#used} model requests (PROXY_MAX_MODEL_REQUESTS) and is still incomplete.`,
     });
   }
 }

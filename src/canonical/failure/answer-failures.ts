@@ -6,22 +6,22 @@ export const ANSWER_FAILURES = {
     // Clients retry 5xx automatically, which would cost the same again.
     status: 400,
     type: TYPES.invalid,
-    message: 'The model was asked too often for one answer.',
-    when: 'an answer took `PROXY_MAX_MODEL_REQUESTS` model requests and the model has produced nothing yet; with something produced the answer is incomplete, `incomplete_details.reason` is `max_model_requests`, and in Chat `finish_reason` is `length`',
+    message: 'The answer needed too many model requests.',
+    when: 'an answer reached `PROXY_MAX_MODEL_REQUESTS` before the model produced anything; otherwise the answer is incomplete, `incomplete_details.reason` is `max_model_requests`, and in Chat `finish_reason` is `length`',
   },
   too_many_output_items: {
     status: 502,
     type: TYPES.server,
     message: 'The answer of the upstream has too many output items.',
-    when: 'the backend sent more output items in one answer than this server takes',
+    when: 'the backend sent more output items in one answer than this server accepts',
     // A retry would take just as long.
     final: true,
   },
   tool_choice_not_satisfied: {
     status: 502,
     type: TYPES.server,
-    message: "The model did not make the call that 'tool_choice' asks for, though it was told to twice.",
-    when: 'two answers of the model hold no call of a tool that `tool_choice` forces',
+    message: "The model did not make the tool call that 'tool_choice' requires, in two attempts.",
+    when: 'two answers of the model lack the tool call that `tool_choice` forces',
     // This server has already retried.
     final: true,
   },
@@ -29,7 +29,7 @@ export const ANSWER_FAILURES = {
     status: 502,
     type: TYPES.server,
     message: 'The model answered without an image.',
-    when: 'an image was asked for and the model only wrote something; the message says what',
+    when: 'the model answered an image request with text only; the message quotes it',
     // A retry would cost the same and most likely have the same result.
     final: true,
   },

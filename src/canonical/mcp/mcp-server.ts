@@ -55,7 +55,7 @@ export const mcpUrlProblem = (text: string): string | null => {
     return 'is not an http or https URL';
   }
   if (url.username !== '' || url.password !== '') {
-    return 'must not contain a user name or a password: say them in a header';
+    return 'must not contain a user name or a password: send them in a header';
   }
   return null;
 };

@@ -56,10 +56,10 @@ export const readMcpUse = (raw: RawTool, server: McpServer): McpUse | { readonly
   }
   // Before a server has listed its tools, the app-server can only be configured with names and with "run read-only tools".
   if (allowed?.readOnly === false)
-    return { problem: `'read_only: false' in its 'allowed_tools' is not served.` };
+    return { problem: `'read_only: false' in its 'allowed_tools' is not supported.` };
   if (approval.never?.readOnly === false || approval.always?.readOnly === true) {
     return {
-      problem: `its 'require_approval' asks more of calls that only read than of others, which is not served.`,
+      problem: `its 'require_approval' is stricter for read-only calls than for others, which is not supported.`,
     };
   }
   return { server, allowed, approval };

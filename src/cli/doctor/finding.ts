@@ -54,7 +54,7 @@ export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
     const found = await within(asked, limitMs);
     if (found !== null) return toShow(found);
     limit.abort(new Error('the time limit of a check'));
-    return problem(`no answer within ${limitMs / 1000} s`, 'run it again; see the lines above');
+    return problem(`no answer within ${limitMs / 1000} s`, 'run doctor again; see the lines above');
   } catch (error) {
     return toShow(problem(messageOf(error), 'see docs/operating.md'));
   }

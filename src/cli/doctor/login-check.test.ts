@@ -21,20 +21,20 @@ const WHO = 'ChatGPT, a***@example.com, plan plus';
 
 describe('judgeLogin', () => {
   it.each<readonly [string, LoginFacts, string, string]>([
-    ['valid', facts(), 'ok', `${WHO}; valid until 2026-11-20 08:30 UTC, then renewed by itself`],
+    ['valid', facts(), 'ok', `${WHO}; valid until 2026-11-20 08:30 UTC, then renewed automatically`],
     [
       'to be renewed',
       facts({ expiresAt: EARLIER }),
       'ok',
-      `${WHO}; valid until 2026-11-15 08:30 UTC, is renewed with the next request`,
+      `${WHO}; valid until 2026-11-15 08:30 UTC, renewed with the next request`,
     ],
     [
       'over',
       facts({ expiresAt: EARLIER, canRefresh: false }),
       'problem',
-      `${WHO}: ended 2026-11-15 08:30 UTC and cannot be renewed`,
+      `${WHO}: expired 2026-11-15 08:30 UTC and cannot be renewed`,
     ],
-    ['one that ends', facts({ canRefresh: false }), 'warning', `${WHO}: it cannot be renewed when it ends`],
+    ['one that ends', facts({ canRefresh: false }), 'warning', `${WHO}: cannot be renewed when it expires`],
     [
       'no longer paid for',
       facts({ paidUntil: EARLIER }),

@@ -26,19 +26,19 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
     const signIn = `run ${loginCommand}`;
     const isNamed = config.upstream.codexHome !== null;
     if (isNamed && !(await exists(home)))
-      return problem(`CODEX_HOME=${home} is not there`, 'correct the path, or leave it out');
+      return problem(`CODEX_HOME=${home} does not exist`, 'correct the path, or unset CODEX_HOME');
     const file = path.join(home, 'auth.json');
     const found = await readLoginFile(file);
     if (found.kind === 'refused') return problem(found.why, signIn);
     const text = found.kind === 'text' ? found.text : null;
     const facts = text === null ? null : readLogin(text);
     if (facts === null) {
-      const says = text === null ? `none in ${home}` : `${file} holds no login`;
+      const says = text === null ? `no login in ${home}` : `${file} contains no login`;
       // A keyring is another place where codex may keep it, and one where we do not look.
       if (isNamed || !config.upstream.demoEnabled || text !== null) return problem(says, signIn);
       return warning(`${says}: the demo model answers`, signIn);
     }
-    if (await isOpenToOthers(file)) return warning(`others may read ${file}`, `chmod 600 ${file}`);
+    if (await isOpenToOthers(file)) return warning(`other users can read ${file}`, `chmod 600 ${file}`);
     return judgeLogin(facts, { now, signIn });
   },
 });
@@ -55,14 +55,14 @@ export const judgeLogin = (
   const isOver = expiresAt !== null && expiresAt <= now;
   if (!canRefresh) {
     return isOver
-      ? problem(`${who}: ended ${shownTime(expiresAt)} and cannot be renewed`, signIn, about)
-      : warning(`${who}: it cannot be renewed when it ends`, signIn, about);
+      ? problem(`${who}: expired ${shownTime(expiresAt)} and cannot be renewed`, signIn, about)
+      : warning(`${who}: cannot be renewed when it expires`, signIn, about);
   }
   if (paidUntil !== null && paidUntil <= now) {
     const says = `${who}: paid until ${shownTime(paidUntil)}, when it was last renewed`;
-    return warning(says, 'look at the subscription if requests are refused', about);
+    return warning(says, 'check the subscription if requests fail', about);
   }
   if (expiresAt === null) return ok(who, about);
-  const renewal = isOver ? 'is renewed with the next request' : 'then renewed by itself';
+  const renewal = isOver ? 'renewed with the next request' : 'then renewed automatically';
   return ok(`${who}; valid until ${shownTime(expiresAt)}, ${renewal}`, about);
 };

@@ -30,7 +30,7 @@ export const codexCheck: Check = {
     const facts = { version: binary.version, path: binary.path };
     return stdout.includes(binary.version)
       ? ok(says, facts)
-      : warning(says, `the package says ${binary.version}: install again`, facts);
+      : warning(says, `the package contains ${binary.version}: install again`, facts);
   },
 };
 
@@ -62,7 +62,7 @@ export const settingsCheck = (environment: Readonly<Record<string, string | unde
       const facts = sourcesFacts(config);
       return config.warnings.length === 0
         ? ok(describeSources(config), facts)
-        : warning(config.warnings.join('\n'), 'see docs/configuration.md, or leave it out', facts);
+        : warning(config.warnings.join('\n'), 'see docs/configuration.md, or unset it', facts);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return problem(error.problems.join('\n'), 'correct it: docs/configuration.md');
@@ -80,17 +80,18 @@ export const stateCheck = (directory: string): Check => ({
   run: async () => {
     const unusable = await tryToWrite(directory);
     if (unusable !== null) {
-      return problem(`${directory} cannot be used: ${unusable}`, 'check PROXY_STATE_DIR and its rights');
+      return problem(`${directory} cannot be used: ${unusable}`, 'check PROXY_STATE_DIR and its permissions');
     }
     const untrusted = await untrustedState(directory);
     if (untrusted !== null) return problem(untrusted, 'see docs/security.md');
     const { bavail, bsize } = await statfs(directory);
     const freeMb = Math.floor((bavail * bsize) / MEGABYTE);
     const says = `${directory}, ${freeMb.toLocaleString('en')} MB free`;
-    if (freeMb < NO_SPACE_MB) return problem(says, 'make room: nothing can be written', { freeMb });
-    if (freeMb < LOW_SPACE_MB) return warning(says, 'make room: a worker may need that much', { freeMb });
+    if (freeMb < NO_SPACE_MB) return problem(says, 'free disk space: nothing can be written', { freeMb });
+    if (freeMb < LOW_SPACE_MB)
+      return warning(says, 'free disk space: a worker can need that much', { freeMb });
     if (await isOpenToOthers(directory)) {
-      return warning(`${says}; others may look into it`, `chmod 700 ${directory}`, { freeMb });
+      return warning(`${says}; other users can read it`, `chmod 700 ${directory}`, { freeMb });
     }
     return ok(says, { freeMb });
   },

@@ -23,25 +23,25 @@ describe('judgeAnswer', () => {
         text: '<title>Just a moment...</title>',
       },
       'problem',
-      'chatgpt.com shows a Cloudflare challenge (403) instead of answering',
+      'chatgpt.com answers with a Cloudflare challenge (403)',
     ],
     [
       'a page of the network',
       { status: 200, headers: html, text: '<html><title>\n Hotel wifi </title>' },
       'problem',
-      'a web page (200, "Hotel wifi") came instead of an answer of chatgpt.com',
+      'chatgpt.com answered with a web page (200, "Hotel wifi")',
     ],
     [
       'a page without a title',
       { status: 502, headers: html, text: '' },
       'problem',
-      'a web page (502, "without a title") came instead of an answer of chatgpt.com',
+      'chatgpt.com answered with a web page (502, "without a title")',
     ],
     [
       'a proxy',
       { status: 407, headers: html, text: '' },
       'problem',
-      'the proxy on the way to chatgpt.com asks for a password',
+      'the proxy in front of chatgpt.com requires a password',
     ],
     ['trouble', { status: 503, headers: json, text: '' }, 'warning', 'chatgpt.com answers, but with 503'],
   ])('%s', (_, seen, grade, says) => {
@@ -55,7 +55,7 @@ describe('judgeAnswer', () => {
 
 describe('judgeError', () => {
   it.each<readonly [string, unknown, string]>([
-    ['DNS', withCode('ENOTFOUND'), 'the name chatgpt.com cannot be resolved (ENOTFOUND)'],
+    ['DNS', withCode('ENOTFOUND'), 'the host name chatgpt.com cannot be resolved (ENOTFOUND)'],
     [
       'TLS',
       withCode('UNABLE_TO_GET_ISSUER_CERT_LOCALLY'),

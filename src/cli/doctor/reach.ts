@@ -53,14 +53,14 @@ export const judgeAnswer = (host: string, { status, headers, text }: Seen): Find
   const facts = { host, status };
   if (headers['cf-mitigated'] !== undefined) {
     return problem(
-      `${host} shows a Cloudflare challenge (${status}) instead of answering`,
-      'try another network, without a VPN or a data centre address; PROXY_WIRE=off asks with the client of codex instead',
+      `${host} answers with a Cloudflare challenge (${status})`,
+      'try another network (no VPN, no data centre), or PROXY_WIRE=off, which uses the HTTP client of codex',
       facts,
     );
   }
   if (status === 407) {
     return problem(
-      `the proxy on the way to ${host} asks for a password`,
+      `the proxy in front of ${host} requires a password`,
       'set HTTPS_PROXY=http://user:password@host:port',
       facts,
     );
@@ -68,13 +68,13 @@ export const judgeAnswer = (host: string, { status, headers, text }: Seen): Find
   if (/\bhtml\b/.test(headers['content-type'] ?? '')) {
     const title = /<title[^>]*>([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? 'without a title';
     return problem(
-      `a web page (${status}, ${JSON.stringify(title)}) came instead of an answer of ${host}`,
-      'a proxy, a firewall or a sign-in page of the network may stand in the way; or the base URL is wrong',
+      `${host} answered with a web page (${status}, ${JSON.stringify(title)})`,
+      'check for a proxy, a firewall or a sign-in page of the network, and check the base URL',
       facts,
     );
   }
   if (status >= 500) {
-    return warning(`${host} answers, but with ${status}`, 'it may have trouble of its own: try later', facts);
+    return warning(`${host} answers, but with ${status}`, 'the service may have a problem: try later', facts);
   }
   return ok(`${host} answers (${status} without a login)`, facts);
 };
@@ -85,7 +85,7 @@ export const judgeError = (host: string, error: unknown): Finding => {
   const facts = { host, code };
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return problem(
-      `the name ${host} cannot be resolved (${code})`,
+      `the host name ${host} cannot be resolved (${code})`,
       'check the network, DNS, HTTPS_PROXY',
       facts,
     );
@@ -93,7 +93,7 @@ export const judgeError = (host: string, error: unknown): Finding => {
   if (/CERT|TLS|SSL|SIGNED|ISSUER|SIGNATURE/.test(code)) {
     return problem(
       `the certificate of ${host} is not trusted (${code})`,
-      'if a proxy here makes certificates of its own, name its root with SSL_CERT_FILE',
+      'if a proxy issues its own certificates, set SSL_CERT_FILE to its root certificate',
       facts,
     );
   }

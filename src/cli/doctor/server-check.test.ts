@@ -21,15 +21,15 @@ const portOf = async (body: unknown): Promise<number> => {
 };
 
 it.each<readonly [string, unknown, string, RegExp]>([
-  ['ready', { status: 'ready', backend: { state: 'ok' } }, 'ok', /^one is running at http/],
+  ['ready', { status: 'ready', backend: { state: 'ok' } }, 'ok', /^running at http/],
   ['starting', { status: 'not ready' }, 'warning', /is not ready$/],
   [
     'in trouble',
     { status: 'not ready', backend: { state: 'failing', reason: 'blocked' } },
     'warning',
-    /finds its backend blocked$/,
+    /reports that its backend is blocked$/,
   ],
-  ['someone else', { hello: 'world' }, 'warning', /^something else answers/],
+  ['someone else', { hello: 'world' }, 'warning', /^another program answers/],
 ])('%s', async (_, body, grade, says) => {
   const port = await portOf(body);
   expect(await runCheck(serverCheck({ host: '0.0.0.0', port }))).toMatchObject({
@@ -44,6 +44,6 @@ it('is content where none is running', async () => {
   await once(server as Server, 'close');
   expect(await runCheck(serverCheck({ host: '127.0.0.1', port }))).toMatchObject({
     grade: 'ok',
-    says: `none is running at http://127.0.0.1:${port}`,
+    says: `no server is running at http://127.0.0.1:${port}`,
   });
 });

@@ -9,16 +9,16 @@ export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'
     if (port === 0) return skipped('PORT=0: each start takes a free port');
     const url = `http://${nameOf(host)}:${port}`;
     const answer = await fetch(`${url}/readyz?backend`, { signal }).catch(() => null);
-    if (answer === null) return ok(`none is running at ${url}`, { running: false });
+    if (answer === null) return ok(`no server is running at ${url}`, { running: false });
     const text = await answer.text();
     const said = /"status":"(ready|not ready)"/.exec(text)?.[1];
     if (said === undefined)
-      return warning(`something else answers at ${url}`, 'set PORT to another port', { running: false });
+      return warning(`another program answers at ${url}`, 'set PORT to another port', { running: false });
     const trouble = /"reason":"([a-z]+)"/.exec(text)?.[1];
     const facts = { running: true, ready: said === 'ready', trouble: trouble ?? null };
-    if (said === 'ready') return ok(`one is running at ${url}`, facts);
-    const why = trouble === undefined ? 'is not ready' : `finds its backend ${trouble}`;
-    return warning(`the one that is running at ${url} ${why}`, 'see the lines below, and its log', facts);
+    if (said === 'ready') return ok(`running at ${url}`, facts);
+    const why = trouble === undefined ? 'is not ready' : `reports that its backend is ${trouble}`;
+    return warning(`the server at ${url} ${why}`, 'see the lines below, and its log', facts);
   },
 });
 

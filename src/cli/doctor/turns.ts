@@ -73,7 +73,7 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
   if (failed !== null) return failed;
   const { model, input, output } = figuresOf(answer);
   const text = outputOf(answer).find((item) => item['type'] === 'message');
-  if (text === undefined) return problem(`${model} answered, but said nothing`, 'run it again');
+  if (text === undefined) return problem(`${model} answered without text`, 'run doctor again');
   const says = `${model} answered in ${(answer.ms / 1000).toFixed(1)} s (${input} tokens in, ${output} out)`;
   const facts = { model, ms: answer.ms, inputTokens: input, outputTokens: output };
   const ignored = answer.headers.get('x-proxy-ignored-params');
@@ -90,7 +90,7 @@ export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
   const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
-  if (call?.['name'] === TOOL) return ok('the tool that was asked for is called');
+  if (call?.['name'] === TOOL) return ok('the model calls the required tool');
   return problem('a forced tool choice has no effect', UNFORCEABLE);
 };
 
@@ -105,7 +105,7 @@ export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
     ? ok(says, facts)
     : warning(
         says,
-        'a miss now and then is normal: run it again; long conversations cost more without it',
+        'an occasional miss is normal: run doctor again; without the cache long conversations cost more',
         facts,
       );
 };
@@ -122,14 +122,14 @@ export const judgeLimits = (headers: Headers): Finding => {
     const resetAt = new Date(number('reset-at') * 1000);
     return [{ used, minutes: number('window-minutes'), resetAt }];
   });
-  if (windows.length === 0) return skipped('the backend says nothing about limits');
+  if (windows.length === 0) return skipped('the backend reports no limits');
   const says = windows.map(
     ({ used, minutes, resetAt }) =>
       `${lengthOf(minutes)}: ${used} % used${Number.isNaN(resetAt.getTime()) ? '' : ` until ${shownTime(resetAt)}`}`,
   );
   const facts = { usedPercent: windows.map(({ used }) => used) };
   return windows.some(({ used }) => used >= NEARLY_USED)
-    ? warning(says.join('; '), 'requests get insufficient_quota when it is used up', facts)
+    ? warning(says.join('; '), 'requests fail with insufficient_quota when it is used up', facts)
     : ok(says.join('; '), facts);
 };
 
@@ -188,18 +188,18 @@ const adviceFor = (code: string, signIn: string | null): string => {
     case 'upstream_timeout':
       return signIn === null
         ? 'check that the provider at PROXY_UPSTREAM_BASE_URL runs and has a model loaded'
-        : 'check the network, HTTPS_PROXY; or the backend has trouble of its own: run it again later';
+        : 'check the network and HTTPS_PROXY; the backend may have a problem: try again later';
     case 'upstream_error':
       return signIn === null
-        ? 'check PROXY_UPSTREAM_BASE_URL, most end in /v1; or the provider has trouble of its own'
-        : 'the backend has trouble of its own: run it again later';
+        ? 'check PROXY_UPSTREAM_BASE_URL (most end in /v1); the provider may have a problem'
+        : 'the backend may have a problem: try again later';
     case 'insufficient_quota':
     case 'usage_limit_reached':
       return 'wait until the limit resets, or use another account';
     case 'tool_choice_not_satisfied':
       return UNFORCEABLE;
     case 'model_not_found':
-      return 'this account or provider has no such model: see GET /v1/models';
+      return 'this account or provider does not have the model: see GET /v1/models';
     default:
       return 'see docs/errors.md and docs/operating.md';
   }

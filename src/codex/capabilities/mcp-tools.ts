@@ -70,10 +70,10 @@ export const sortTools = (
     else if (labels.has(mcpNamespace(server.label))) {
       refuse(
         'invalid_value',
-        `the label '${quoted(server.label)}' stands for another server of this request.`,
+        `the label '${quoted(server.label)}' is already used for another server of this request.`,
       );
     } else if (labels.size >= MAX_SERVERS) {
-      refuse('invalid_value', `a request may use ${MAX_SERVERS} MCP servers at most.`);
+      refuse('invalid_value', `a request can use at most ${MAX_SERVERS} MCP servers.`);
     } else {
       labels.add(mcpNamespace(server.label));
       const use = readMcpUse(tool.raw, server);
@@ -86,7 +86,7 @@ export const sortTools = (
   });
   tools.forEach((tool, index) => {
     if (tool.kind !== 'namespace' || !labels.has(tool.name)) return;
-    const why = 'this name is that of the tools of an MCP server.';
+    const why = 'this name is already used for the tools of an MCP server.';
     refused.push({ path: { tool: index }, kind: 'invalid_value', why });
   });
   return { tools: others, uses, refused, ignored };
@@ -95,8 +95,7 @@ export const sortTools = (
 /** Each is started or connected to for the request, and everybody else of the worker waits meanwhile. */
 const MAX_SERVERS = 64;
 
-const NO_APPROVALS =
-  "its 'require_approval' must be 'never': in this API there is no way to ask for approval.";
+const NO_APPROVALS = "its 'require_approval' must be 'never': this API cannot ask for approval.";
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
@@ -137,7 +136,7 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 
     const known = policy.deployment.get(label);
     if (known !== undefined) return known.server;
     const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
-    const which = all === '' ? 'none is configured here' : `those that are configured here are ${all}`;
+    const which = all === '' ? 'none is configured' : `configured are ${all}`;
     return {
       kind: 'invalid_value',
       why: `there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`,
@@ -146,7 +145,7 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 
   if (!policy.allowsClientServers || typeof url !== 'string') {
     return {
       kind: 'unsupported_tool',
-      why: "is of type 'mcp' with a server of the client's, which neither the backend nor this server talks to",
+      why: 'is an MCP server of the client, which neither the backend nor this server connects to',
     };
   }
   const problem = mcpUrlProblem(url);
@@ -162,10 +161,10 @@ const clientServer = (
   const { headers: given = null, authorization = null } = raw;
   const headers = isJsonObject(given) ? Object.entries(given) : [];
   if (given !== null && !isJsonObject(given)) {
-    return { kind: 'invalid_value', why: "its 'headers' must be an object of texts." };
+    return { kind: 'invalid_value', why: "its 'headers' must be an object of strings." };
   }
   if (authorization !== null && typeof authorization !== 'string') {
-    return { kind: 'invalid_value', why: "its 'authorization' must be a text." };
+    return { kind: 'invalid_value', why: "its 'authorization' must be a string." };
   }
   const all: Record<string, string> = {};
   for (const [name, value] of headers) {

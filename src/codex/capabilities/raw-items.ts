@@ -14,6 +14,6 @@ export const refusedItems = (
     ? []
     : items.flatMap((item, index): readonly Rejection[] => {
         if (!('raw' in item) || CODEX_KEEPS.has(item.raw.type)) return [];
-        const why = `is of type '${quoted(item.raw.type)}', and only the relay of this server could pass it on`;
+        const why = `is of type '${quoted(item.raw.type)}', which needs the relay of this server (PROXY_WIRE)`;
         return [{ path: { item: places[index] ?? index }, kind: 'unsupported_value', why }];
       });

@@ -24,7 +24,7 @@ const bringing = (...tools: readonly Tool[]): Item => ({
 it('refuses what a way to a backend has no place for', () => {
   const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
   expect(refusedTools(request, { profile: PROVIDER, requestFormat: 'responses' })).toEqual([]);
-  const why = "is of type 'file_search', which a ChatGPT login does not have";
+  const why = "is of type 'file_search', which a ChatGPT login does not support";
   expect(refusedTools(request, { profile: CHATGPT, requestFormat: 'responses' })).toEqual([
     { path: { tool: 4 }, kind: 'unsupported_tool', why },
     { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },

@@ -51,9 +51,9 @@ const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type =
 const whyRefused = (tool: Tool, { profile, requestFormat }: ToolContext): string | null => {
   if (tool.kind !== 'hosted' || isSearch(tool) || isMcp(tool)) return null;
   const type = `is of type '${quoted(tool.raw.type)}'`;
-  if (profile === null) return `${type}, and only the relay of this server could pass it on`;
+  if (profile === null) return `${type}, which needs the relay of this server (PROXY_WIRE)`;
   if (!profile.isChatgpt) return null;
-  if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not have`;
+  if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not support`;
   return requestFormat === 'codex' && isResponsesOnly(tool)
     ? `${type}, for which the lite lane of a ChatGPT login has no place`
     : null;

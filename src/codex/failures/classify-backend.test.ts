@@ -33,7 +33,7 @@ describe('overload', () => {
   ]);
 });
 
-describe('the account behind this server', () => {
+describe('the account that this server uses', () => {
   check([
     ['401', { status: 401, message: 'Incorrect API key' }, failure('upstream_unauthorized')],
     [
@@ -53,7 +53,7 @@ describe('the account behind this server', () => {
       'a workspace that is closed',
       { status: 402, code: 'deactivated_workspace' },
       failure('account_unavailable', {
-        message: 'The account behind this server cannot be used: its workspace is closed.',
+        message: 'The account that this server uses is unavailable: its workspace is closed.',
       }),
     ],
     [
@@ -61,7 +61,7 @@ describe('the account behind this server', () => {
       { status: 500, code: 'token_refresh_failed' },
       failure('upstream_error', {
         message:
-          'The login of this server could not be renewed: its service answered 500. Please try again later.',
+          'The login of this server could not be renewed: the sign-in service answered 500. Please try again later.',
       }),
     ],
     ['a login that is over', { status: 401, code: 'token_refresh_failed' }, failure('upstream_unauthorized')],

@@ -9,7 +9,7 @@ const AT = 1_795_185_000;
 describe('a used-up plan', () => {
   const limit = {
     message:
-      'The backend refused: the account behind this server has used up its limit, until 2026-11-20 14:30 UTC. It said: Limit reached.',
+      'The backend refused: the account that this server uses has reached its limit, until 2026-11-20 14:30 UTC. It said: Limit reached.',
     retryAfterSeconds: 3600,
   };
   check([
@@ -35,14 +35,14 @@ describe('a used-up plan', () => {
       { status: 429, type: 'usage_not_included', message: 'Upgrade.' },
       failure('insufficient_quota', {
         message:
-          'The backend refused: the plan of the account behind this server does not include this. It said: Upgrade.',
+          'The backend refused: the plan of the account that this server uses does not include this. It said: Upgrade.',
       }),
     ],
     [
       'of a provider, with a header',
       { status: 429, code: 'insufficient_quota', retryAfterSeconds: 9 },
       failure('insufficient_quota', {
-        message: 'The backend refused: the account behind this server has used up its limit.',
+        message: 'The backend refused: the account that this server uses has reached its limit.',
         retryAfterSeconds: 9,
       }),
     ],
@@ -51,14 +51,14 @@ describe('a used-up plan', () => {
       { status: 402, message: 'Insufficient balance' },
       failure('insufficient_quota', {
         message:
-          'The backend refused: the account behind this server has used up its limit. It said: Insufficient balance',
+          'The backend refused: the account that this server uses has reached its limit. It said: Insufficient balance',
       }),
     ],
     [
       'until a time that is over, or is none',
       { code: 'usage_limit_reached', resetsAt: 1e300, resetsInSeconds: -5 },
       failure('insufficient_quota', {
-        message: 'The backend refused: the account behind this server has used up its limit.',
+        message: 'The backend refused: the account that this server uses has reached its limit.',
         retryAfterSeconds: 0,
       }),
     ],
@@ -149,7 +149,7 @@ describe('what is not found and no model', () => {
   const LOST = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
   const path = (status: number): Failure =>
     failure('upstream_error', {
-      message: `The upstream at ${HOST} has no such path (it answered ${status}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+      message: `The upstream at ${HOST} does not have this path (it answered ${status}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
     });
   check([
     [
@@ -179,7 +179,7 @@ describe('what is not found and no model', () => {
       { status: 404, host: null },
       failure('upstream_error', {
         message:
-          'The upstream has no such path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.',
+          'The upstream does not have this path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.',
       }),
     ],
   ]);

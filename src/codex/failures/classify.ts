@@ -165,8 +165,8 @@ const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
 const usedUp = (said: Read): Failure => {
   const { resetsAt, resetsInSeconds } = said;
   const what = said.names.includes('usage_not_included')
-    ? 'the plan of the account behind this server does not include this'
-    : 'the account behind this server has used up its limit';
+    ? 'the plan of the account that this server uses does not include this'
+    : 'the account that this server uses has reached its limit';
   const until = resetsAt === null ? null : utc(resetsAt);
   const words = messageDetails(said).message;
   return failure('insufficient_quota', {
@@ -186,14 +186,14 @@ const utc = (seconds: number): string | null => {
   return Number.isNaN(at.getTime()) ? null : `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 };
 
-const CLOSED = 'The account behind this server cannot be used: its workspace is closed.';
+const CLOSED = 'The account that this server uses is unavailable: its workspace is closed.';
 
 /** The login is fine, as far as one knows; its service was not. */
 const notRenewed = ({ status, isBlockPage }: Read): Failure => {
   if (isBlockPage) return failure('upstream_blocked');
   if (status === 400 || status === 401) return failure('upstream_unauthorized');
   return failure('upstream_error', {
-    message: `The login of this server could not be renewed: its service answered ${status ?? 'nothing'}. Please try again later.`,
+    message: `The login of this server could not be renewed: the sign-in service answered ${status ?? 'nothing'}. Please try again later.`,
   });
 };
 
@@ -201,7 +201,7 @@ const at = (host: string | null): string => (host === null ? 'The upstream' : `T
 
 const noSuchPath = ({ host, status }: Read): Failure =>
   failure('upstream_error', {
-    message: `${at(host)} has no such path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+    message: `${at(host)} does not have this path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
   });
 
 export const timeoutFailure = (host: string | null): Failure =>
@@ -209,7 +209,7 @@ export const timeoutFailure = (host: string | null): Failure =>
 
 /** It was waited for that long, and nothing came. */
 export const idleFailure = (host: string | null, ms: number): Failure =>
-  failure('upstream_timeout', { message: `${at(host)} was silent for ${ms / 1000} s.` });
+  failure('upstream_timeout', { message: `${at(host)} sent nothing for ${ms / 1000} s.` });
 
 /** It says something that does not come to its end. */
 export const oversizedFailure = (host: string | null): Failure =>

@@ -6,8 +6,8 @@ import { hostOf, unreachable } from './unreachable.ts';
 describe('an upstream that cannot be reached', () => {
   it.each([
     ['ECONNREFUSED', 'the connection was refused (ECONNREFUSED)'],
-    ['ENOTFOUND', 'its name is not known (ENOTFOUND)'],
-    ['UND_ERR_CONNECT_TIMEOUT', 'no connection in time (UND_ERR_CONNECT_TIMEOUT)'],
+    ['ENOTFOUND', 'its host name does not exist (ENOTFOUND)'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'the connection timed out (UND_ERR_CONNECT_TIMEOUT)'],
     ['UND_ERR_SOCKET', 'the connection was closed (UND_ERR_SOCKET)'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],

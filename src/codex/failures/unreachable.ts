@@ -4,18 +4,18 @@ import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 /** Why there was no answer, by the code of the error: what a person can do something about. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no network to it',
-  ETIMEDOUT: 'no connection in time',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  ENOTFOUND: 'its host name does not exist',
+  EAI_AGAIN: 'its host name could not be resolved',
+  EHOSTUNREACH: 'there is no route to it',
+  ENETUNREACH: 'its network is unreachable',
+  ETIMEDOUT: 'the connection timed out',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
   ECONNRESET: 'the connection was closed',
   EPIPE: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
-  UND_ERR_ABORTED: 'the connection was broken off, perhaps by a proxy on the way',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
-  EPROTO: 'it does not speak TLS',
+  UND_ERR_ABORTED: 'the connection was cut off, perhaps by a proxy',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not support TLS',
+  EPROTO: 'it does not support TLS',
 };
 
 /** How Node calls what is wrong with a certificate. */

@@ -33,7 +33,7 @@ it('does not take a codex that could not be started for a login that is gone', a
   const script = '#!/bin/sh\necho Logged in using an API key\n';
   await writeFile(path.join(dir, 'auth.json'), '{"OPENAI_API_KEY":"sk-made-up"}');
   const look = createLoginWatch(homesWith(binary));
-  await expect(look()).rejects.toThrow('codex could not be asked about the login');
+  await expect(look()).rejects.toThrow('codex could not report the login');
   await writeFile(binary, script);
   await chmod(binary, 0o700);
   expect(await look()).toMatchObject({ kind: 'api-key' });

@@ -48,7 +48,7 @@ const loginStatus = (binary: string, home: CodexHome): Promise<LoginStatus> =>
     const options = { env: home.environment, cwd: home.path, timeout: COMMAND_TIMEOUT_MS };
     execFile(binary, ['login', 'status'], options, (error, stdout, stderr) => {
       if (error !== null && typeof error.code !== 'number') {
-        reject(new Error('codex could not be asked about the login', { cause: error }));
+        reject(new Error('codex could not report the login', { cause: error }));
         return;
       }
       resolve({ exitCode: error === null ? 0 : Number(error.code), output: `${stdout}\n${stderr}` });

@@ -53,7 +53,7 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
       if (attempt < ATTEMPTS) options.onErrorLine(STARTED_AGAIN);
     }
     throw new UnusableLogin(
-      `codex ended ${ATTEMPTS} times without a login: something opens its success page. Sign in with --device.`,
+      `codex exited ${ATTEMPTS} times without a login: another program opens its success page. Sign in with --device.`,
     );
   });
 };
@@ -64,7 +64,7 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
  */
 const ATTEMPTS = 5;
 const STARTED_AGAIN =
-  '\nThe success page was opened before anybody had signed in. The sign-in starts again: use the new address.\n\n';
+  '\nThe success page was opened before the sign-in was complete. The sign-in starts again: use the new address.\n\n';
 
 /** Takes the login back from its issuer too, where that can be reached. */
 export const signOut = async (options: SignIn): Promise<number> => {

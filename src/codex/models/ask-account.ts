@@ -45,7 +45,7 @@ export const askAccount = async (options: AskAccountOptions): Promise<AccountAns
     try {
       const { path: cwd, environment } = home;
       const ran = await run(options.homes.binary.path, { cwd, environment, signal: options.signal });
-      if (!ran) return { kind: 'failed', reason: 'codex did not end in time' };
+      if (!ran) return { kind: 'failed', reason: 'codex did not exit in time' };
       if (listener !== null) return heard(listener.answer());
       const cache = await readIfPresent(path.join(home.path, 'models_cache.json'));
       return cache === null ? { kind: 'failed', reason: 'codex got no list' } : readAnswer(cache);
@@ -77,7 +77,8 @@ const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean
   });
 
 const heard = (answer: ListedAnswer | null): AccountAnswer => {
-  if (answer === null) return { kind: 'failed', reason: 'codex did not ask: its login may have ended' };
+  if (answer === null)
+    return { kind: 'failed', reason: 'codex did not send the request: its login may have expired' };
   if ('reason' in answer) return { kind: 'failed', reason: answer.reason };
   return answer.status === 200
     ? readAnswer(answer.text)
@@ -87,7 +88,7 @@ const heard = (answer: ListedAnswer | null): AccountAnswer => {
 const readAnswer = (text: string): AccountAnswer => {
   const models = readAccountModels(parsed(text));
   return models === null
-    ? { kind: 'failed', reason: 'the answer is no list of models' }
+    ? { kind: 'failed', reason: 'the answer is not a list of models' }
     : { kind: 'listed', models };
 };
 

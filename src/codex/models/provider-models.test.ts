@@ -72,7 +72,7 @@ describe('createProviderModels', () => {
       (response) => void response.writeHead(401).end('{}'),
       'the provider answered with status 401',
     ],
-    ['no list', (response) => void response.end('{}'), 'the answer is no list of models'],
+    ['no list', (response) => void response.end('{}'), 'the answer is not a list of models'],
     ['cut off', (response) => void response.destroy(), 'other side closed'],
   ])('%s: the list of codex, and asked again later', async (_what, given, reason) => {
     answer = given;

@@ -41,7 +41,7 @@ export const createProviderModels = (options: ProviderModelsOptions): ProviderMo
     askedAtMs = options.clock.now();
     try {
       const read = readProviderModels(await fetchList(options, closing.signal), options.bundled);
-      if (read === null) options.onFailed('the answer is no list of models');
+      if (read === null) options.onFailed('the answer is not a list of models');
       // The same object as long as nothing has changed.
       else if (JSON.stringify(read) !== JSON.stringify(list)) list = read;
     } catch (error) {

@@ -7,7 +7,7 @@ type Decline =
 const result = (value: unknown): Decline => ({ kind: 'result', result: value });
 const error = (message: string): Decline => ({ kind: 'error', message });
 
-const NO_PERSON = 'there is no person here to ask';
+const NO_PERSON = 'there is no user to ask';
 
 /**
  * How we say no to what the server may ask besides tool calls. With our configuration it asks none of
@@ -24,7 +24,7 @@ const DECLINES: Readonly<
   applyPatchApproval: result({ decision: { denied: { rejection: NO_PERSON } } }),
   execCommandApproval: result({ decision: { denied: { rejection: NO_PERSON } } }),
   'item/tool/requestUserInput': error(NO_PERSON),
-  'account/chatgptAuthTokens/refresh': error('this client holds no tokens'),
+  'account/chatgptAuthTokens/refresh': error('this client has no tokens'),
   'attestation/generate': error('this client does not attest'),
   'currentTime/read': error('this client has no clock to offer'),
 };

@@ -10,6 +10,6 @@ export const MAX_ITEMS = 5_000;
 /** How a turn ends with so many items; null: it may go on. */
 export const itemLimitOutcome = (items: number): Outcome | null => {
   if (items <= MAX_ITEMS) return null;
-  const message = `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are taken.`;
+  const message = `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are accepted.`;
   return { kind: 'failed', failure: failure('too_many_output_items', { message }) };
 };

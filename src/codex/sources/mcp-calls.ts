@@ -64,7 +64,7 @@ export const failedWith = (message: string): McpOutcome => ({
   error: { message },
 });
 
-export const NOT_RUN = failedWith('The call was not run to its end.');
+export const NOT_RUN = failedWith('The call did not finish.');
 
 /** What is told when a call has ended. */
 export const endOfCall = (

@@ -1,13 +1,6 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
-import type {
-  HostedCall,
-  ItemStatus,
-  Opaque,
-  Produced,
-  ItemContent,
-  Slot,
-} from '../../canonical/request/item.ts';
+import type { HostedCall, ItemContent, ItemStatus, Opaque, Produced } from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
@@ -285,7 +278,7 @@ export class TurnItems {
   }
 
   /** What of a whole text has not been streamed; nothing where the stream said something else. */
-  emitRest(itemId: string, at: Slot, whole: string, into: TurnEvent[]): void {
+  emitRest(itemId: string, at: ItemDelta['at'], whole: string, into: TurnEvent[]): void {
     const streamed = this.#all.textOf(itemId, at);
     if (!whole.startsWith(streamed)) this.#options.onAnomaly('text-differs');
     else if (whole.length > streamed.length) {

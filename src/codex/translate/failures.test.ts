@@ -23,21 +23,22 @@ describe('toFailure', () => {
       'usageLimitExceeded',
       HIT_LIMIT,
       failure('insufficient_quota', {
-        message: `The backend refused: the account behind this server has used up its limit. It said: ${HIT_LIMIT}`,
+        message: `The backend refused: the account that this server uses has reached its limit. It said: ${HIT_LIMIT}`,
       }),
     ],
     [
       'usageLimitExceeded',
       NOT_INCLUDED,
       failure('insufficient_quota', {
-        message: `The backend refused: the plan of the account behind this server does not include this. It said: ${NOT_INCLUDED}`,
+        message: `The backend refused: the plan of the account that this server uses does not include this. It said: ${NOT_INCLUDED}`,
       }),
     ],
     [
       'sessionBudgetExceeded',
       'words',
       failure('insufficient_quota', {
-        message: 'The backend refused: the account behind this server has used up its limit. It said: words',
+        message:
+          'The backend refused: the account that this server uses has reached its limit. It said: words',
       }),
     ],
     ['rateLimitExceeded', 'rate limit exceeded: words', failure('rate_limit_exceeded', { message: 'words' })],
@@ -94,7 +95,7 @@ describe('toFailure', () => {
       404,
       unexpected('404 Not Found', '<html>nope, url: model</html>'),
       failure('upstream_error', {
-        message: `${at} has no such path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.`,
+        message: `${at} does not have this path (it answered 404). On the server, check PROXY_UPSTREAM_BASE_URL.`,
       }),
     ],
     [
@@ -190,7 +191,7 @@ describe('toFailure', () => {
       'stream disconnected before completion: The usage limit has been reached',
       failure('insufficient_quota', {
         message:
-          'The backend refused: the account behind this server has used up its limit. It said: The usage limit has been reached',
+          'The backend refused: the account that this server uses has reached its limit. It said: The usage limit has been reached',
       }),
     ],
     [
@@ -203,7 +204,7 @@ describe('toFailure', () => {
       'Failed to refresh token: 403 Forbidden',
       failure('upstream_error', {
         message:
-          'The login of this server could not be renewed: its service answered 403. Please try again later.',
+          'The login of this server could not be renewed: the sign-in service answered 403. Please try again later.',
       }),
     ],
     [

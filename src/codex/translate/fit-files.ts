@@ -56,11 +56,11 @@ const nameOf = ({ raw: { filename } }: FilePart): string =>
 const WHY: Readonly<Record<NotTextReason, (name: string) => Omit<Rejection, 'path'>>> = {
   'not-text': (name) => ({
     kind: 'unsupported_file',
-    why: `is the file ${name}, which is not a text file. Here only text files (plain text, JSON, Markdown, CSV, source code) can be read`,
+    why: `is the file ${name}, which is not a text file. Only text files (plain text, JSON, Markdown, CSV, source code) are supported`,
   }),
   'not-data': () => ({ kind: 'invalid_value', why: 'expected base64 data or a data URL in the file.' }),
   elsewhere: () => ({
     kind: 'unsupported_file',
-    why: 'is a file that is stored or published elsewhere. Here the content itself has to be sent, as data',
+    why: 'refers to a stored or published file. Send its content as data instead',
   }),
 };

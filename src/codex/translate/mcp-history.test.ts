@@ -40,7 +40,7 @@ describe('what comes back of an MCP server', () => {
     [{ output: null, error: 'no' }, 'no'],
     [{ error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'no' }] } }, 'no'],
     [{ error: { type: 'mcp_protocol_error', code: 1, message: 'late' } }, 'late'],
-    [{}, 'The call came to no end.'],
+    [{}, 'The call did not finish.'],
   ])('is a call and its output: %j', (more, output) => {
     expect(read([user, LIST, call(more)])).toMatchObject({
       items: [user, ...pair(output)],
@@ -81,7 +81,7 @@ describe('what comes back of an MCP server', () => {
       approved: [],
     });
     expect(read([REQUEST, user])).toMatchObject({
-      items: [...pair('Nobody has agreed to this call.'), user],
+      items: [...pair('This call was not approved.'), user],
       approved: [],
     });
   });

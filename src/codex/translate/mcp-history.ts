@@ -128,7 +128,7 @@ class Reader {
       case 'mcp_approval_request': {
         // With its answer it stands where the answer is.
         if (this.#responses.has(id) || this.#run.has(id)) return;
-        this.#call(raw, this.#callId(id), 'Nobody has agreed to this call.', place);
+        this.#call(raw, this.#callId(id), 'This call was not approved.', place);
         return;
       }
       default:
@@ -140,12 +140,12 @@ class Reader {
     const requestId = textIn(raw, 'approval_request_id');
     const request = this.#requests.get(requestId);
     if (request === undefined) {
-      const why = `there is no approval request '${quoted(requestId)}' in the input. Nothing is stored here: send the request along.`;
+      const why = `there is no approval request '${quoted(requestId)}' in the input. Responses are not stored: include the approval request in the input.`;
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
     if (this.#ambiguous.has(requestId)) {
-      const why = `the approval request '${quoted(requestId)}' is in the input more than once, with different calls. Send the one that was shown.`;
+      const why = `the approval request '${quoted(requestId)}' is in the input more than once, with different calls. Send only the one that the user saw.`;
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
@@ -200,7 +200,7 @@ const isSameCall = (one: RawItem, other: RawItem): boolean =>
 export const mcpOutputOf = ({ output = null, error = null }: RawItem): string => {
   if (typeof output === 'string') return output;
   if (typeof error === 'string') return error;
-  if (!isJsonObject(error)) return 'The call came to no end.';
+  if (!isJsonObject(error)) return 'The call did not finish.';
   const { content, message } = error;
   if (Array.isArray(content)) return toOutputText({ content: content as readonly Json[] });
   return typeof message === 'string' ? message : JSON.stringify(error);

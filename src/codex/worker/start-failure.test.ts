@@ -9,7 +9,7 @@ const didNotStart = (said: string, cause?: Error): Error =>
 
 const FULL = failure('worker_unavailable', {
   message:
-    'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+    'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
 });
 const NO_ROOM = failure('out_of_resources', { retryAfterSeconds: 1 });
 

@@ -9,7 +9,7 @@ const FULL_DISK_WORDS = /\(os error (?:28|122)\)|database or disk is full/;
 const fullDisk = (): Failure =>
   failure('worker_unavailable', {
     message:
-      'The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+      'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
   });
 
 /** What clients are told about a start that failed; null if they would learn nothing from it. */

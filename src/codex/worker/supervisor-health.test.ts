@@ -186,7 +186,7 @@ describe('a full disk', () => {
     expect([servedBy, await failureOf(Promise.reject(refused)), String(refused)]).toEqual([
       true,
       { kind: 'worker_unavailable', retryAfterSeconds: 1 },
-      'GatewayError: The disk of the server is full: no app-server can be started until there is room below PROXY_STATE_DIR.',
+      'GatewayError: The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
     ]);
     control.fail = 0;
     await tick(1_000);

@@ -187,7 +187,7 @@ class SupervisedPool implements WorkerPool {
       await worker.stop();
       return;
     }
-    if (worker.lost.aborted) throw new Error('the worker was lost as soon as it was ready');
+    if (worker.lost.aborted) throw new Error('the worker stopped as soon as it was ready');
     this.#adopt(worker);
   }
 

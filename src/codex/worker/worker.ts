@@ -57,7 +57,7 @@ const STDERR_LINES_KEPT = 10;
 export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
   const stderr: string[] = [];
   const didNotStart = (cause: unknown): Error => {
-    const said = stderr.length === 0 ? '' : `; it said: ${stderr.join(' | ')}`;
+    const said = stderr.length === 0 ? '' : `; stderr: ${stderr.join(' | ')}`;
     return new Error(`codex app-server did not start${said}`, { cause });
   };
   const child = await spawnChild(options, (line) => {

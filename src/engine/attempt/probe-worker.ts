@@ -50,5 +50,5 @@ const isWaiting = (error: unknown): boolean =>
 
 const SILENT: Failure = failure('account_unavailable', {
   message:
-    'The account behind this server cannot be used right now: the service that has its settings does not answer. It is asked again.',
+    'The account that this server uses is unavailable: the service with its workspace settings does not answer. Please try again shortly.',
 });

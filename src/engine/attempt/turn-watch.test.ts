@@ -21,7 +21,7 @@ const setUp = (hasRelay: boolean) => {
   };
   return { watch, pass };
 };
-const SILENT = failure('upstream_timeout', { message: 'The upstream was silent for 10 s.' });
+const SILENT = failure('upstream_timeout', { message: 'The upstream sent nothing for 10 s.' });
 const BROKEN = failure('upstream_error');
 const WHOLE = { kind: 'answer-ended', how: 'completed', response: {} } as const;
 

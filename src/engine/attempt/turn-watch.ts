@@ -70,7 +70,7 @@ export class TurnWatch {
   }
 
   #silent(): void {
-    const message = `The upstream was silent for ${this.#options.idleTimeoutMs / 1000} s.`;
+    const message = `The upstream sent nothing for ${this.#options.idleTimeoutMs / 1000} s.`;
     this.#options.end(
       this.#isAnswered ? failure('upstream_error') : failure('upstream_timeout', { message }),
     );

@@ -241,7 +241,7 @@ export class McpTurn implements McpShape {
     const { label: server, name: tool } = call;
     const { tools = [] } = this.#members.get(mcpNamespace(server)) ?? {};
     if (!tools.some(({ name }) => name === tool))
-      return failedWith('There is no such tool, or it is not allowed.');
+      return failedWith('This tool does not exist, or it is not allowed.');
     try {
       const { isError, ...result } = await appServer.request(
         'mcpServer/tool/call',
@@ -306,7 +306,7 @@ const unavailable = (members: readonly Member[], lastError: string): GatewayErro
 const nothingChosen = (): GatewayError =>
   gatewayError('invalid_value', {
     param: 'tool_choice',
-    message: "Invalid 'tool_choice': the MCP server has no such tool, or none that is allowed.",
+    message: "Invalid 'tool_choice': the MCP server does not have this tool, or it is not allowed.",
   });
 
 const LOST = failedWith('The process that ran the call was lost.');

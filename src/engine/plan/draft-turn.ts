@@ -150,13 +150,13 @@ const unusable = (
     .map(({ label }) => ({
       path: { item: items.length - 1 },
       kind: 'invalid_value',
-      why: `a call of the MCP server '${label}' was approved, and that server is not among the tools.`,
+      why: `a call of the MCP server '${label}' was approved, but that server is not among the tools.`,
     }));
 
 const NOTHING_LEFT: Rejection = {
   path: { item: 0 },
   kind: 'invalid_value',
-  why: 'nothing is left of the input. Reasoning is not stored here, and without its encrypted content it cannot be sent.',
+  why: 'it contains only reasoning without encrypted content. Reasoning is not stored: send its encrypted content, or other items.',
 };
 
 /** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */

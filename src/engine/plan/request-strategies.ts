@@ -179,7 +179,7 @@ export class RequestStrategies {
 
 /** codex writes instructions as a message, whatever the model. */
 const ONLY_WITH_RELAY =
-  '(This model wants instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
+  '(This model needs instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
 /** Both request formats, instructions in both places, with and without reasoning, custom tools, namespaces: more is no answer. */
 const MAX_APPROACHES = 7;

@@ -75,7 +75,7 @@ const run = async (
       const next = shorts[asked.push(request) - 1] ?? [];
       return 'run' in next ? next : planOf(turn(next));
     },
-    shape: (text) => (text === '' ? null : text.toUpperCase()),
+    clean: (text) => (text === '' ? null : text.toUpperCase()),
     limitMs: 60_000,
     onResult: (result, why) =>
       results.push(why instanceof GatewayError ? [result, why.failure.kind] : result),

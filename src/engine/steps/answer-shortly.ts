@@ -27,7 +27,7 @@ export interface ShortOptions extends ShortModel {
   /** What becomes of a request. */
   readonly plan: (request: TurnRequest) => Plan;
   /** What was written, as the caller wants it; null: that is none. */
-  readonly shape: (text: string) => string | null;
+  readonly clean: (text: string) => string | null;
   /** For all attempts together. */
   readonly limitMs: number;
   /** `why`: the error behind it, where there is one. */
@@ -91,7 +91,7 @@ const isAboutEffort = (why: unknown): boolean => failureOf(why).param?.startsWit
 const attempt = async (
   request: TurnRequest,
   effort: string | null,
-  { model, serviceTier, plan, shape }: ShortOptions,
+  { model, serviceTier, plan, clean }: ShortOptions,
   { signal, onSettled }: Running,
 ): Promise<Short> => {
   const planned = plan({
@@ -111,7 +111,7 @@ const attempt = async (
   if (accepted === null || ended?.outcome.kind !== 'completed') return { result: 'failed' };
   const ignored = [...accepted.ignored, ...lost];
   if (rejectionsFor(request, ignored).length > 0) return { result: 'refused' };
-  const text = shape(said.text);
+  const text = clean(said.text);
   if (text === null) return { result: 'unusable' };
   const begun: TurnAccepted = {
     ...accepted,

@@ -69,7 +69,7 @@ const refusing = (plan: Plan, refused: readonly Rejection[]): Plan =>
 const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
   items.flatMap((item, index): readonly Rejection[] => {
     if (!isEncryptedCompaction(item)) return [];
-    const why = 'is a compaction that another backend has made, and this one cannot read it';
+    const why = 'is a compaction of another backend, which this one cannot read';
     return [{ path: { item: index }, kind: 'unsupported_value', why }];
   });
 

@@ -32,7 +32,7 @@ const LONG = Buffer.alloc(1001, 'x');
 
 describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
   const broken = failure('invalid_json', {
-    message: `The request body is not a whole ${encoding.trim().toLowerCase()} stream, as its content-encoding says.`,
+    message: `The request body is not a complete ${encoding.trim().toLowerCase()} stream, although its content-encoding says so.`,
   });
 
   it('is read as it was before', async () => {
@@ -96,7 +96,7 @@ describe('a body', () => {
       const shown = encoding.length > 100 ? `${encoding.slice(0, 100)}…` : encoding.toLowerCase();
       expect(await refusal(sent(Buffer.from('{}'), encoding))).toEqual(
         failure('unsupported_value', {
-          message: `Unsupported content encoding: '${shown}'. Supported are one of gzip, x-gzip, deflate, br, zstd, or none.`,
+          message: `Unsupported content encoding: '${shown}'. Use one of gzip, x-gzip, deflate, br, zstd, or none.`,
         }),
       );
     },

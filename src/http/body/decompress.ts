@@ -53,7 +53,7 @@ export const decompressorOf = (request: Request): Decompress | null => {
   const open = DECODERS.get(encoding);
   if (open === undefined) {
     throw gatewayError('unsupported_value', {
-      message: `Unsupported content encoding: '${quoted(encoding)}'. Supported are one of ${[...DECODERS.keys()].join(', ')}, or none.`,
+      message: `Unsupported content encoding: '${quoted(encoding)}'. Use one of ${[...DECODERS.keys()].join(', ')}, or none.`,
     });
   }
   return (bytes, onBytes, caller) =>
@@ -76,7 +76,7 @@ const decode = async (
     if (decoder.bytesWritten !== bytes.byteLength) throw new Error('more follows');
   } catch (error) {
     if (error instanceof GatewayError) throw error;
-    const message = `The request body is not a whole ${encoding} stream, as its content-encoding says.`;
+    const message = `The request body is not a complete ${encoding} stream, although its content-encoding says so.`;
     throw new GatewayError(failure('invalid_json', { message }), { cause: error });
   }
   return Buffer.concat(chunks);

@@ -41,7 +41,7 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     throw new GatewayError(
-      failure('invalid_json', { message: 'The request body could not be read to its end.' }),
+      failure('invalid_json', { message: 'The request body could not be read completely.' }),
       { cause: error },
     );
   }
@@ -57,7 +57,7 @@ export const counterOf = (limits: ReadLimits): ((bytes: number) => void) => coun
 
 /** Hears of items that a request refers to: a small body must not stand for more than a large one may say. */
 export const referredCounter = (limits: ReadLimits): ((bytes: number) => void) =>
-  counting(limits, 'The items that the request refers to are together');
+  counting(limits, 'The items that the request refers to are in total');
 
 const counting = ({ maxBytes, room }: ReadLimits, what?: string): ((bytes: number) => void) => {
   let size = 0;

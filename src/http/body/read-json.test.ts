@@ -173,7 +173,7 @@ describe('readJson', () => {
     });
     const asked = new Request('http://proxy.test/', { method: 'POST', body, duplex: 'half' });
     expect(await refusal(asked)).toEqual(
-      failure('invalid_json', { message: 'The request body could not be read to its end.' }),
+      failure('invalid_json', { message: 'The request body could not be read completely.' }),
     );
   });
 });

@@ -19,7 +19,8 @@ export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackD
   async handle(http, exchange) {
     if (!takesFeedback) {
       throw gatewayError('endpoint_not_supported', {
-        message: 'Feedback is not taken here. Whoever runs this server can set PROXY_ENABLE_FEEDBACK=true.',
+        message:
+          'Feedback is disabled. The operator of this server can enable it with PROXY_ENABLE_FEEDBACK=true.',
       });
     }
     const { feedback, ignored } = readFeedback(await readBody(http, exchange, bodies));

@@ -2,8 +2,8 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { SIGN_HEADERS } from '../../openai/clients/markers.ts';
-import { errorBody } from '../../openai/shared/error-body.ts';
+import { MARKER_HEADERS } from '../../openai/clients/markers.ts';
+import type { Api } from '../../turns/api.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
@@ -18,7 +18,7 @@ type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Resp
 
 /** A handler whose requests are written down from their first word to the last, where somebody wants that. */
 export const withTrace =
-  (deps: { readonly captures: Captures | null }, handle: Handler) =>
+  (deps: { readonly captures: Captures | null }, { errorBody }: Pick<Api, 'errorBody'>, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const trace = deps.captures?.open(exchange.requestId) ?? null;
     if (trace === null) return handle(http, exchange, NO_TRACE);
@@ -60,7 +60,7 @@ const HEADERS: ReadonlySet<string> = new Set([
   'version',
   'x-request-id',
   ...NAMING_HEADERS,
-  ...SIGN_HEADERS,
+  ...MARKER_HEADERS,
   ...TRACE_HEADERS,
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];

@@ -44,7 +44,7 @@ describe('loadOrCreateApiKey', () => {
     const file = join(root, 'api-key');
     await writeFile(file, text);
     await expect(loadOrCreateApiKey(root)).rejects.toThrow(
-      `${file} holds no key. Delete it to have a new one made.`,
+      `${file} contains no key. Delete it: the next start creates a new one.`,
     );
   });
 });

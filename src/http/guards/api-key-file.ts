@@ -15,7 +15,8 @@ const readKey = async (file: string): Promise<string | null> => {
   }
   const key = text.trim();
   // An empty key would let nobody in, and a new one would lock out who knows the old one.
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new Error(`${file} holds no key. Delete it to have a new one made.`);
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new Error(`${file} contains no key. Delete it: the next start creates a new one.`);
   await chmod(file, 0o600);
   return key;
 };

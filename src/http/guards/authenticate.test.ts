@@ -23,7 +23,7 @@ const missing = failure('invalid_api_key', {
 
 const wrongKey = (shown: string): Failure =>
   failure('invalid_api_key', {
-    message: `Incorrect API key provided: ${shown}. This server has its own key: its start-up message says where it is.`,
+    message: `Incorrect API key provided: ${shown}. Use the key of this server: its start-up message says where to find it.`,
   });
 
 describe('createAuthenticator', () => {

@@ -46,7 +46,7 @@ export const createAuthenticator = (keys: readonly string[]): Authenticator => {
     }
     if (caller === null) {
       throw gatewayError('invalid_api_key', {
-        message: `Incorrect API key provided: ${masked(token)}. This server has its own key: its start-up message says where it is.`,
+        message: `Incorrect API key provided: ${masked(token)}. Use the key of this server: its start-up message says where to find it.`,
       });
     }
     return caller;

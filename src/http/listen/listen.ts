@@ -43,7 +43,7 @@ const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
 };
 
 const NO_WAY: Failure = failure('method_not_allowed', {
-  message: 'Not allowed to CONNECT: this server is no way to others.',
+  message: 'CONNECT is not supported: this is not a forward proxy.',
 });
 
 type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response> | Response;

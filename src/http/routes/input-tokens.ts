@@ -6,6 +6,7 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
+import { loadItems } from '../../turns/recent-items.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Api } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
@@ -43,9 +44,10 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
     const countReferred = referredCounter(limits);
-    const known = deps.items.of(caller, (_, bytes) => countReferred(bytes));
-    const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
-    const ask = responses.read(whole, context);
+    const items = deps.items.of(caller, (_, bytes) => countReferred(bytes));
+    const context = { headers: http.headers, ambient: deps.ambient, models };
+    const parsed = responses.parse(whole, context);
+    const ask = responses.toTurn(parsed, loadItems(parsed.references, items), context);
     exchange.note({ model: ask.model, client: ask.client });
     const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
     const plan = deps.engine.plan(request, {
@@ -58,7 +60,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
     await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
-    const { items } = await resolveAttachments(request, deps.fetchImage, {
+    const { items: resolved } = await resolveAttachments(request, deps.fetchImage, {
       signal,
       nameOf: (path) => ask.nameOf(path),
       // They are checked, and not fetched for a count.
@@ -67,7 +69,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
     const tokens = await countInput(
-      { ...request, items: input === null ? [] : items },
+      { ...request, items: input === null ? [] : resolved },
       { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
     );
     return jsonResponse(

@@ -18,7 +18,7 @@ import { steerRoute } from './steer.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
-  readonly endpoints: readonly Api[];
+  readonly apis: readonly Api[];
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
   readonly models: ModelDirectory;
@@ -35,17 +35,18 @@ export interface RouteDeps {
 
 /** Everything that is served. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...[...deps.endpoints, ...atCodexPaths(deps.endpoints)].map((endpoint): Route => ({
+  ...[...deps.apis, ...atCodexPaths(deps.apis)].map((api): Route => ({
     method: 'POST',
-    path: endpoint.path,
+    path: api.path,
     access: 'key',
-    handle: serveTurn(endpoint, deps.turns),
+    errorBody: api.errorBody,
+    handle: serveTurn(api, deps.turns),
   })),
-  ...deps.endpoints
+  ...deps.apis
     .filter(({ path }) => path === RESPONSES_PATH)
-    .map((endpoint) => inputTokensRoute(endpoint, deps.turns, deps.countLine)),
+    .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
-  ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
+  ...unsupportedRoutes([...deps.apis.map((api) => `POST ${api.path}`), 'GET /v1/models']),
   {
     method: 'GET',
     path: '/v1/models',

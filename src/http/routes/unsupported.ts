@@ -19,7 +19,7 @@ export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =
     access: 'key',
     handle(http) {
       throw gatewayError('endpoint_not_supported', {
-        message: `POST ${quoted(new URL(http.url).pathname)} is not supported here. Served are: ${served.join(', ')}.`,
+        message: `POST ${quoted(new URL(http.url).pathname)} is not supported. Supported endpoints: ${served.join(', ')}.`,
       });
     },
   }));

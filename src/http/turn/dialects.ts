@@ -25,7 +25,7 @@ export const dialectsOf = (
 /** Who asks, and how they are answered, in numbers. */
 export const askMetrics =
   (metrics: Pick<Metrics, 'clientRequests' | 'outputModes'>) =>
-  ({ client: { family, tier }, dialect }: Pick<ParsedRequest, 'client' | 'dialect'>): void => {
-    metrics.clientRequests.inc({ family, tier });
-    if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.chosen.mode });
+  ({ client, dialect }: Pick<ParsedRequest, 'client' | 'dialect'>): void => {
+    metrics.clientRequests.inc({ family: client.name, tier: client.source });
+    if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
   };

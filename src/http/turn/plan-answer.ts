@@ -17,7 +17,7 @@ interface Answering {
 export const planAnswer = (turn: Turn, { ask, exchange, deps }: Answering): Plan => {
   const planOf = (one: Turn): Plan => {
     const sound = withRepair(deps.engine.plan(one.request, one.context), one, { deps, isStream: ask.stream });
-    const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+    const stopped = stopEarly(sound, ask.dialect?.stopEarly ?? null);
     return ask.stream ? stopped : retryWhole(stopped);
   };
   const first = planOf(turn);

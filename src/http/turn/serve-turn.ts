@@ -18,7 +18,6 @@ import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../../observe/observer.ts';
-import { modeHeader } from '../../openai/dialects/choose-mode.ts';
 import { COUNTED } from '../../openai/shared/sse.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
@@ -38,7 +37,7 @@ import { jsonResponse } from '../answer/json-response.ts';
 import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
 import { isForm, readForm } from '../body/read-form.ts';
-import type { RecentItems } from '../../turns/recent-items.ts';
+import { loadItems, rememberItems, type RecentItems } from '../../turns/recent-items.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
 import { namedSessionOf, sessionOf } from '../exchange/session.ts';
@@ -98,14 +97,14 @@ const LARGE_BYTES = 1024 * 1024;
 const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
-export const serveTurn = (endpoint: Api, deps: TurnDeps) =>
-  withTrace(deps, async (http, exchange, trace) => {
+export const serveTurn = (api: Api, deps: TurnDeps) =>
+  withTrace(deps, api, async (http, exchange, trace) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
-    const ask = await readAsk(endpoint, http, { exchange, held, deps, trace });
+    const ask = await readAsk(api, http, { exchange, held, deps, trace });
     const summary = summaryOf(requestsOf(ask), held.bytes);
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
     deps.onAsk(ask);
@@ -205,10 +204,14 @@ export const serveTurn = (endpoint: Api, deps: TurnDeps) =>
       ...ignoredHeader(unheeded),
       ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
       ...servedModelHeader(accepted?.servedModel),
-      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+      ...ask.dialect?.headers,
     };
-    const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
-    return answer(ask, turns, { headers, exchange, trace, deps });
+    const items = deps.items.of(caller, () => {});
+    const turns = mapAll(committed, (turn) => {
+      const arranged = ask.arrange(turn.events);
+      return ask.keepsItems === true ? rememberItems(arranged, items) : arranged;
+    });
+    return answer(api, ask, turns, { headers, exchange, trace, deps });
   });
 
 interface Answering {
@@ -220,6 +223,7 @@ interface Answering {
 
 /** A stream of what happens, or all of it at once. */
 const answer = async (
+  api: Api,
   ask: ParsedRequest,
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   { headers, exchange, trace, deps }: Answering,
@@ -228,7 +232,7 @@ const answer = async (
     trace.record('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
-    return sseResponse(ask.render(turns), {
+    return sseResponse(api.render(ask.meta, turns), {
       keepaliveMs: deps.keepaliveMs,
       headers,
       onFrame(frame) {
@@ -241,14 +245,14 @@ const answer = async (
         exchange.note({ errorCode: failure('server_error').code });
         deps.onBug(error, exchange);
       },
-      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
+      endOfBroken: () => endOfBrokenStream(api, ask.meta, turns, deps.ambient.clock),
     });
   }
   const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
-  const body = ask.project(replies);
+  const body = api.project(ask.meta, replies, deps.ambient.ids);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
   trace.record('answered', { status: 200, head, body });
@@ -264,13 +268,13 @@ interface Reading {
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
-  endpoint: Api,
+  api: Api,
   http: Request,
   { exchange, held, deps, trace }: Reading,
 ): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
-  const body = await unlessAborted(readGiven(endpoint, http, limits), signal);
+  const body = await unlessAborted(readGiven(api, http, limits), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (trace.isRecording) recordBody(trace, body, models);
   const countReferred = referredCounter(limits);
@@ -278,7 +282,9 @@ const readAsk = async (
     countReferred(bytes);
     trace.record('referred', { item });
   });
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
+  const context = { headers: http.headers, ambient: deps.ambient, models };
+  const parsed = api.parse(body, context);
+  return api.toTurn(parsed, loadItems(parsed.references, items), context);
 };
 
 const readGiven = async ({ bodyOf, spellOut }: Api, http: Request, limits: ReadLimits): Promise<unknown> => {

@@ -49,7 +49,7 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
 };
 
 describe('createSideTurns', () => {
-  const side = { kind: 'title', shape: (text: string) => text } as const;
+  const side = { kind: 'title', clean: (text: string) => text } as const;
 
   it('leaves all other requests alone, and these where the deployment wants that', async () => {
     expect(await asked(ON, null)).toBeNull();

@@ -41,7 +41,7 @@ export interface SideDeps {
 const LIMIT_MS = 20_000;
 /** Of the time after which a stream is begun: the headers must still be open to name the model that answers. */
 const STREAM_SHARE = 0.8;
-const NO_SHORT_ANSWER = 'no short answer came: the turn that was asked for is run';
+const NO_SHORT_ANSWER = 'no usable short answer: running the requested turn';
 
 export const createSideTurns =
   (
@@ -51,7 +51,7 @@ export const createSideTurns =
   (ask, { request, context }, { ignored, prepare, exchange }) => {
     const side = ask.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
-    const { kind, shape } = side;
+    const { kind, clean } = side;
     exchange.note({ intercept: kind });
     const ordinary: Plan = {
       ignored,
@@ -64,7 +64,7 @@ export const createSideTurns =
       answerShortly(ordinary, request, {
         ...shortModelOf(names, titleModel, request.model),
         plan: (other) => engine.plan(other, context),
-        shape,
+        clean,
         limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
         onResult(result, why) {
           metrics.sideRequests.inc({ kind, result });

@@ -183,7 +183,7 @@ class JsonReader {
   #cut(frame: JsonFrame, end: number): void {
     const text = this.#text(frame.runStart, end);
     if (!frame.isAfterHeavy) this.#append(frame, text);
-    else if (!/^[ \t\n\r]*$/.test(text)) throw new SyntaxError('no comma behind a value');
+    else if (!/^[ \t\n\r]*$/.test(text)) throw new SyntaxError('no comma after a value');
     frame.runStart = end + 1;
     frame.runValues = 0;
     frame.isAfterHeavy = false;

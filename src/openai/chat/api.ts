@@ -32,10 +32,10 @@ export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
     return {
       ...common,
-      dialect: toApiDialect(dialect),
+      dialect: toApiDialect(dialect, ambient.clock),
       sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
-      arrange: (events) => dialect.tell(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
+      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
       meta: {
         // OpenAI writes a dash where other ids have an underscore.
         id: ambient.ids.mint('chatcmpl').replace('_', '-'),

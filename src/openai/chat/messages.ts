@@ -117,7 +117,7 @@ class MessageReader implements ReadMessages {
     if (given.audio !== undefined && given.audio !== null) {
       throw gatewayError('unsupported_value', {
         param: `${at}.audio`,
-        message: 'Audio answers are not stored here and cannot be referred to.',
+        message: 'Audio answers are not stored and cannot be referred to.',
       });
     }
     const calls = given.tool_calls ?? [];

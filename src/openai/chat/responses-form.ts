@@ -59,6 +59,6 @@ const refuseCompaction = (request: ChatAsk['request']): void => {
   throw gatewayError('unsupported_value', {
     param: 'input',
     message:
-      "Unsupported value: 'input' asks for a compaction, and Chat has no place for that. Use the Responses API.",
+      "Unsupported value: 'input' asks for a compaction, which Chat does not support. Use the Responses API.",
   });
 };

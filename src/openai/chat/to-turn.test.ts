@@ -71,7 +71,7 @@ describe('messages that are refused', () => {
       "400 missing_required_parameter messages[0].content[0].file.file_data: Missing required parameter: 'messages[0].content[0].file.file_data'.",
     );
     expect(withMessages(user, { role: 'assistant', audio: { id: 'audio_1' } })).toBe(
-      '400 unsupported_value messages[1].audio: Audio answers are not stored here and cannot be referred to.',
+      '400 unsupported_value messages[1].audio: Audio answers are not stored and cannot be referred to.',
     );
   });
 
@@ -262,7 +262,7 @@ describe('a deployment that takes no system prompts', () => {
       code: 'invalid_value',
       param: 'messages[0]',
       message:
-        "Invalid 'messages[0]': this server ignores system and developer messages, and the request has no others. Send a user message.",
+        "Invalid 'messages[0]': this server ignores system and developer messages, and the request contains no other message. Send a user message.",
     });
   });
 });

@@ -98,7 +98,7 @@ export const refuseUnanswerable = (tools: readonly Tool[]): void => {
   if (tool?.kind !== 'hosted') return;
   throw gatewayError('unsupported_tool', {
     param: `tools[${index}]`,
-    message: `Unsupported tool: 'tools[${index}]' is of type '${quoted(tool.raw.type)}', which the client has to answer, and Chat has no place for that. Use the Responses API.`,
+    message: `Unsupported tool: 'tools[${index}]' is of type '${quoted(tool.raw.type)}', which the client has to answer; Chat does not support that. Use the Responses API.`,
   });
 };
 

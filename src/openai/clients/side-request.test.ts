@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import type { Item, Role } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { ClientSeen } from './recognise.ts';
+import type { DetectedClient } from './detect-client.ts';
 import { sideRequestOf } from './side-request.ts';
 
 const message = (role: Role, text: string): Item => ({
@@ -17,7 +17,7 @@ const textOf = (item: Item): string => {
   return part?.kind === 'text' ? part.text : '';
 };
 
-/** The prompts of the clients, as they send them. */
+/** Prompts as the clients send them. */
 const TITLE =
   'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.\n\nConversation:\nuser: hi\nAI: Hello.';
 const SUMMARY =
@@ -31,14 +31,14 @@ const THREAD =
 const GENERATE = message('user', 'Generate a title for this conversation:\n');
 const hi = message('user', 'hi');
 
-const COPILOT = { family: 'obsidian-copilot', tier: 'header' } as const;
-const OPENCODE = { family: 'opencode', tier: 'header' } as const;
-type Client = Pick<ClientSeen, 'family' | 'tier'>;
+const COPILOT = { name: 'obsidian-copilot', source: 'header' } as const;
+const OPENCODE = { name: 'opencode', source: 'header' } as const;
+type Client = Pick<DetectedClient, 'name' | 'source'>;
 
 const kindOf = (different: Partial<TurnRequest>, client: Client = COPILOT, choices = 1): string | null =>
   sideRequestOf(turnRequest(different), choices, client)?.kind ?? null;
 
-describe('a request that only wants a name for a conversation', () => {
+describe('sideRequestOf', () => {
   it.each<readonly [string, Partial<TurnRequest>]>([
     ['title', { items: [message('user', TITLE)] }],
     ['title', { items: [message('user', TITLE)], instructions: '' }],
@@ -51,19 +51,19 @@ describe('a request that only wants a name for a conversation', () => {
     ],
     ['thread-title', { items: [message('system', THREAD), GENERATE, hi] }],
     ['thread-title', { items: [GENERATE, hi, hi], instructions: THREAD }],
-  ])('is a %s: %#', (kind, request) => {
+  ])('detects a %s request: %#', (kind, request) => {
     expect(kindOf(request)).toBe(kind);
   });
 
-  it('is none of a client that is not known to send it', () => {
+  it('ignores requests of other clients', () => {
     const items = [message('user', TITLE)];
     const thread = [message('system', THREAD), GENERATE, hi];
     const others: readonly Client[] = [
       OPENCODE,
-      { family: 'openai-sdk', tier: 'header' },
-      { family: 'other', tier: 'none' },
-      // Recognised by what a user may have written.
-      { family: 'obsidian-copilot', tier: 'body' },
+      { name: 'openai-sdk', source: 'header' },
+      { name: 'other', source: 'none' },
+      // Detected by text that a user may have written.
+      { name: 'obsidian-copilot', source: 'body' },
     ];
     expect(others.map((client) => kindOf({ items }, client))).toEqual(others.map(() => null));
     expect(others.map((client) => kindOf({ items: thread }, client))).toEqual([
@@ -88,12 +88,12 @@ describe('a request that only wants a name for a conversation', () => {
       'more to do behind the prompt',
       { items: [message('user', TITLE.replace('Conversation:\nuser: ', ''))] },
     ],
-    ['a title of a long text', { items: [message('user', TITLE + 'x'.repeat(2_000))] }],
+    ['a title for a long text', { items: [message('user', TITLE + 'x'.repeat(2_000))] }],
     [
       'more in the prompt of a summary',
       { items: [message('system', `${SUMMARY}\n* Write an essay.`), CONVERSATION] },
     ],
-    ['a summary of something else', { items: [message('system', SUMMARY), hi] }],
+    ['a summary prompt with another message', { items: [message('system', SUMMARY), hi] }],
     [
       'more to do behind the conversation',
       { items: [message('system', SUMMARY), message('user', `${textOf(CONVERSATION)} And an essay.`)] },
@@ -102,19 +102,19 @@ describe('a request that only wants a name for a conversation', () => {
       'more in the prompt of a thread title',
       { items: [message('system', `${THREAD}And an essay.`), GENERATE, hi] },
     ],
-    ['a thread title of nothing', { items: [message('system', THREAD), GENERATE] }],
-    ['a thread title without its question', { items: [message('system', THREAD), hi] }],
-    ['words in front of it', { items: [message('user', ` ${TITLE}`)] }],
-    ['the words in other letters', { items: [message('user', TITLE.toLowerCase())] }],
+    ['a thread title prompt without a conversation', { items: [message('system', THREAD), GENERATE] }],
+    ['a thread title prompt without its question', { items: [message('system', THREAD), hi] }],
+    ['text before the prompt', { items: [message('user', ` ${TITLE}`)] }],
+    ['the prompt in lower case', { items: [message('user', TITLE.toLowerCase())] }],
     [
       'a conversation in which it is said',
       { items: [hi, message('assistant', 'x'), message('user', TITLE)] },
     ],
-    ['a prompt beside it', { items: [message('system', 'Be brief.'), message('user', TITLE)] }],
-    ['instructions beside it', { items: [message('user', TITLE)], instructions: 'Be brief.' }],
-    ['the words of a user in a prompt', { items: [message('system', TITLE), hi] }],
-    ['the words of a prompt from a user', { items: [message('user', SUMMARY), CONVERSATION] }],
-    ['the words of a prompt from an assistant', { items: [message('assistant', THREAD), GENERATE, hi] }],
+    ['another system prompt', { items: [message('system', 'Be brief.'), message('user', TITLE)] }],
+    ['additional instructions', { items: [message('user', TITLE)], instructions: 'Be brief.' }],
+    ['the user prompt in a system message', { items: [message('system', TITLE), hi] }],
+    ['the system prompt in a user message', { items: [message('user', SUMMARY), CONVERSATION] }],
+    ['the system prompt in an assistant message', { items: [message('assistant', THREAD), GENERATE, hi] }],
     [
       'a prompt that is not the first',
       { items: [message('system', 'x'), message('system', SUMMARY), CONVERSATION] },
@@ -123,8 +123,8 @@ describe('a request that only wants a name for a conversation', () => {
       'instructions in front of the prompt',
       { items: [message('system', THREAD), GENERATE, hi], instructions: 'x' },
     ],
-    ['a summary of nothing', { items: [message('system', SUMMARY)] }],
-    ['a summary of several messages', { items: [message('system', SUMMARY), CONVERSATION, hi] }],
+    ['a summary prompt without a conversation', { items: [message('system', SUMMARY)] }],
+    ['a summary prompt with more messages', { items: [message('system', SUMMARY), CONVERSATION, hi] }],
     ['tools', { items: [message('user', TITLE)], tools: [functionTool('look')] }],
     [
       'an output of a tool',
@@ -161,11 +161,11 @@ describe('a request that only wants a name for a conversation', () => {
       },
     ],
     ['no message', { items: [] }],
-  ])('is none with %s', (_, request) => {
+  ])('ignores a request with %s', (_, request) => {
     expect(kindOf(request)).toBeNull();
   });
 
-  it('is none with several choices', () => {
+  it('ignores a request for several choices', () => {
     expect(kindOf({ items: [message('user', TITLE)] }, COPILOT, 2)).toBeNull();
   });
 });

@@ -1,44 +1,44 @@
 import type { SideRequest } from '../../turns/api.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { ClientSeen } from './recognise.ts';
-import { summaryOf, titleOf } from './short-texts.ts';
-import { TITLE_FORMS, type TitleForm } from './title-forms.ts';
+import type { DetectedClient } from './detect-client.ts';
+import { cleanSummary, cleanTitle } from './clean-title.ts';
+import { TITLE_PROMPTS, type TitlePrompt } from './title-prompts.ts';
 
 /**
- * The title or summary request that this is; null: it is an ordinary request. It is one only if the headers name a
- * client that sends such requests, and if the request is that client's prompt as a whole. A user who types the same
- * words, or asks for more after them, gets the model that was requested.
+ * Detects a title or summary request; null for ordinary requests. The headers must name a client that sends such
+ * requests, and the whole request must match that client's prompt. So a user who types the same words gets the
+ * requested model.
  */
 export const sideRequestOf = (
   request: TurnRequest,
   choices: number,
-  client: Pick<ClientSeen, 'family' | 'tier'>,
+  client: Pick<DetectedClient, 'name' | 'source'>,
 ): SideRequest | null => {
-  if (client.tier !== 'header' || choices > 1 || request.tools.length > 0) return null;
+  if (client.source !== 'header' || choices > 1 || request.tools.length > 0) return null;
   if (wantsLogprobs(request) || !request.items.every(({ kind }) => kind === 'message')) return null;
-  const form = TITLE_FORMS.find((one) => one.families.includes(client.family) && isOf(one, request));
-  return form === undefined
+  const titlePrompt = TITLE_PROMPTS.find((one) => one.clients.includes(client.name) && matches(one, request));
+  return titlePrompt === undefined
     ? null
-    : { kind: form.kind, shape: form.kind === 'title-and-summary' ? summaryOf : titleOf };
+    : { kind: titlePrompt.kind, clean: titlePrompt.kind === 'title-and-summary' ? cleanSummary : cleanTitle };
 };
 
-const isOf = (form: TitleForm, request: TurnRequest): boolean => {
-  // A schema says by itself what the answer looks like.
+const matches = (titlePrompt: TitlePrompt, request: TurnRequest): boolean => {
+  // A request with a schema defines its own answer format.
   const takesFormat =
     request.format.kind === 'text' ||
-    (form.kind === 'title-and-summary' && request.format.kind === 'json-object');
+    (titlePrompt.kind === 'title-and-summary' && request.format.kind === 'json-object');
   if (!takesFormat) return false;
   const { prompt, messages } = partsOf(request);
   const [message, ...more] = messages;
   return (
-    (form.prompt === null ? prompt === null : prompt !== null && form.prompt.test(prompt)) &&
-    form.message.test(textOf(message, 'user') ?? '') &&
-    form.hasMore === more.length > 0
+    (titlePrompt.prompt === null ? prompt === null : prompt !== null && titlePrompt.prompt.test(prompt)) &&
+    titlePrompt.message.test(textOf(message, 'user') ?? '') &&
+    titlePrompt.hasMore === more.length > 0
   );
 };
 
-/** The system prompt, from either place, and the messages after it. */
+/** The system prompt, from the instructions or the first message, and the messages after it. */
 const partsOf = ({
   instructions,
   items,
@@ -48,13 +48,13 @@ const partsOf = ({
   return { prompt, messages: prompt === null ? items : items.slice(1) };
 };
 
-/** The text of a message that has one of these roles and nothing but one text; null for others. */
+/** The text of a message with one of these roles and exactly one text part; null for others. */
 const textOf = (item: Item | undefined, ...roles: readonly string[]): string | null => {
   if (item?.kind !== 'message' || !roles.includes(item.role) || item.parts.length !== 1) return null;
   const [only] = item.parts;
   return only?.kind === 'text' ? only.text : null;
 };
 
-/** They are of the tokens that the model wrote, and here the text is cut to size. */
+/** Log probabilities belong to the model's tokens, but side requests rewrite the text. */
 const wantsLogprobs = ({ logprobs, include }: TurnRequest): boolean =>
   logprobs.isNeeded || logprobs.top !== null || include.includes('message.output_text.logprobs');

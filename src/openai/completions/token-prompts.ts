@@ -53,7 +53,7 @@ export const withTexts = (
     const { at } = prompts[index] ?? { at: 'prompt' };
     throw gatewayError('invalid_value', {
       param: at,
-      message: `Invalid '${at}': these tokens are no text, or too much of it. They are read in the encoding of the requested model, without special tokens.`,
+      message: `Invalid '${at}': these tokens are not valid text, or too long. They are decoded with the encoding of the requested model, without special tokens.`,
     });
   }
   return isJsonObject(body) ? { ...body, prompt: texts } : body;

@@ -1,25 +1,25 @@
 import { CLOSING, OPENING } from './use-tool-block.ts';
 
-/** Where in a piece of text a `<use_tool>` block begins (below 0: in the piece before it), or what it held where it ends. */
+/** The start or end of a `<use_tool>` block. `at` is the index in the delta, negative if the tag began in an earlier delta. */
 export type BlockMark =
   | { readonly kind: 'opened'; readonly at: number }
-  /** `inner` is null where it was too long to be kept. */
+  /** `inner` is the text in the block; null if it is too long. */
   | { readonly kind: 'closed'; readonly at: number; readonly inner: string | null };
 
-/** A longer block is no call: nobody would take its arguments apart. */
+/** A longer block is not read as a call. */
 const MAX_INNER_CHARS = 1024 * 1024;
 
 /**
- * Finds blocks in a text that comes in pieces, however it is cut. The text itself is not held: only the
- * beginning of a tag is, and what stands in the block that is open.
+ * Finds blocks in streamed text, at any split into deltas. It buffers only a possible start of a tag and the text
+ * of an open block.
  */
 export class BlockScan {
-  /** The end of the text so far that may be the beginning of the next tag. */
+  /** The end of the text so far, if it may be the start of a tag. */
   #carry = '';
   #inner: string | null = null;
   #isInside = false;
 
-  /** Whether the text so far ends in a block. */
+  /** Whether a block is open. */
   get isInside(): boolean {
     return this.#isInside;
   }
@@ -46,7 +46,7 @@ export class BlockScan {
     }
   }
 
-  /** The text is over. What stands in a block that was not closed counts all the same; null: there is none. */
+  /** Ends the text. Returns the content of an unclosed block, or null. */
   end(): string | null {
     if (!this.#isInside) return null;
     this.#keep(this.#carry);
@@ -61,7 +61,7 @@ export class BlockScan {
   }
 }
 
-/** How much of the end of a text, from here on, is the beginning of a tag. */
+/** The length of the longest end of the text that is a prefix of the tag. */
 const overlap = (text: string, from: number, tag: string): number => {
   for (let length = Math.min(tag.length - 1, text.length - from); length > 0; length -= 1) {
     if (tag.startsWith(text.slice(text.length - length))) return length;

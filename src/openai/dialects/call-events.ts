@@ -1,7 +1,7 @@
 import type { Produced, ToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
-/** A call that is whole, told as if it came now. */
+/** The events of a complete call. */
 export const callEvents = (call: Produced<ToolCall>): readonly TurnEvent[] => {
   const { status: _, ...facts } = call;
   return [

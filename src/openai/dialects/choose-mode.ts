@@ -1,40 +1,40 @@
-import type { ClientSeen } from '../clients/recognise.ts';
+import type { DetectedClient } from '../clients/detect-client.ts';
 import { invalidChoice } from '../shared/validation.ts';
 
 const MODES = ['openai-json', 'obsidian-xml'] as const;
-/** How calls are told: natively, or also as `<use_tool>` blocks in the text. */
+/** How calls are sent: as native tool calls, or also as `<use_tool>` blocks in the text. */
 export type OutputMode = (typeof MODES)[number];
 const MODE_HEADER = 'x-proxy-output-mode';
 
 export interface ChosenMode {
   readonly mode: OutputMode;
-  /** The request names it. */
-  readonly isAsked: boolean;
+  /** The request names the mode. */
+  readonly isExplicit: boolean;
 }
 
-export interface ModeWishes {
+export interface ModeOptions {
   readonly headers: Headers;
-  readonly client: ClientSeen;
+  readonly client: DetectedClient;
   readonly hasTools: boolean;
-  /** What the deployment gives to whom nothing else decides for. */
-  readonly standard: OutputMode;
+  /** The configured mode, if neither the request nor the client decides. */
+  readonly defaultMode: OutputMode;
 }
 
 /**
- * The header, else who asks, else the deployment. Obsidian Copilot without tools has told its model to
- * write blocks; with tools it would show a block to its user, so seeing it never turns blocks on there.
+ * Chooses the mode: by header, else by client, else as configured. Without tools, Obsidian Copilot's prompt asks the
+ * model for blocks. With tools it would display a block to the user, so it never gets blocks then.
  */
-export const chooseMode = ({ headers, client, hasTools, standard }: ModeWishes): ChosenMode => {
-  const asked = headers.get(MODE_HEADER);
-  if (asked !== null) {
-    const mode = MODES.find((one) => one === asked);
-    if (mode === undefined) throw invalidChoice(MODE_HEADER, asked, MODES);
-    return { mode, isAsked: true };
+export const chooseMode = ({ headers, client, hasTools, defaultMode }: ModeOptions): ChosenMode => {
+  const requested = headers.get(MODE_HEADER);
+  if (requested !== null) {
+    const mode = MODES.find((one) => one === requested);
+    if (mode === undefined) throw invalidChoice(MODE_HEADER, requested, MODES);
+    return { mode, isExplicit: true };
   }
-  if (client.family !== 'obsidian-copilot') return { mode: standard, isAsked: false };
-  return { mode: hasTools ? 'openai-json' : 'obsidian-xml', isAsked: false };
+  if (client.name !== 'obsidian-copilot') return { mode: defaultMode, isExplicit: false };
+  return { mode: hasTools ? 'openai-json' : 'obsidian-xml', isExplicit: false };
 };
 
-/** Says how an answer was told, to whom that is not a matter of course. */
-export const modeHeader = ({ mode, isAsked }: ChosenMode): Readonly<Record<string, string>> =>
-  mode === 'obsidian-xml' || isAsked ? { [MODE_HEADER]: mode } : {};
+/** The response header that names the mode, if the request named it or it is not the default. */
+export const modeHeader = ({ mode, isExplicit }: ChosenMode): Readonly<Record<string, string>> =>
+  mode === 'obsidian-xml' || isExplicit ? { [MODE_HEADER]: mode } : {};

@@ -6,7 +6,7 @@ import { END, messageTold } from '../../../test/support/told-items.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
-import { recogniseClient } from '../clients/recognise.ts';
+import { detectClient } from '../clients/detect-client.ts';
 import { modeHeader } from './choose-mode.ts';
 import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
 
@@ -22,7 +22,7 @@ const dialect = (
   settings: Partial<DialectSettings> = {},
 ): Dialect => {
   const given = new Headers(headers);
-  const client = recogniseClient(given, request);
+  const client = detectClient(given, request);
   const { ids } = fixedAmbient();
   return dialectOf({ headers: given, client, request, settings: dialectSettings(settings), ids });
 };
@@ -30,26 +30,26 @@ const dialect = (
 describe('the output mode', () => {
   const mode = (...args: Parameters<typeof dialect>): string => dialect(...args).chosen.mode;
 
-  it('is what the header says', () => {
+  it('is the one in the header', () => {
     expect(mode(XML, TOOLS)).toBe('obsidian-xml');
     expect(mode({ ...OBSIDIAN, ...JSON_MODE })).toBe('openai-json');
     expect(mode(JSON_MODE, TOOLS, { mode: 'obsidian-xml' })).toBe('openai-json');
   });
 
-  it('is else what the client needs: blocks without tools, and never with tools', () => {
+  it('depends on the client without a header: blocks without tools, never with tools', () => {
     expect(mode(OBSIDIAN)).toBe('obsidian-xml');
     expect(mode({}, TAUGHT)).toBe('obsidian-xml');
     expect(mode(OBSIDIAN, TOOLS)).toBe('openai-json');
     expect(mode(OBSIDIAN, TOOLS, { mode: 'obsidian-xml' })).toBe('openai-json');
   });
 
-  it('is else what the deployment says', () => {
+  it('is the configured one for other clients', () => {
     expect(mode({})).toBe('openai-json');
     expect(mode({}, TOOLS, { mode: 'obsidian-xml' })).toBe('obsidian-xml');
     expect(mode({ 'x-stainless-lang': 'js' }, TOOLS, { mode: 'obsidian-xml' })).toBe('obsidian-xml');
   });
 
-  it('is refused where there is no such mode', () => {
+  it('is rejected if it does not exist', () => {
     expect(refused(() => dialect({ 'x-proxy-output-mode': 'xml' }))).toMatchObject({
       status: 400,
       code: 'invalid_value',
@@ -58,7 +58,7 @@ describe('the output mode', () => {
     });
   });
 
-  it('is said in the answer where it is asked for, or not the usual one', () => {
+  it('is in the response headers if requested or not the default', () => {
     expect(modeHeader(dialect({}).chosen)).toEqual({});
     expect(modeHeader(dialect(JSON_MODE).chosen)).toEqual(JSON_MODE);
     expect(modeHeader(dialect(OBSIDIAN).chosen)).toEqual(XML);
@@ -66,7 +66,7 @@ describe('the output mode', () => {
 });
 
 describe('the early end', () => {
-  it('is ruled in obsidian-xml only', () => {
+  it('applies to obsidian-xml only', () => {
     const settings = { stopAfterTools: 'first', suppressTail: true } as const;
     expect(dialect({}, TOOLS, settings).stop).toBeNull();
     const rules = { maxCalls: 1, graceMs: null, dropsTail: true };
@@ -74,11 +74,11 @@ describe('the early end', () => {
     expect(dialect(OBSIDIAN, TAUGHT, settings).stop).toEqual({ ...rules, callsAre: 'blocks' });
   });
 
-  it('is by default left to the model', () => {
+  it('is off by default', () => {
     expect(dialect(XML, TOOLS).stop).toBeNull();
   });
 
-  it('may be a number of blocks, or a while without another call', () => {
+  it('depends on the number of blocks, or on the time without another call', () => {
     expect(dialect(XML, TOOLS, { toolBlockMax: 3 }).stop).toMatchObject({ maxCalls: 3, graceMs: null });
     expect(dialect(XML, TOOLS, { toolBlockMax: 3, stopAfterTools: 'burst' }).stop).toMatchObject({
       maxCalls: 3,
@@ -87,21 +87,21 @@ describe('the early end', () => {
   });
 });
 
-describe('the text of a model that was told to write blocks', () => {
+describe('the text of a model whose prompt asks for blocks', () => {
   const text =
     'Let me see.\n<use_tool><name>f</name><q>a & b</q></use_tool> and <use_tool><name>g</name><l>[1]</l>';
   const events = [...messageTold('msg_1', text), END];
-  const told = ({ tell }: Dialect): Promise<TurnEvent[]> => collect(tell(emit(events)));
+  const emitted = ({ transform }: Dialect): Promise<TurnEvent[]> => collect(transform(emit(events)));
 
-  it('passes as it is', async () => {
-    expect(await told(dialect(OBSIDIAN, TAUGHT))).toEqual(events);
-    expect(await told(dialect({}, TAUGHT))).toEqual(events);
-    // Nobody told the model to write blocks.
-    expect(await told(dialect(XML))).toEqual(events);
+  it('is passed through', async () => {
+    expect(await emitted(dialect(OBSIDIAN, TAUGHT))).toEqual(events);
+    expect(await emitted(dialect({}, TAUGHT))).toEqual(events);
+    // The prompt does not ask for blocks.
+    expect(await emitted(dialect(XML))).toEqual(events);
   });
 
-  it('also makes calls, if that was asked for: of a block that is not closed, too', async () => {
-    const all = await told(dialect(XML, TAUGHT));
+  it('also becomes calls if requested, even for an unclosed block', async () => {
+    const all = await emitted(dialect(XML, TAUGHT));
     expect(all.slice(0, 3)).toEqual(events.slice(0, 3));
     expect(all.flatMap((event) => (event.type === 'item-ended' ? [event.item] : [])).slice(1)).toEqual([
       {

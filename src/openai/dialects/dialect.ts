@@ -1,59 +1,60 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { IdSource } from '../../kit/ambient.ts';
-import { promptMark } from '../clients/prompt-marks.ts';
-import type { ClientSeen } from '../clients/recognise.ts';
+import type { Clock, IdSource } from '../../kit/ambient.ts';
+import { promptMarker } from '../clients/prompt-markers.ts';
+import type { DetectedClient } from '../clients/detect-client.ts';
 import type { Dialect as ApiDialect } from '../../turns/api.ts';
 import { chooseMode, modeHeader, type ChosenMode, type OutputMode } from './choose-mode.ts';
-import { tellBlocks } from './obsidian-xml.ts';
-import { reportBlocks } from './report-blocks.ts';
+import { addBlocks } from './add-blocks.ts';
+import { callsFromBlocks } from './calls-from-blocks.ts';
 import { stopRules, type StopRules, type StopSettings } from './stop-rules.ts';
 import { stopAfterTools } from './stop-after-tools.ts';
-import type { NoBlock } from './use-tool-block.ts';
+import type { NoBlockReason } from './use-tool-block.ts';
 
-/** What a deployment decides about the dialects of one API. */
+/** Configuration of the dialects of one API. */
 export interface DialectSettings extends StopSettings {
   readonly mode: OutputMode;
-  readonly onNativeOnly: (why: NoBlock) => void;
+  readonly onNativeOnly: (why: NoBlockReason) => void;
 }
 
-/** How one answer is told. */
+/** How the calls of one answer are sent to its client. */
 export interface Dialect {
   readonly chosen: ChosenMode;
-  /** When it ends early; null: when the model ends it. */
+  /** When to end the answer early; null: never. */
   readonly stop: StopRules | null;
-  /** A transform before the layout of Responses, or after that of Chat. */
-  readonly tell: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
+  /** Runs before the layout of Responses, or after that of Chat. */
+  readonly transform: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
 }
 
-export interface DialectOf {
+export interface DialectOptions {
   readonly headers: Headers;
-  readonly client: ClientSeen;
+  readonly client: DetectedClient;
   readonly request: TurnRequest;
   readonly settings: DialectSettings;
   readonly ids: IdSource;
 }
 
 /**
- * With declared tools the model calls natively, and blocks are added. Without, the model may have been
- * told to write blocks: they are its text, and calls only for a client that asked for that.
+ * Chooses the dialect. With declared tools the model makes native calls, and blocks are added. Without them, the
+ * prompt may ask the model for blocks: these stay text, and become calls only if the request asks for it.
  */
-export const dialectOf = ({ headers, client, request, settings, ids }: DialectOf): Dialect => {
+export const dialectOf = ({ headers, client, request, settings, ids }: DialectOptions): Dialect => {
   const hasTools = request.tools.length > 0;
-  const chosen = chooseMode({ headers, client, hasTools, standard: settings.mode });
-  if (chosen.mode === 'openai-json') return { chosen, stop: null, tell: (events) => events };
+  const chosen = chooseMode({ headers, client, hasTools, defaultMode: settings.mode });
+  if (chosen.mode === 'openai-json') return { chosen, stop: null, transform: (events) => events };
   const stop = stopRules(settings, hasTools ? 'items' : 'blocks');
   if (hasTools) {
     const { onNativeOnly } = settings;
-    return { chosen, stop, tell: (events) => tellBlocks(events, { ids, onNativeOnly }) };
+    return { chosen, stop, transform: (events) => addBlocks(events, { ids, onNativeOnly }) };
   }
-  const reports = chosen.isAsked && promptMark(request) !== null;
-  return { chosen, stop, tell: (events) => (reports ? reportBlocks(events, ids) : events) };
+  const readsCalls = chosen.isExplicit && promptMarker(request) !== null;
+  return { chosen, stop, transform: (events) => (readsCalls ? callsFromBlocks(events, ids) : events) };
 };
 
 /** The part of a dialect that concerns the run of the turn and the head of the answer. */
-export const toApiDialect = ({ chosen, stop }: Dialect): ApiDialect => ({
+export const toApiDialect = ({ chosen, stop }: Dialect, clock: Clock): ApiDialect => ({
   mode: chosen.mode,
   headers: modeHeader(chosen),
-  stopEarly: stop === null ? null : (events, how) => stopAfterTools(events, stop, how),
+  stopEarly:
+    stop === null ? null : (events, cancelTurn) => stopAfterTools(events, stop, { clock, cancelTurn }),
 });

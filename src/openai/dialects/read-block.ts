@@ -3,20 +3,20 @@ import { atOnce } from '../../kit/async/event-loop.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { looksLikeJson } from './use-tool-block.ts';
 
-/** A call as a model wrote it in a block. */
+/** A call from a block. */
 export interface BlockCall {
   readonly name: string;
   /** JSON. */
   readonly input: string;
 }
 
-/** Deeper elements stay text. */
+/** Elements nested deeper stay text. */
 const MAX_DEPTH = 8;
 
 const NAME_OPENING = '<name>';
 const NAME_CLOSING = '</name>';
 
-/** What stands in a `<use_tool>` block as a call; null: it names no tool. */
+/** Parses the content of a `<use_tool>` block; null if it names no tool. */
 export const readBlock = (inner: string): BlockCall | null => {
   const from = inner.indexOf(NAME_OPENING);
   const to = from === -1 ? -1 : inner.indexOf(NAME_CLOSING, from);
@@ -24,7 +24,7 @@ export const readBlock = (inner: string): BlockCall | null => {
   const name = inner.slice(from + NAME_OPENING.length, to).trim();
   const rest = inner.slice(0, from) + inner.slice(to + NAME_CLOSING.length);
   if (name === '') return null;
-  // JSON in an element may be nested more deeply than JSON.stringify can write.
+  // JSON in an element may be nested too deeply for JSON.stringify.
   return { name, input: atOnce(writeJsonSteps(objectOf(elementsIn(rest), MAX_DEPTH))).join('') };
 };
 
@@ -33,14 +33,14 @@ interface Element {
   readonly text: string;
 }
 
-/** A null prototype, so that every name is an ordinary one. */
+/** The object has a null prototype, so that names such as `__proto__` are ordinary keys. */
 const objectOf = (elements: readonly Element[], depth: number): Json => {
   const object = Object.create(null) as Record<string, Json>;
   for (const { tag, text } of elements) object[tag] = readValue(text, depth);
   return object;
 };
 
-/** Items make a list, wherever they stand, other elements an object; JSON is what it says, and all else is text. */
+/** `<item>` elements become a list, other elements an object, JSON is parsed, and everything else is text. */
 const readValue = (text: string, depth: number): Json => {
   if (!hasTags(text)) return looksLikeJson(text) ? parsed(text) : text;
   if (depth === 0) return text;
@@ -68,8 +68,8 @@ const parsed = (text: string): Json => {
 const TAG = /<(\/?)([A-Za-z_][\w.-]{0,127})>/g;
 
 /**
- * The elements of a text: a tag, and everything up to the next tag that closes it. All tags are found
- * first, so that a text full of tags which nobody closes is not searched again for each.
+ * The elements of a text: an opening tag, and everything up to the next matching closing tag. All tags are found
+ * first, so that many unclosed tags do not cause quadratic time.
  */
 const elementsIn = (text: string, only?: string): readonly Element[] => {
   const tags = [...text.matchAll(TAG)].map((found) => ({
@@ -97,10 +97,10 @@ const elementsIn = (text: string, only?: string): readonly Element[] => {
   return elements;
 };
 
-/** The first place behind another one; places before it are of no more use. The last of the list comes first in the text. */
-const nextOf = (places: number[], behind: number): number | null => {
+/** The first position at or after another one. Drops earlier positions; the list is in reverse order. */
+const nextOf = (places: number[], after: number): number | null => {
   for (let place = places.at(-1); place !== undefined; place = places.at(-1)) {
-    if (place >= behind) return place;
+    if (place >= after) return place;
     places.pop();
   }
   return null;

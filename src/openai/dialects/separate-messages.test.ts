@@ -20,7 +20,7 @@ const message = (id: string, text: string): readonly TurnEvent[] => {
   ];
 };
 
-it('puts a blank line between messages that say something, and moves citations behind it', async () => {
+it('puts a blank line between messages with text, and shifts the positions of citations', async () => {
   const turn = [...message('a', ''), ...message('b', 'One.'), ...message('c', 'Two.'), ...message('d', '3')];
   const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
   const { items } = await fold(separateMessages(emit([...turn, end])));

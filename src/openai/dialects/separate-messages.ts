@@ -3,12 +3,9 @@ import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts'
 import type { Json } from '../../kit/json/json.ts';
 import { movedAnnotation, SEPARATOR } from '../shared/joined-text.ts';
 
-/**
- * For a client that puts the messages of an answer together as they come: each message behind another
- * one begins with a blank line.
- */
+/** Starts each message after the first with a blank line, for clients that concatenate the messages of an answer. */
 export async function* separateMessages(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
-  /** The one that said something first; there is nothing to put in front of it. */
+  /** The first message with text, which needs no separator. */
   let first: string | null = null;
   const separated = new Set<string>();
   for await (const event of events) {

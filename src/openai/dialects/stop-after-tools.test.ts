@@ -13,10 +13,10 @@ const NONE: StopRules = { callsAre: 'items', maxCalls: null, graceMs: null, drop
 
 const call = (id: string): readonly TurnEvent[] => callTold(id, '{}');
 
-const told = async (events: AsyncIterable<TurnEvent>, rules: Partial<StopRules>) => {
+const emitted = async (events: AsyncIterable<TurnEvent>, rules: Partial<StopRules>) => {
   let left = 0;
-  const leave = (): void => void (left += 1);
-  const { items, outcome } = await fold(stopAfterTools(events, { ...NONE, ...rules }, { clock, leave }));
+  const cancelTurn = (): void => void (left += 1);
+  const { items, outcome } = await fold(stopAfterTools(events, { ...NONE, ...rules }, { clock, cancelTurn }));
   const shown = items.map((item) => {
     if (isMessage(item)) return wordsOf(item, 'text');
     return isToolCall(item) ? item.id : item.kind;
@@ -34,25 +34,25 @@ describe('an answer with calls', () => {
     END,
   ];
 
-  it('ends with the first, or with so many', async () => {
-    expect(await told(emit(events), { maxCalls: 1 })).toEqual({
+  it('ends after the maximum number of calls', async () => {
+    expect(await emitted(emit(events), { maxCalls: 1 })).toEqual({
       shown: ['One.', 'f'],
       outcome: 'tool-calls',
       left: 1,
     });
-    expect((await told(emit(events), { maxCalls: 3 })).shown).toEqual(['One.', 'f', 'g', 'Two.', 'h']);
-    expect(await told(emit(events), { maxCalls: 9 })).toMatchObject({ outcome: 'completed', left: 0 });
+    expect((await emitted(emit(events), { maxCalls: 3 })).shown).toEqual(['One.', 'f', 'g', 'Two.', 'h']);
+    expect(await emitted(emit(events), { maxCalls: 9 })).toMatchObject({ outcome: 'completed', left: 0 });
   });
 
-  it('shows nothing of a call that is too much, also of one that began in time', async () => {
+  it('drops a call over the limit completely, even if it started early', async () => {
     const [begin, ...rest] = call('f');
     if (begin === undefined) throw new Error('a call begins');
     const mixed = [begin, ...call('g'), ...rest, END];
-    expect((await told(emit(mixed), { maxCalls: 1 })).shown).toEqual(['f']);
+    expect((await emitted(emit(mixed), { maxCalls: 1 })).shown).toEqual(['f']);
   });
 
-  it('loses the text behind the first call', async () => {
-    expect(await told(emit(events), { dropsTail: true })).toEqual({
+  it('drops the text after the first call', async () => {
+    expect(await emitted(emit(events), { dropsTail: true })).toEqual({
       shown: ['One.', 'f', 'g', 'h'],
       outcome: 'completed',
       left: 0,
@@ -60,7 +60,7 @@ describe('an answer with calls', () => {
     const [begin, first, second, ended] = messageTold('m', 'in time', ' too late');
     if (!begin || !first || !second || !ended) throw new Error('a message of two pieces');
     const late = [begin, first, ...call('f'), second, ended, END];
-    expect((await told(emit(late), { dropsTail: true })).shown).toEqual(['in time', 'f']);
+    expect((await emitted(emit(late), { dropsTail: true })).shown).toEqual(['in time', 'f']);
   });
 });
 
@@ -68,9 +68,9 @@ describe('an answer with blocks', () => {
   const F = '<use_tool><name>f</name></use_tool>';
   const G = '<use_tool><name>g</name></use_tool>';
   const blocks = (rules: Partial<StopRules>, ...deltas: readonly string[]) =>
-    told(emit([...messageTold('m', ...deltas), END]), { ...rules, callsAre: 'blocks' });
+    emitted(emit([...messageTold('m', ...deltas), END]), { ...rules, callsAre: 'blocks' });
 
-  it('ends where the first ends, however it is cut', async () => {
+  it('ends after the first block, at any split into deltas', async () => {
     const text = `Look: ${F} and ${G} more`;
     const first = { shown: [`Look: ${F}`], outcome: 'completed', left: 1 };
     expect(await blocks({ maxCalls: 1 }, text)).toEqual(first);
@@ -78,16 +78,16 @@ describe('an answer with blocks', () => {
     expect((await blocks({ maxCalls: 2 }, ...text.split(''))).shown).toEqual([`Look: ${F} and ${G}`]);
   });
 
-  it('loses the text behind the first, and keeps the others whole', async () => {
+  it('drops the text after the first block, and keeps the other blocks', async () => {
     const text = `Look: ${F} and <use_too ${G}${G} more`;
     const kept = [`Look: ${F}\n${G}\n${G}`];
     expect((await blocks({ dropsTail: true }, text)).shown).toEqual(kept);
     expect((await blocks({ dropsTail: true }, ...text.split(''))).shown).toEqual(kept);
   });
 
-  it('counts one that is not closed', async () => {
+  it('counts an unclosed block', async () => {
     const turn = [...messageTold('m', '<use_tool><name>f'), ...messageTold('n', 'more'), END];
-    expect(await told(emit(turn), { callsAre: 'blocks', maxCalls: 1 })).toEqual({
+    expect(await emitted(emit(turn), { callsAre: 'blocks', maxCalls: 1 })).toEqual({
       shown: ['<use_tool><name>f'],
       outcome: 'completed',
       left: 1,
@@ -99,7 +99,7 @@ describe('a burst of calls', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** Says this, waits, says that, and is silent for ever. */
+  /** Emits the first events, waits, emits the second, then never ends. */
   async function* slowly(...steps: readonly (readonly TurnEvent[] | number)[]): AsyncGenerator<TurnEvent> {
     for (const step of steps) {
       if (typeof step !== 'number') yield* step;
@@ -107,21 +107,21 @@ describe('a burst of calls', () => {
     }
   }
 
-  it('ends when no other call begins in time, and its turn is left though it is silent', async () => {
+  it('ends if no other call starts in time, and cancels the silent turn', async () => {
     const [begin, rest] = [call('g').slice(0, 1), call('g').slice(1)];
     let left = 0;
     const silent = Promise.withResolvers<void>();
     async function* turn(): AsyncGenerator<TurnEvent> {
-      // What is under way is waited for, however long it takes.
+      // An open call is waited for without a limit.
       yield* slowly(call('f'), 299, begin, 5_000, rest, 100, messageTold('m', 'tail'));
       await silent.promise;
       yield* call('h');
     }
-    const leave = (): void => {
+    const cancelTurn = (): void => {
       left += 1;
       silent.resolve();
     };
-    const reply = fold(stopAfterTools(turn(), { ...NONE, graceMs: 300 }, { clock, leave }));
+    const reply = fold(stopAfterTools(turn(), { ...NONE, graceMs: 300 }, { clock, cancelTurn }));
     await vi.advanceTimersByTimeAsync(5_598);
     expect(left).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
@@ -132,8 +132,8 @@ describe('a burst of calls', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('ends with the turn if that comes first', async () => {
-    expect(await told(slowly(call('f'), [END]), { graceMs: 300 })).toMatchObject({
+  it('ends with the turn if the turn ends first', async () => {
+    expect(await emitted(slowly(call('f'), [END]), { graceMs: 300 })).toMatchObject({
       outcome: 'completed',
       left: 0,
     });

@@ -1,16 +1,16 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { CallCounting } from './call-counting.ts';
+import { CallFilter } from './call-filter.ts';
 import type { StopRules } from './stop-rules.ts';
 
 export interface StopOptions {
   readonly clock: Clock;
-  /** The turn is of no more use: whoever runs it is to end it, also while it is silent. */
-  readonly leave: () => void;
+  /** Cancels the turn, even if it sends no events. */
+  readonly cancelTurn: () => void;
 }
 
-/** Ends an answer behind its calls, by these rules. What the turn has cost is not known then. */
+/** Ends an answer after its calls, by these rules. Its usage is unknown then. */
 export const stopAfterTools = (
   events: AsyncIterable<TurnEvent>,
   rules: StopRules,
@@ -20,22 +20,22 @@ export const stopAfterTools = (
 async function* stopped(
   events: AsyncIterable<TurnEvent>,
   rules: StopRules,
-  { clock, leave }: StopOptions,
+  { clock, cancelTurn }: StopOptions,
 ): AsyncGenerator<TurnEvent> {
-  const counting = new CallCounting(rules);
+  const filter = new CallFilter(rules);
   const grace = new Grace(rules.graceMs);
   const iterator = events[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const over = grace.watch(counting.isResting);
+      const elapsed = grace.watch(filter.isResting);
       const next = iterator.next();
-      const step = await (over === null ? next : Promise.race([next, over]));
+      const step = await (elapsed === null ? next : Promise.race([next, elapsed]));
       if (step === 'over') next.catch(() => {});
       else if (step.done === true) return;
-      else yield* counting.next(step.value);
-      if (step === 'over' || counting.isFull) {
-        leave();
-        // Calls in the text are the text's: nothing else of the answer speaks of them.
+      else yield* filter.next(step.value);
+      if (step === 'over' || filter.isFull) {
+        cancelTurn();
+        // Calls as blocks are part of the text, so the answer has no native calls.
         const kind = rules.callsAre === 'items' ? 'tool-calls' : 'completed';
         yield { type: 'turn-ended', outcome: { kind }, usage: null, isEndedHere: true, at: clock.now() };
         return;
@@ -47,20 +47,20 @@ async function* stopped(
   }
 }
 
-/** The time behind a call in which another one may begin. */
+/** The time after a call in which another one may start. */
 class Grace {
   readonly #ms: number | null;
-  #running: { readonly timer: NodeJS.Timeout; readonly over: Promise<'over'> } | null = null;
+  #running: { readonly timer: NodeJS.Timeout; readonly elapsed: Promise<'over'> } | null = null;
 
   constructor(ms: number | null) {
     this.#ms = ms;
   }
 
-  /** It begins with the end of a call, and is forgotten with the beginning of the next. Null: it does not run. */
+  /** Starts at the end of a call, and is cancelled by the next call. Returns null while it does not run. */
   watch(isResting: boolean): Promise<'over'> | null {
     if (!isResting) this.end();
     else if (this.#ms !== null) this.#running ??= this.#begin(this.#ms);
-    return this.#running?.over ?? null;
+    return this.#running?.elapsed ?? null;
   }
 
   end(): void {
@@ -68,8 +68,8 @@ class Grace {
     this.#running = null;
   }
 
-  #begin(ms: number): { readonly timer: NodeJS.Timeout; readonly over: Promise<'over'> } {
+  #begin(ms: number): { readonly timer: NodeJS.Timeout; readonly elapsed: Promise<'over'> } {
     const { promise, resolve } = Promise.withResolvers<'over'>();
-    return { timer: setTimeout(() => resolve('over'), ms), over: promise };
+    return { timer: setTimeout(() => resolve('over'), ms), elapsed: promise };
   }
 }

@@ -1,33 +1,33 @@
-/** When an answer in `obsidian-xml` ends before its model ends it, and what of it is left out. */
+/** When an answer in `obsidian-xml` ends early, and what is dropped from it. */
 export interface StopRules {
-  /** Where calls stand: in items of their own, or as blocks in the text. */
+  /** Whether calls are items or blocks in the text. */
   readonly callsAre: 'items' | 'blocks';
-  /** The answer ends with so many calls; null: with any number. */
+  /** Ends the answer after this many calls; null: no limit. */
   readonly maxCalls: number | null;
-  /** The answer ends when so long behind a call no other one begins; null: it does not. */
+  /** Ends the answer if no other call starts within this time after a call; null: never. */
   readonly graceMs: number | null;
-  /** Whether text behind the first call is left out. */
+  /** Whether to drop text after the first call. */
   readonly dropsTail: boolean;
 }
 
-/** What a deployment decides about it. */
+/** The configuration of early ends. */
 export interface StopSettings {
   readonly stopAfterTools: 'first' | 'burst' | null;
   readonly stopGraceMs: number;
   readonly suppressTail: boolean;
-  /** 0: any number. */
+  /** 0: no limit. */
   readonly toolBlockMax: number;
 }
 
-/** Null: the answer is what the model says. */
+/** The rules for an answer; null: it is not changed. */
 export const stopRules = (
   { stopAfterTools, stopGraceMs, suppressTail, toolBlockMax }: StopSettings,
   callsAre: StopRules['callsAre'],
 ): StopRules | null => {
-  const most = toolBlockMax === 0 ? null : toolBlockMax;
+  const max = toolBlockMax === 0 ? null : toolBlockMax;
   const rules: StopRules = {
     callsAre,
-    maxCalls: stopAfterTools === 'first' ? 1 : most,
+    maxCalls: stopAfterTools === 'first' ? 1 : max,
     graceMs: stopAfterTools === 'burst' ? stopGraceMs : null,
     dropsTail: suppressTail,
   };

@@ -17,16 +17,16 @@ const call = (input: string, different: Partial<ToolCall> = {}): ToolCall => ({
 
 const written = (input: unknown): string => {
   const result = writeBlock(call(JSON.stringify(input)));
-  return 'block' in result ? result.block : `none: ${result.none}`;
+  return 'block' in result ? result.block : `none: ${result.reason}`;
 };
 
 describe('a <use_tool> block', () => {
-  it('is read with JSON in it that is nested more deeply than JSON.stringify can write', () => {
+  it('can contain JSON that is nested too deeply for JSON.stringify', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     expect(readBlock(`<name>f</name><a>${deep}</a>`)).toEqual({ name: 'f', input: `{"a":${deep}}` });
   });
 
-  it('has one element for each parameter, lists as JSON, and nothing escaped', () => {
+  it('has one element per parameter, lists as JSON, and no escaping', () => {
     expect(
       written({
         query: 'a & "b" < c',
@@ -61,22 +61,22 @@ describe('a <use_tool> block', () => {
     expect(written({ q: value })).toBe('none: value');
   });
 
-  it('is not written for what no element can carry', () => {
+  it('is not written for values that no element can represent', () => {
     expect(written({ q: null })).toBe('none: value');
     const names = ['name', 'use_tool', '__proto__', 'a b', '1', 'x>', ''];
     expect(names.filter((key) => 'block' in writeBlock(call(`{${JSON.stringify(key)}:"v"}`)))).toEqual([]);
-    expect(writeBlock(call('{"a b":"v"}'))).toEqual({ none: 'name' });
+    expect(writeBlock(call('{"a b":"v"}'))).toEqual({ reason: 'name' });
     expect(written([])).toBe('none: arguments');
-    expect(writeBlock(call('{"a"'))).toEqual({ none: 'arguments' });
-    expect(writeBlock(call('{}', { tool: 'custom' }))).toEqual({ none: 'kind' });
-    expect(writeBlock(call('{}', { namespace: 'n' }))).toEqual({ none: 'kind' });
-    expect(writeBlock(call('{}', { name: 'a b' }))).toEqual({ none: 'name' });
-    expect(writeBlock(call(' '.repeat(MAX_ARGUMENTS_CHARS + 1)))).toEqual({ none: 'too_long' });
+    expect(writeBlock(call('{"a"'))).toEqual({ reason: 'arguments' });
+    expect(writeBlock(call('{}', { tool: 'custom' }))).toEqual({ reason: 'kind' });
+    expect(writeBlock(call('{}', { namespace: 'n' }))).toEqual({ reason: 'kind' });
+    expect(writeBlock(call('{}', { name: 'a b' }))).toEqual({ reason: 'name' });
+    expect(writeBlock(call(' '.repeat(MAX_ARGUMENTS_CHARS + 1)))).toEqual({ reason: 'too_long' });
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
-    expect(writeBlock(call(`{"a":${deep}}`))).toEqual({ none: 'value' });
+    expect(writeBlock(call(`{"a":${deep}}`))).toEqual({ reason: 'value' });
   });
 
-  /** Names and texts near the edges of the grammar. */
+  /** Fragments for edge cases of the format. */
   const edge = fc.constantFrom(
     '<',
     '>',
@@ -110,7 +110,7 @@ describe('a <use_tool> block', () => {
     fc.jsonValue({ maxDepth: 3 }),
   );
 
-  it('is read as the call that it was written for', () => {
+  it('is parsed as the call that it was written for', () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.array(fc.tuple(key, value), { maxLength: 4 }), text, text, (pairs, before, after) => {

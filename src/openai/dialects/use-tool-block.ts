@@ -2,59 +2,59 @@ import type { ToolCall } from '../../canonical/request/item.ts';
 import { parseJsonObject, type Json } from '../../kit/json/json.ts';
 
 /** Why a call has no block. */
-export type NoBlock =
-  /** It calls no function: its input is any text, or its name stands in a namespace. */
+export type NoBlockReason =
+  /** It is a custom tool or in a namespace. */
   | 'kind'
   | 'too_long'
-  /** They are no JSON object. */
+  /** The arguments are not a JSON object. */
   | 'arguments'
-  /** A name that is no tag, or means something else as one. */
+  /** A name is not a valid tag, or is reserved. */
   | 'name'
-  /** A value that would be read as another one. */
+  /** A value would be parsed as a different value. */
   | 'value';
 
-export type BlockResult = { readonly block: string } | { readonly none: NoBlock };
+export type BlockResult = { readonly block: string } | { readonly reason: NoBlockReason };
 
 export const OPENING = '<use_tool>';
 export const CLOSING = '</use_tool>';
 
-/** Longer arguments are not parsed: that takes all others' time. */
+/** Longer arguments are not parsed, because that would block the event loop. */
 export const MAX_ARGUMENTS_CHARS = 1024 * 1024;
 
 const SAFE_NAME = /^[A-Za-z_][\w.-]{0,127}$/;
-/** As tags they end the block, or name its tool; `__proto__` is no ordinary property. */
-const TAKEN_NAMES = new Set(['name', 'use_tool', '__proto__']);
+/** These tags end the block or name its tool; `__proto__` is a special property. */
+const RESERVED_NAMES = new Set(['name', 'use_tool', '__proto__']);
 
 /**
- * A call as Obsidian Copilot's prompt taught models to write it. There is no way to escape anything in
- * this grammar, so a call that would be read as another one has no block.
+ * Writes a call in the format of Obsidian Copilot's prompt. The format has no escaping, so a call that would be parsed
+ * differently gets no block.
  */
 export const writeBlock = ({ tool, name, namespace, input }: ToolCall): BlockResult => {
-  if (tool !== 'function' || namespace !== undefined) return { none: 'kind' };
-  if (input.length > MAX_ARGUMENTS_CHARS) return { none: 'too_long' };
-  const given = input.trim() === '' ? {} : parseJsonObject(input);
-  if (given === null) return { none: 'arguments' };
-  if (!SAFE_NAME.test(name)) return { none: 'name' };
+  if (tool !== 'function' || namespace !== undefined) return { reason: 'kind' };
+  if (input.length > MAX_ARGUMENTS_CHARS) return { reason: 'too_long' };
+  const args = input.trim() === '' ? {} : parseJsonObject(input);
+  if (args === null) return { reason: 'arguments' };
+  if (!SAFE_NAME.test(name)) return { reason: 'name' };
   const lines = [`<name>${name}</name>`];
-  for (const [key, value] of Object.entries(given)) {
-    if (!SAFE_NAME.test(key) || TAKEN_NAMES.has(key)) return { none: 'name' };
+  for (const [key, value] of Object.entries(args)) {
+    if (!SAFE_NAME.test(key) || RESERVED_NAMES.has(key)) return { reason: 'name' };
     const written = value === undefined ? null : writeValue(value);
-    if (written === null) return { none: 'value' };
+    if (written === null) return { reason: 'value' };
     lines.push(`<${key}>${written}</${key}>`);
   }
   return { block: [OPENING, ...lines, CLOSING].join('\n') };
 };
 
-/** Null: it would be read as something else. */
+/** Writes a value; null if it would be parsed differently. */
 const writeValue = (value: Json): string | null => {
-  if (typeof value === 'string') return isReadAsItIs(value) ? value : null;
-  // The grammar has no other values than texts and JSON: a number is the text that a model would write.
+  if (typeof value === 'string') return isReadVerbatim(value) ? value : null;
+  // The format has only text and JSON; models write numbers as text.
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return value === null ? null : writeJson(value);
 };
 
-/** Spaces at its ends would be lost, tags would make a list or an object of it, and JSON is parsed. */
-const isReadAsItIs = (text: string): boolean =>
+/** Parsing trims spaces, turns tags into lists or objects, and parses JSON. */
+const isReadVerbatim = (text: string): boolean =>
   text.trim() === text && !text.includes('</') && !(looksLikeJson(text) && isJson(text));
 
 export const looksLikeJson = (text: string): boolean =>
@@ -69,7 +69,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-/** In JSON an angle bracket stands in texts only, and can be written so that no tag is seen. Null: it is too deep. */
+/** In JSON, angle brackets occur only in strings, so they can be escaped. Returns null if the value is nested too deeply. */
 const writeJson = (value: Json): string | null => {
   try {
     return JSON.stringify(value).replaceAll('<', String.raw`\u003c`);

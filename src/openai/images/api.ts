@@ -54,7 +54,7 @@ const imageApi = (
       formatPlace: 'prompt',
       withoutTool: (why) =>
         failure('endpoint_not_supported', {
-          message: `POST ${path} is not supported here: it needs a tool that ${why}.`,
+          message: `POST ${path} is not supported: it needs a tool that ${why}.`,
         }),
       arrange: onlyImages,
       meta: {

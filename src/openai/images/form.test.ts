@@ -30,9 +30,9 @@ it('reads a form as JSON that says the same', () => {
 });
 
 it.each([
-  [[text('image', 'x')], "Invalid type for 'image': expected a file, but got a text instead."],
-  [[text('mask', 'x')], "Invalid type for 'mask': expected a file, but got a text instead."],
-  [[text('n', '1'), text('n', '2')], "Invalid 'n': the form has more than one part of this name."],
+  [[text('image', 'x')], "Invalid type for 'image': expected a file, but got text instead."],
+  [[text('mask', 'x')], "Invalid type for 'mask': expected a file, but got text instead."],
+  [[text('n', '1'), text('n', '2')], "Invalid 'n': the form has more than one part with this name."],
 ])('refuses %j', (form, message) => {
   expect(() => editBodyOf(form)).toThrow(message);
 });

@@ -26,7 +26,7 @@ export const editBodyOf = (entries: readonly FormEntry[]): JsonObject => {
     if (fields.has(name)) {
       throw gatewayError('invalid_value', {
         param: name,
-        message: `Invalid '${quoted(name)}': the form has more than one part of this name.`,
+        message: `Invalid '${quoted(name)}': the form has more than one part with this name.`,
       });
     }
     fields.set(name, name === 'mask' ? fileOf(entry) : valueOf(entry));
@@ -38,7 +38,7 @@ const fileOf = ({ name, value, isFile }: FormEntry): JsonObject => {
   if (isFile) return { image_url: value };
   throw gatewayError('invalid_type', {
     param: name,
-    message: `Invalid type for '${quoted(name)}': expected a file, but got a text instead.`,
+    message: `Invalid type for '${quoted(name)}': expected a file, but got text instead.`,
   });
 };
 

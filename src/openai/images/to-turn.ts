@@ -153,7 +153,7 @@ const imageOf = ({ image_url, file_id }: ImageRef, at: string): ImagePart => {
   if (typeof file_id !== 'string') throw missing(`${at}.image_url`);
   throw gatewayError('unsupported_value', {
     param: `${at}.file_id`,
-    message: 'Uploaded files are not supported here: there is no Files API. Send the image itself.',
+    message: 'Uploaded files are not supported: there is no Files API. Send the image itself.',
   });
 };
 

@@ -41,10 +41,10 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
     const { given, wantsReasoning } = read;
     const common = commonFields(read, headers, options);
     const { request, ignored, client } = common;
-    const isForCodex = client.family === 'codex';
+    const isForCodex = client.name === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     // It puts the messages of an answer together as they come.
-    const separate = client.family === 'obsidian-copilot' ? separateMessages : same;
+    const separate = client.name === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
       asked,
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
@@ -69,7 +69,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       ...common,
       id: meta.id,
       meta,
-      dialect: toApiDialect(dialect),
+      dialect: toApiDialect(dialect, ambient.clock),
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices, client),
       // If a client asks for reasoning and for an order that has no place for it, the order wins.
@@ -77,7 +77,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       formatPlace: read.formatPlace,
       // OpenAI stores an answer unless the client says otherwise.
       keepsItems: given.store !== false,
-      arrange: (events) => separate(arrange(dialect.tell(events), layout, shown)),
+      arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },
   render: (meta, [events]) => renderResponse(events, meta),

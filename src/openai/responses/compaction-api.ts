@@ -44,6 +44,6 @@ const refuseStream = (body: unknown): void => {
   if (!isJsonObject(body) || body['stream'] !== true) return;
   throw gatewayError('unsupported_parameter', {
     param: 'stream',
-    message: "Unsupported parameter: 'stream'. A compacted conversation is always sent as a whole.",
+    message: "Unsupported parameter: 'stream'. A compacted conversation is never streamed.",
   });
 };

@@ -25,7 +25,7 @@ export const unwrapSummary = (wrapped: string, at: string): string => {
   }
   throw gatewayError('invalid_value', {
     param: at,
-    message: `Invalid '${at}': this summary was made here, and is damaged or of another version.`,
+    message: `Invalid '${at}': this summary comes from this server, but it is damaged or of another version.`,
   });
 };
 

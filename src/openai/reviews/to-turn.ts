@@ -43,7 +43,7 @@ const toReview = ({ instructions, input, target }: CreateReview): string => {
     throw gatewayError('unsupported_value', {
       param: 'target.type',
       message:
-        "Unsupported value: 'target.type' must be 'custom' here. A reviewer on this server has no working directory of yours: send the diff as 'input'.",
+        "Unsupported value: 'target.type' must be 'custom'. The reviewer has no access to your working directory: send the diff as 'input'.",
     });
   }
   const texts = [instructions, target?.instructions, input].filter(

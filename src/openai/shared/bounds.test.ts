@@ -98,8 +98,7 @@ describe('the bounds of a request', () => {
       status: 400,
       param: 'input',
       code: 'array_above_max_length',
-      message:
-        "Invalid 'input': too many parts. Expected at most 20000 in all items together, but got 20002 instead.",
+      message: "Invalid 'input': too many parts. Expected at most 20000 in all items, but got 20002 instead.",
     });
   });
 

@@ -81,6 +81,6 @@ export const refuseTooManyParts = (items: readonly unknown[], param: string): vo
   throw gatewayError('invalid_value', {
     param,
     code: 'array_above_max_length',
-    message: `Invalid '${param}': too many parts. Expected at most ${MAX_PARTS} in all items together, but got ${parts} instead.`,
+    message: `Invalid '${param}': too many parts. Expected at most ${MAX_PARTS} in all items, but got ${parts} instead.`,
   });
 };

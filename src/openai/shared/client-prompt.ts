@@ -22,7 +22,7 @@ export const withoutClientPrompt = (
   if (items.every(isPrompt) && firstPlace !== undefined) {
     throw gatewayError('invalid_value', {
       param: firstPlace,
-      message: `Invalid '${firstPlace}': this server ignores system and developer messages, and the request has no others. Send a user message.`,
+      message: `Invalid '${firstPlace}': this server ignores system and developer messages, and the request contains no other message. Send a user message.`,
     });
   }
   return {

@@ -1,5 +1,5 @@
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { recogniseClient, type ClientSeen } from '../clients/recognise.ts';
+import { detectClient, type DetectedClient } from '../clients/detect-client.ts';
 import { parameterName, type ParameterNames } from './parameter-names.ts';
 import type { ParsedRequest } from '../../turns/api.ts';
 
@@ -24,7 +24,7 @@ interface CommonFields extends Pick<
   ParsedRequest,
   'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'
 > {
-  readonly client: ClientSeen;
+  readonly client: DetectedClient;
 }
 
 /** The fields of a parsed request that all APIs have. */
@@ -40,7 +40,7 @@ export const commonFields = (
     choices: given.n ?? 1,
     model: given.model,
     stream: given.stream ?? false,
-    client: recogniseClient(headers, request),
+    client: detectClient(headers, request),
     ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
     nameOf: (path) => parameterName(path, names),
   };

@@ -54,7 +54,7 @@ describe('schemaProblem', () => {
     [inside({ minimum: '1' }), `in 'properties.a.minimum': expected a number, but got "1".`],
     [inside({ minLength: -1 }), "in 'properties.a.minLength': expected a whole number, but got -1."],
     [inside({ pattern: 5 }), "in 'properties.a.pattern': expected a string, but got 5."],
-    [inside({ $ref: '#/$defs/b' }), "in 'properties.a.$ref': '#/$defs/b' leads nowhere."],
+    [inside({ $ref: '#/$defs/b' }), "in 'properties.a.$ref': '#/$defs/b' does not exist."],
     [inside({ $ref: 5 }), "in 'properties.a.$ref': expected a string, but got 5."],
     [
       { $defs: { a: 5 }, properties: { x: { $ref: '#/$defs/a' } } },

@@ -35,7 +35,7 @@ export const schemaProblem = (schema: JsonObject, budget: SchemaBudget): string 
   const problem = problemAt('', schema, check);
   if (problem !== null || check.hasIds || budget.left < 0) return problem;
   const broken = check.references.find(([, pointer]) => resolvePointer(schema, pointer) === undefined);
-  return broken === undefined ? null : `in '${quoted(broken[0])}': '${quoted(broken[1])}' leads nowhere.`;
+  return broken === undefined ? null : `in '${quoted(broken[0])}': '${quoted(broken[1])}' does not exist.`;
 };
 
 const problemAt = (at: string, schema: Json | undefined, check: Check): string | null => {

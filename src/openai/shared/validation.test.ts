@@ -155,7 +155,7 @@ describe('parseBody', () => {
       { needed: 'x', either: 5 },
       'invalid_type',
       'either',
-      "Invalid type for 'either': an integer is not one of the forms that this parameter takes.",
+      "Invalid type for 'either': an integer is not a valid form of this parameter.",
     ],
     [
       { needed: 'x', either: { deep: { value: 'x' } } },

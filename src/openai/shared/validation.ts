@@ -58,7 +58,7 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
       if (issue.input === undefined) return missing(param);
       return gatewayError('invalid_type', {
         param,
-        message: `Invalid type for '${param}': ${got} is not one of the forms that this parameter takes.`,
+        message: `Invalid type for '${param}': ${got} is not a valid form of this parameter.`,
       });
     case 'invalid_value':
       if (issue.input === undefined) return missing(param);

@@ -240,7 +240,7 @@ describe('resolveAttachments', () => {
       ),
     ).toEqual(
       failure('invalid_image', {
-        message: 'The images of the request are too large together.',
+        message: 'The images of the request are too large in total.',
         param: 'input[0].content[1]',
       }),
     );

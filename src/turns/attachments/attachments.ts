@@ -99,7 +99,7 @@ const fetchAll = async (
         total += image.length;
         if (total > maxTotalBytes) {
           throw gatewayError('invalid_image', {
-            message: 'The images of the request are too large together.',
+            message: 'The images of the request are too large in total.',
             param,
           });
         }

@@ -160,7 +160,7 @@ describe('createImageFetcher', () => {
         'You uploaded an unsupported image. Please make sure your image is a valid PNG, JPEG, GIF or WebP.',
       ),
     ],
-    ['/gzip', refused('The image at the URL is sent in a content encoding that was not asked for.')],
+    ['/gzip', refused('The image at the URL has a content encoding that was not requested.')],
     ['/declared-large', refused('The image at the URL is larger than the 2000 bytes allowed.')],
     ['/cut', refused('Error while downloading the image: the server could not be reached.')],
     ['/to-file', scheme],
@@ -220,7 +220,7 @@ describe('createImageFetcher', () => {
 
   it('says how to go on when fetching is off', async () => {
     expect(await refusalOf(fetchPath('/image.png', { ...open, enabled: false }))).toEqual(
-      refused('Fetching images by URL is turned off here. Send the image as a data URL.'),
+      refused('Fetching images by URL is disabled. Send the image as a data URL.'),
     );
     expect(seen).toEqual([]);
   });

@@ -65,7 +65,7 @@ const readImage = async (
     throw invalidImage('The URL does not lead to an image: its content type is not an image type.', param);
   }
   if (!/^(?:identity)?$/i.test(headerOf(answer, 'content-encoding').trim())) {
-    throw invalidImage('The image at the URL is sent in a content encoding that was not asked for.', param);
+    throw invalidImage('The image at the URL has a content encoding that was not requested.', param);
   }
   const chunks: Buffer[] = [];
   let size = 0;
@@ -126,7 +126,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
   return async (url, param, signal) => {
     const start = parseUrl(url, undefined, param).href;
     if (!options.enabled) {
-      throw invalidImage('Fetching images by URL is turned off here. Send the image as a data URL.', param);
+      throw invalidImage('Fetching images by URL is disabled. Send the image as a data URL.', param);
     }
     signal.throwIfAborted();
     const timeout = AbortSignal.timeout(timeoutMs);

@@ -13,7 +13,7 @@ const stream = (event: JsonObject) => streamFailure(event, source);
 
 const limit = failure('insufficient_quota', {
   message:
-    'The backend refused: the account behind this server has used up its limit, until 2026-11-20 16:00 UTC. It said: Used up.',
+    'The backend refused: the account that this server uses has reached its limit, until 2026-11-20 16:00 UTC. It said: Used up.',
   retryAfterSeconds: 7200,
 });
 

@@ -42,7 +42,7 @@ describe('an item reference', () => {
       code: 'unsupported_value',
       param: 'input[1]',
       message:
-        "Item with id fc_gone not found at 'input[1]': items are not stored here, only those of the last hour's answers are kept in memory. Send the item itself (with 'store: false' clients do so by themselves).",
+        "Item with id fc_gone not found at 'input[1]': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').",
     });
   });
 

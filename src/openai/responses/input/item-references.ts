@@ -34,7 +34,7 @@ export class References {
     if (id.startsWith('rs_')) return 'lost';
     throw gatewayError('unsupported_value', {
       param: at,
-      message: `Item with id ${quoted(id)} not found at '${at}': items are not stored here, only those of the last hour's answers are kept in memory. Send the item itself (with 'store: false' clients do so by themselves).`,
+      message: `Item with id ${quoted(id)} not found at '${at}': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').`,
     });
   }
 }

@@ -30,12 +30,12 @@ export const readSteer = (body: unknown): SteerAsk => {
     });
   });
   if (texts.every((text) => text.trim() === '')) {
-    throw gatewayError('invalid_value', { param: 'input', message: "Invalid 'input': it says nothing." });
+    throw gatewayError('invalid_value', { param: 'input', message: "Invalid 'input': it contains no text." });
   }
   if (texts.reduce((sum, text) => sum + text.length, 0) > MAX_CHARS) {
     throw gatewayError('invalid_value', {
       param: 'input',
-      message: `Invalid 'input': a running response can be told at most ${MAX_CHARS} characters at once.`,
+      message: `Invalid 'input': at most ${MAX_CHARS} characters can be sent to a running response at once.`,
     });
   }
   return { texts, ignored: [...unreadFields(steerSchema, object, ''), ...unread] };
@@ -44,5 +44,5 @@ export const readSteer = (body: unknown): SteerAsk => {
 const unsayable = (param: string) =>
   gatewayError('unsupported_value', {
     param,
-    message: `Unsupported value: '${param}'. A running response can only be steered by texts of a user.`,
+    message: `Unsupported value: '${param}'. A running response can only be steered with user text.`,
   });

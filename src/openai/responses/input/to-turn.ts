@@ -173,7 +173,7 @@ const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places
   const index = items.findIndex(isCompactionTrigger);
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
   const param = places[index] ?? 'input';
-  const why = index === items.length - 1 ? 'there is nothing in front of it' : 'it must be the final item';
+  const why = index === items.length - 1 ? 'it is the only item' : 'it must be the final item';
   throw gatewayError('invalid_value', {
     param,
     message: `Invalid '${param}': a compaction_trigger asks for a compaction of the input, and ${why}.`,

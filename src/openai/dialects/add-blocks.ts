@@ -10,55 +10,53 @@ import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/events/tur
 import type { IdSource } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { callEvents } from './call-events.ts';
-import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlock } from './use-tool-block.ts';
+import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlockReason } from './use-tool-block.ts';
 
-export interface TellBlocksOptions {
+export interface AddBlocksOptions {
   readonly ids: IdSource;
-  /** A call goes out without a block. */
-  readonly onNativeOnly: (why: NoBlock) => void;
+  /** Called for a call that is sent without a block. */
+  readonly onNativeOnly: (why: NoBlockReason) => void;
 }
 
-/** So much of calls is held back at once; beyond it they are told, and blocks that follow get another message. */
+/** Limit on held calls. Beyond it they are sent, and later blocks start a new message. */
 const MAX_HELD_CHARS = 4 * MAX_ARGUMENTS_CHARS;
 
-/**
- * Tells calls both ways: as a block at the end of the message in front of them, and then natively.
- */
-export async function* tellBlocks(
+/** Sends calls in both forms: as a block at the end of the message before them, then natively. */
+export async function* addBlocks(
   events: AsyncIterable<TurnEvent>,
-  options: TellBlocksOptions,
+  options: AddBlocksOptions,
 ): AsyncGenerator<TurnEvent> {
-  const telling = new BlockTelling(options);
+  const writer = new BlockWriter(options);
   for await (const event of events) {
-    for (const told of telling.next(event)) {
-      yield told;
-      // Calls that were held back are told at once, and there may be thousands.
-      if (told.type === 'item-ended') await yieldToLoop();
+    for (const emitted of writer.next(event)) {
+      yield emitted;
+      // Thousands of held calls may be sent at once.
+      if (emitted.type === 'item-ended') await yieldToLoop();
     }
   }
 }
 
-/** A message that the model has ended, and that is kept open for blocks. */
-interface KeptOpen {
+/** A message that the model has ended but that stays open for blocks. */
+interface HeldMessage {
   readonly ended: Produced<Message>;
-  /** Only ever made longer: whoever looked at it each time would copy all of it each time. */
+  /** Only appended to: reading it after each block would flatten the string each time. */
   added: string;
-  /** What it says last. */
+  /** The last piece of its text. */
   last: string;
 }
 
-class BlockTelling {
-  readonly #options: TellBlocksOptions;
+class BlockWriter {
+  readonly #options: AddBlocksOptions;
   readonly #openMessages = new Set<string>();
   readonly #openCalls = new Map<string, { readonly head: Produced<ToolCall>; said: string }>();
-  #kept: KeptOpen | null = null;
-  /** Blocks for which there is no message yet: the model is still writing one. */
+  #held: HeldMessage | null = null;
+  /** Blocks that wait for the message that the model is still writing. */
   #blocks: string[] = [];
-  /** Calls that are whole, and are told when the message with their blocks has ended. */
+  /** Complete calls, sent after the message with their blocks has ended. */
   #calls: Produced<ToolCall>[] = [];
   #heldChars = 0;
 
-  constructor(options: TellBlocksOptions) {
+  constructor(options: AddBlocksOptions) {
     this.#options = options;
   }
 
@@ -69,7 +67,7 @@ class BlockTelling {
           this.#openCalls.set(event.item.id, { head: event.item, said: '' });
           return;
         }
-        yield* this.#tellCalls();
+        yield* this.#emitCalls();
         if (isMessage(event.item)) this.#openMessages.add(event.item.id);
         yield event;
         return;
@@ -81,7 +79,7 @@ class BlockTelling {
         yield* this.#ended(event);
         return;
       case 'turn-ended':
-        yield* this.#tellCalls();
+        yield* this.#emitCalls();
         yield event;
         return;
       case 'turn-accepted':
@@ -96,8 +94,8 @@ class BlockTelling {
     call.said += event.delta;
     this.#heldChars += event.delta.length;
     if (call.said.length <= MAX_ARGUMENTS_CHARS && this.#heldChars <= MAX_HELD_CHARS) return;
-    // It is too long for a block: from here on it passes as it comes.
-    yield* this.#tellCalls();
+    // Too long for a block: from here on the call is passed through.
+    yield* this.#emitCalls();
     this.#openCalls.delete(event.itemId);
     this.#heldChars -= call.said.length;
     this.#options.onNativeOnly('too_long');
@@ -118,51 +116,51 @@ class BlockTelling {
       yield event;
       return;
     }
-    if (this.#kept !== null) yield* this.#tellCalls();
-    this.#kept = { ended: item, added: '', last: wordsOf(item, 'text') };
-    yield* this.#writeBlocks(this.#kept);
+    if (this.#held !== null) yield* this.#emitCalls();
+    this.#held = { ended: item, added: '', last: wordsOf(item, 'text') };
+    yield* this.#writeBlocks(this.#held);
   }
 
   *#writeCall(call: Produced<ToolCall>): Generator<TurnEvent> {
-    // What is cut off is no call for anybody.
+    // A truncated call gets no block.
     if (call.status === 'incomplete') return;
     const written = writeBlock(call);
-    if ('none' in written) {
-      this.#options.onNativeOnly(written.none);
+    if ('reason' in written) {
+      this.#options.onNativeOnly(written.reason);
       return;
     }
     this.#blocks.push(written.block);
     if (this.#openMessages.size > 0) return;
-    yield* this.#writeBlocks(this.#kept ?? (yield* this.#begin()));
+    yield* this.#writeBlocks(this.#held ?? (yield* this.#begin()));
   }
 
-  *#begin(): Generator<TurnEvent, KeptOpen> {
+  *#begin(): Generator<TurnEvent, HeldMessage> {
     const head = {
       kind: 'message',
       id: this.#options.ids.mint('msg'),
       role: 'assistant',
       parts: [],
     } as const;
-    this.#kept = { ended: { ...head, status: 'completed' }, added: '', last: '' };
+    this.#held = { ended: { ...head, status: 'completed' }, added: '', last: '' };
     yield { type: 'item-started', item: head };
-    return this.#kept;
+    return this.#held;
   }
 
-  *#writeBlocks(kept: KeptOpen): Generator<TurnEvent> {
+  *#writeBlocks(held: HeldMessage): Generator<TurnEvent> {
     for (const block of this.#blocks.splice(0)) {
-      const delta = kept.last === '' || kept.last.endsWith('\n') ? block : `\n${block}`;
-      kept.added += delta;
-      kept.last = delta;
-      yield { type: 'item-delta', itemId: kept.ended.id, at: 'text', delta };
+      const delta = held.last === '' || held.last.endsWith('\n') ? block : `\n${block}`;
+      held.added += delta;
+      held.last = delta;
+      yield { type: 'item-delta', itemId: held.ended.id, at: 'text', delta };
     }
   }
 
-  /** The message with the blocks ends, and the calls follow. */
-  *#tellCalls(): Generator<TurnEvent> {
-    if (this.#blocks.length > 0) yield* this.#writeBlocks(this.#kept ?? (yield* this.#begin()));
-    const kept = this.#kept;
-    this.#kept = null;
-    if (kept !== null) yield { type: 'item-ended', item: withText(kept) };
+  /** Ends the message with the blocks, then emits the calls. */
+  *#emitCalls(): Generator<TurnEvent> {
+    if (this.#blocks.length > 0) yield* this.#writeBlocks(this.#held ?? (yield* this.#begin()));
+    const held = this.#held;
+    this.#held = null;
+    if (held !== null) yield { type: 'item-ended', item: withText(held) };
     for (const call of this.#calls.splice(0)) {
       this.#heldChars -= call.input.length;
       yield* callEvents(call);
@@ -170,8 +168,8 @@ class BlockTelling {
   }
 }
 
-/** The blocks belong to the last text of a message. */
-const withText = ({ ended, added }: KeptOpen): Produced<Message> => {
+/** Appends the blocks to the last text of the message. */
+const withText = ({ ended, added }: HeldMessage): Produced<Message> => {
   const last = ended.parts.findLastIndex(({ kind }) => kind === 'text');
   const part = ended.parts[last];
   if (part?.kind !== 'text') return { ...ended, parts: [...ended.parts, { kind: 'text', text: added }] };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { summaryOf, titleOf } from './short-texts.ts';
+import { cleanSummary, cleanTitle } from './clean-title.ts';
 
 describe('titleOf', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('titleOf', () => {
     ['- Cats', 'Cats'],
     ['<think>\nHm.\n</think>\n\nCats', 'Cats'],
     ['Cats\tand\u00a0 dogs', 'Cats and dogs'],
-    // What only looks like decoration stays.
+    // Text that only resembles decoration stays.
     ['"Cats" and "dogs"', '"Cats" and "dogs"'],
     ['Fix __init__.py', 'Fix __init__.py'],
     ['2. Weltkrieg', '2. Weltkrieg'],
@@ -30,21 +30,21 @@ describe('titleOf', () => {
     [`${'x'.repeat(49)}👩‍👩‍👧 and more`, 'x'.repeat(49)],
     ['漢'.repeat(80), '漢'.repeat(50)],
   ])('%j', (text, title) => {
-    expect(titleOf(text)).toBe(title);
+    expect(cleanTitle(text)).toBe(title);
   });
 
-  it.each(['', ' \n ', '```\n```', '<think>and so on'])('is none in %j', (text) => {
-    expect(titleOf(text)).toBeNull();
+  it.each(['', ' \n ', '```\n```', '<think>and so on'])('returns null for %j', (text) => {
+    expect(cleanTitle(text)).toBeNull();
   });
 
-  it('is one line of at most 50 characters, whatever was written', () => {
+  it('always returns one line of at most 50 characters', () => {
     const written = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 200 }),
       fc.string({ unit: fc.constantFrom('"', '*', '`', '#', ' ', '\n', 'a', '_', '>'), maxLength: 200 }),
     );
     fc.assert(
       fc.property(written, (text) => {
-        const title = titleOf(text) ?? 'x';
+        const title = cleanTitle(text) ?? 'x';
         expect(title).toMatch(/^\S.{0,49}$/su);
         expect([title.length <= 50, title.trim() === title, /[\r\n]/.test(title)]).toEqual([
           true,
@@ -64,13 +64,13 @@ describe('summaryOf', () => {
     `\`\`\`json\n${JSON.stringify(whole, null, 2)}\n\`\`\``,
     `Here you are: ${JSON.stringify({ ...whole, title: '"Cats"', mood: 'good' })} Anything else?`,
     `<think>{}</think>${JSON.stringify(whole)}`,
-  ])('is the JSON in %j', (text) => {
-    expect(JSON.parse(summaryOf(text) ?? '')).toEqual(whole);
+  ])('finds the JSON in %j', (text) => {
+    expect(JSON.parse(cleanSummary(text) ?? '')).toEqual(whole);
   });
 
-  it('has a title that is as short as the others', () => {
+  it('limits the length of its title', () => {
     const long = JSON.stringify({ title: 'word '.repeat(30), summary: 'x' });
-    expect(JSON.parse(summaryOf(long) ?? '')).toEqual({ title: 'word '.repeat(10).trim(), summary: 'x' });
+    expect(JSON.parse(cleanSummary(long) ?? '')).toEqual({ title: 'word '.repeat(10).trim(), summary: 'x' });
   });
 
   it.each([
@@ -81,7 +81,7 @@ describe('summaryOf', () => {
     '{"title": 1, "summary": "x"}',
     '[1]',
     '}{',
-  ])('is none in %j', (text) => {
-    expect(summaryOf(text)).toBeNull();
+  ])('returns null for %j', (text) => {
+    expect(cleanSummary(text)).toBeNull();
   });
 });

@@ -1,13 +1,13 @@
 import { jsonObjectWithin, textIn, wellFormedJson } from '../../kit/json/json.ts';
 
-/** Longer titles are cut by the clients themselves, wherever that falls. */
+/** Clients cut longer titles, even in the middle of a word. */
 const MAX_TITLE = 50;
-/** More of a line is not looked at. */
+/** Longer lines are cut before cleaning. */
 const MAX_LINE = 500;
 
-/** One line of plain text, as models write titles with all kinds of decoration; null: there is none. */
-export const titleOf = (text: string): string | null => {
-  const line = withoutThought(text)
+/** Reduces a model's title to one line of plain text; null if nothing is left. */
+export const cleanTitle = (text: string): string | null => {
+  const line = withoutThinking(text)
     .split(/[\r\n]+/)
     .map((one) => one.trim())
     .find((one) => one !== '' && !one.startsWith('```'));
@@ -15,38 +15,38 @@ export const titleOf = (text: string): string | null => {
   return title === '' ? null : title;
 };
 
-/** The JSON that is somewhere in the text, with both of its members; null: there is none. */
-export const summaryOf = (text: string): string | null => {
-  const json = jsonObjectWithin(withoutThought(text));
+/** Extracts the JSON object with `title` and `summary` from a text; null if it is missing or incomplete. */
+export const cleanSummary = (text: string): string | null => {
+  const json = jsonObjectWithin(withoutThinking(text));
   if (json === null) return null;
-  const title = titleOf(textIn(json, 'title'));
+  const title = cleanTitle(textIn(json, 'title'));
   const summary = textIn(json, 'summary').trim();
   return title === null || summary === '' ? null : wellFormedJson({ title, summary });
 };
 
-/** Some models think aloud in their answer. */
-const withoutThought = (text: string): string => {
+/** Removes `<think>…</think>`, which some models write into their answer. */
+const withoutThinking = (text: string): string => {
   if (!text.trimStart().startsWith('<think>')) return text;
-  const [, ...behind] = text.split('</think>');
-  return behind.join('');
+  const [, ...rest] = text.split('</think>');
+  return rest.join('');
 };
 
 const undecorated = (line: string): string => {
   const title = line
-    // A heading, an entry of a list, a quotation.
+    // Heading, list entry or quotation.
     .replace(/^(?:#{1,6}|[-*>])\s+/, '')
     .replaceAll(/\*\*([^*]+)\*\*/g, '$1')
     .replaceAll(/`+([^`]+)`+/g, '$1')
     .replace(/^title:\s*/i, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  // In italics and in quotes is the most that was seen.
+  // At most two levels of decoration occur, such as italics and quotes.
   return withoutPair(withoutPair(title));
 };
 
 const PAIRS: ReadonlySet<string> = new Set(['""', "''", '“”', '‘’', '«»', '„“', '「」', '**', '__']);
 
-/** Without what stands around all of it. */
+/** Removes a pair of quotes or emphasis marks around the whole title. */
 const withoutPair = (title: string): string => {
   const inner = title.slice(1, -1).trim();
   const isPair = PAIRS.has(title.charAt(0) + title.charAt(title.length - 1));
@@ -55,7 +55,7 @@ const withoutPair = (title: string): string => {
 
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Cut behind a word where there is one, else behind a character. */
+/** Cuts a title after a word if possible, else after a character. */
 const withinLength = (title: string): string => {
   if (title.length <= MAX_TITLE) return title;
   const space = title.lastIndexOf(' ', MAX_TITLE);

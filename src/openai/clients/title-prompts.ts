@@ -1,26 +1,26 @@
 import type { ClientName } from './markers.ts';
 
-/** What a client asks for besides the conversation of its user: a name for it. */
+/** What a side request asks for. */
 export type SideKind = 'title' | 'title-and-summary' | 'thread-title';
 
-/** One prompt of one client, matched from its beginning to its end. */
-export interface TitleForm {
+/** A title prompt of a client, matched completely. */
+export interface TitlePrompt {
   readonly kind: SideKind;
   /** The clients that send it. */
-  readonly families: readonly ClientName[];
-  /** Null: the request has no system prompt. */
+  readonly clients: readonly ClientName[];
+  /** The system prompt; null: the request has none. */
   readonly prompt: RegExp | null;
-  /** The first message after the prompt. */
+  /** The first message after the system prompt. */
   readonly message: RegExp;
-  /** Whether the messages of the conversation follow it. */
+  /** Whether the messages of the conversation follow. */
   readonly hasMore: boolean;
 }
 
-/** Obsidian Copilot 3.1.5 to 4.0.2, and opencode 1.18. */
-export const TITLE_FORMS: readonly TitleForm[] = [
+/** The prompts of Obsidian Copilot 3.1.5 to 4.0.2 and opencode 1.18. */
+export const TITLE_PROMPTS: readonly TitlePrompt[] = [
   {
     kind: 'title',
-    families: ['obsidian-copilot'],
+    clients: ['obsidian-copilot'],
     prompt: null,
     // The conversation is at most six messages, each cut to 200 characters.
     message:
@@ -29,7 +29,7 @@ export const TITLE_FORMS: readonly TitleForm[] = [
   },
   {
     kind: 'title-and-summary',
-    families: ['obsidian-copilot'],
+    clients: ['obsidian-copilot'],
     prompt:
       /^Your task is to analyze a conversation and generate both a title and a summary\.\n\n# OUTPUT FORMAT\n[\s\S]{1,1000}\n\n# RULES\n\* Use the same language as the conversation\s*$/,
     message:
@@ -39,7 +39,7 @@ export const TITLE_FORMS: readonly TitleForm[] = [
   {
     kind: 'thread-title',
     // Obsidian Copilot runs opencode for its agent mode.
-    families: ['opencode', 'obsidian-copilot'],
+    clients: ['opencode', 'obsidian-copilot'],
     prompt:
       /^You are a title generator\. You output ONLY a thread title\. Nothing else\.\n\n<task>\n[\s\S]{1,4000}\n<\/examples>\s*$/,
     message: /^Generate a title for this conversation:\s*$/,

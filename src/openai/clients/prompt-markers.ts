@@ -1,25 +1,25 @@
 import { partsOf, type Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 
-/** So much of each text is looked at, and so much of all of them: prompts stand at the beginning. */
+/** Limits on the searched text, per text and in total. Prompts are at the beginning. */
 const MAX_TEXT_CHARS = 64 * 1024;
 const MAX_CHARS = 512 * 1024;
 
-/** What stands in a conversation whose model is told to write its calls as `<use_tool>` blocks. */
-const MARKS = [
+/** Texts that show that the prompt tells the model to write its calls as `<use_tool>` blocks. */
+const MARKERS = [
   { name: 'use-tool-block', text: '<use_tool>' },
   { name: 'agent-mode-prompt', text: '# Autonomous Agent Mode' },
 ] as const;
 
-/** The first such mark in the instructions or any message of a request; null: there is none. */
-export const promptMark = (request: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
+/** The first marker in the instructions or messages of a request, or null. */
+export const promptMarker = (request: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
   let left = MAX_CHARS;
   for (const text of textsOf(request)) {
     if (left <= 0) return null;
     const beginning = text.slice(0, Math.min(MAX_TEXT_CHARS, left));
     left -= beginning.length;
-    const mark = MARKS.find((one) => beginning.includes(one.text));
-    if (mark !== undefined) return mark.name;
+    const marker = MARKERS.find((one) => beginning.includes(one.text));
+    if (marker !== undefined) return marker.name;
   }
   return null;
 };

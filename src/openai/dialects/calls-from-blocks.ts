@@ -7,10 +7,10 @@ import { callEvents } from './call-events.ts';
 import { readBlock } from './read-block.ts';
 
 /**
- * For a model that was told to write blocks: its text passes as it is, and what its blocks call stands
- * behind each message as calls. A block that is not closed when its message ends is one, too.
+ * Adds native calls for the blocks that a model wrote, after each message. The text is unchanged. An unclosed block
+ * at the end of a message counts too.
  */
-export async function* reportBlocks(
+export async function* callsFromBlocks(
   events: AsyncIterable<TurnEvent>,
   ids: IdSource,
 ): AsyncGenerator<TurnEvent> {
@@ -28,7 +28,7 @@ export async function* reportBlocks(
     if (message === undefined || event.type !== 'item-ended') continue;
     open.delete(event.item.id);
     for (const inner of message.end()) {
-      // A message may hold thousands, and all of them are told at once.
+      // A message may have thousands of blocks.
       await yieldToLoop();
       const call = readBlock(inner);
       if (call === null) continue;
@@ -45,7 +45,7 @@ export async function* reportBlocks(
   }
 }
 
-/** All blocks of one message together are not longer than its text, and end with it. */
+/** The blocks of one open message. */
 class OpenMessage {
   readonly #scan = new BlockScan();
   readonly #blocks: string[] = [];

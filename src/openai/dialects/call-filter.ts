@@ -10,54 +10,54 @@ import { BlockScan } from './block-scan.ts';
 import type { StopRules } from './stop-rules.ts';
 import { OPENING } from './use-tool-block.ts';
 
-/** Counts the calls of an answer, and leaves out what its rules do not let through. */
-export class CallCounting {
+/** Counts the calls of an answer, and drops calls and text that the rules do not allow. */
+export class CallFilter {
   readonly #rules: StopRules;
   readonly #all = new Accumulator();
-  /** Items of which nothing is told. */
+  /** Items that are dropped completely. */
   readonly #hidden = new Set<string>();
-  /** Messages of which not all is told. */
+  /** Messages whose text is partly dropped. */
   readonly #cut = new Set<string>();
   readonly #scans = new Map<string, BlockScan>();
-  #begun = 0;
-  #whole = 0;
+  #started = 0;
+  #completed = 0;
 
   constructor(rules: StopRules) {
     this.#rules = rules;
   }
 
-  /** The answer has all calls that it may have. */
+  /** Whether the answer has reached its maximum number of calls. */
   get isFull(): boolean {
     const { maxCalls } = this.#rules;
-    return maxCalls !== null && this.#whole >= maxCalls;
+    return maxCalls !== null && this.#completed >= maxCalls;
   }
 
-  /** There was a call, and none is under way. */
+  /** Whether there was a call and none is open. */
   get isResting(): boolean {
-    return this.#whole > 0 && this.#begun === this.#whole;
+    return this.#completed > 0 && this.#started === this.#completed;
   }
 
   get #dropsText(): boolean {
-    return this.#rules.dropsTail && this.#whole > 0;
+    return this.#rules.dropsTail && this.#completed > 0;
   }
 
   *next(event: TurnEvent): Generator<TurnEvent> {
-    for (const told of this.#rules.callsAre === 'items' ? this.#byItems(event) : this.#byBlocks(event)) {
-      this.#all.add(told);
-      yield told;
+    for (const emitted of this.#rules.callsAre === 'items' ? this.#byItems(event) : this.#byBlocks(event)) {
+      this.#all.add(emitted);
+      yield emitted;
     }
   }
 
   *#byItems(event: TurnEvent): Generator<TurnEvent> {
     if (event.type === 'item-started') {
       const isCall = isToolCall(event.item);
-      // One that is too much may have begun before the others were whole.
-      const isTooMuch = isCall && this.#begun >= (this.#rules.maxCalls ?? Infinity);
+      // A call over the limit may start before the others are complete.
+      const isTooMuch = isCall && this.#started >= (this.#rules.maxCalls ?? Infinity);
       if (isTooMuch || (isMessage(event.item) && this.#dropsText)) this.#hidden.add(event.item.id);
-      else if (isCall) this.#begun += 1;
+      else if (isCall) this.#started += 1;
     }
     if (this.#hidden.has(itemIdOf(event) ?? '')) return;
-    if (event.type === 'item-ended' && isToolCall(event.item)) this.#whole += 1;
+    if (event.type === 'item-ended' && isToolCall(event.item)) this.#completed += 1;
     const isText = event.type === 'item-delta' && (event.at === 'text' || event.at === 'refusal');
     if (isText && this.#dropsText) this.#cut.add(event.itemId);
     else yield event.type === 'item-ended' ? this.#ended(event) : event;
@@ -76,8 +76,8 @@ export class CallCounting {
       yield event;
       return;
     }
-    // A block that was not closed ends with its message.
-    if (this.#scans.get(event.item.id)?.isInside === true) this.#whole += 1;
+    // An unclosed block ends with its message.
+    if (this.#scans.get(event.item.id)?.isInside === true) this.#completed += 1;
     this.#scans.delete(event.item.id);
     yield this.#ended(event);
   }
@@ -86,36 +86,36 @@ export class CallCounting {
     const scan = this.#scans.get(event.itemId) ?? new BlockScan();
     this.#scans.set(event.itemId, scan);
     const { delta } = event;
-    let told = '';
+    let emitted = '';
     let from = 0;
     let isShown = scan.isInside || !this.#dropsText;
     for (const mark of scan.read(delta)) {
       if (mark.kind === 'opened') {
-        this.#begun += 1;
+        this.#started += 1;
         if (isShown) continue;
-        // What was left out held some of its tag.
-        told += `\n${OPENING}`;
+        // The dropped text contained the start of the tag.
+        emitted += `\n${OPENING}`;
         from = mark.at + OPENING.length;
         isShown = true;
         continue;
       }
-      this.#whole += 1;
-      told += delta.slice(from, mark.at);
+      this.#completed += 1;
+      emitted += delta.slice(from, mark.at);
       from = mark.at;
       isShown = !this.#dropsText;
       if (this.isFull) break;
     }
-    if (isShown && !this.isFull) told += delta.slice(from);
-    // Citations count from the beginning of a text, and so are lost with any of it.
-    if (told === delta && (isShown || delta !== '') && !this.#cut.has(event.itemId)) {
+    if (isShown && !this.isFull) emitted += delta.slice(from);
+    // Positions of citations are invalid once text is dropped, so citations are dropped too.
+    if (emitted === delta && (isShown || delta !== '') && !this.#cut.has(event.itemId)) {
       yield event;
       return;
     }
     this.#cut.add(event.itemId);
-    if (told !== '') yield { type: 'item-delta', itemId: event.itemId, at: 'text', delta: told };
+    if (emitted !== '') yield { type: 'item-delta', itemId: event.itemId, at: 'text', delta: emitted };
   }
 
-  /** An item of which something was left out holds what was told. */
+  /** The ended item, without the dropped text. */
   #ended(event: ItemEnded): ItemEnded {
     const said = this.#all.contentOf(event.item.id);
     const head = this.#all.startedItem(event.item.id);

@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
-import { recogniseClient, type ClientSeen } from './recognise.ts';
+import { detectClient, type DetectedClient } from './detect-client.ts';
 
-const seen = (headers: Record<string, string>, different: Partial<TurnRequest> = {}): ClientSeen =>
-  recogniseClient(new Headers(headers), turnRequest(different));
+const seen = (headers: Record<string, string>, different: Partial<TurnRequest> = {}): DetectedClient =>
+  detectClient(new Headers(headers), turnRequest(different));
 
 const saying = (text: string, role: 'system' | 'assistant' = 'system'): Partial<TurnRequest> => ({
   items: [{ kind: 'message', role, parts: [{ kind: 'text', text }] }],
 });
 
-describe('who asks', () => {
+describe('detectClient', () => {
   it.each<[string, string, Record<string, string>]>([
     ['codex', 'originator', { originator: 'codex_cli_rs' }],
     ['codex', 'x-codex-turn-metadata', { originator: 'an_editor', 'x-codex-turn-metadata': '{}' }],
@@ -47,20 +47,20 @@ describe('who asks', () => {
     ['langchain', 'user-agent', { 'user-agent': 'langchainjs-openai/1.0.0 (node)' }],
     ['ai-sdk', 'user-agent', { 'user-agent': 'ai-sdk/openai-compatible/1.0 runtime/node.js/24' }],
     ['openai-sdk', 'x-stainless-lang', { 'x-stainless-lang': 'python', 'user-agent': 'OpenAI/Python 2.1.0' }],
-  ])('is %s by %s', (family, reason, headers) => {
-    expect(seen(headers)).toEqual({ family, tier: 'header', reasons: [reason] });
+  ])('detects %s by %s', (name, reason, headers) => {
+    expect(seen(headers)).toEqual({ name, source: 'header', reasons: [reason] });
   });
 
   it.each<[string, Record<string, string>]>([
     ['an origin alone', { origin: 'app://obsidian.md' }],
     ['a user agent alone', { 'user-agent': 'Mozilla/5.0 obsidian/1.8.9' }],
-    ['half of a sign', { 'x-title': 'Obsidian Copilot' }],
+    ['half of a marker', { 'x-title': 'Obsidian Copilot' }],
     ['nothing', {}],
-  ])('is nobody by %s', (_, headers) => {
-    expect(seen(headers)).toEqual({ family: 'other', tier: 'none', reasons: [] });
+  ])('detects no client by %s', (_, headers) => {
+    expect(seen(headers)).toEqual({ name: 'other', source: 'none', reasons: [] });
   });
 
-  it('names all signs of the family', () => {
+  it('lists all markers of the client', () => {
     const headers = {
       'dangerously-allow-browser': 'true',
       'x-copilot-trace-id': '1',
@@ -69,9 +69,9 @@ describe('who asks', () => {
     expect(seen(headers).reasons).toEqual(['dangerously-allow-browser', 'x-copilot-trace-id']);
   });
 
-  it('is told by the prompt before the library', () => {
+  it('prefers the prompt to the library', () => {
     const library = { 'x-stainless-lang': 'js' };
-    const body = { family: 'obsidian-copilot', tier: 'body' };
+    const body = { name: 'obsidian-copilot', source: 'body' };
     expect(seen(library, saying('Write <use_tool> blocks.'))).toEqual({
       ...body,
       reasons: ['use-tool-block'],
@@ -81,13 +81,13 @@ describe('who asks', () => {
       reasons: ['agent-mode-prompt'],
     });
     expect(seen({}, { instructions: 'x <use_tool>' })).toMatchObject(body);
-    expect(seen({ originator: 'codex_exec' }, saying('<use_tool>')).family).toBe('codex');
-    expect(seen(library, { ...saying('<use_tool>'), tools: [functionTool('f')] }).family).toBe('openai-sdk');
+    expect(seen({ originator: 'codex_exec' }, saying('<use_tool>')).name).toBe('codex');
+    expect(seen(library, { ...saying('<use_tool>'), tools: [functionTool('f')] }).name).toBe('openai-sdk');
   });
 
-  it('looks at the beginnings of texts only', () => {
-    expect(seen({}, saying(`${'x'.repeat(64 * 1024)}<use_tool>`)).family).toBe('other');
+  it('searches only the beginning of texts', () => {
+    expect(seen({}, saying(`${'x'.repeat(64 * 1024)}<use_tool>`)).name).toBe('other');
     const many = Array.from({ length: 10 }, () => saying('y'.repeat(64 * 1024)).items ?? []).flat();
-    expect(seen({}, { items: [...many, ...(saying('<use_tool>').items ?? [])] }).family).toBe('other');
+    expect(seen({}, { items: [...many, ...(saying('<use_tool>').items ?? [])] }).name).toBe('other');
   });
 });

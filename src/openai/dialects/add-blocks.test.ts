@@ -6,8 +6,8 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
 import { arrange } from '../responses/output/layout.ts';
-import { tellBlocks } from './obsidian-xml.ts';
-import { reportBlocks } from './report-blocks.ts';
+import { addBlocks } from './add-blocks.ts';
+import { callsFromBlocks } from './calls-from-blocks.ts';
 import { MAX_ARGUMENTS_CHARS } from './use-tool-block.ts';
 
 const message = (id: string, text: string): readonly TurnEvent[] => {
@@ -48,13 +48,13 @@ const tell = async (
 ): Promise<{ events: TurnEvent[]; reply: Reply; native: string[] }> => {
   const { ids } = fixedAmbient();
   const native: string[] = [];
-  const told = await collect(
-    arrange(tellBlocks(emit(events), { ids, onNativeOnly: (why) => native.push(why) }), layout, {
+  const emitted = await collect(
+    arrange(addBlocks(emit(events), { ids, onNativeOnly: (why) => native.push(why) }), layout, {
       ids,
       showCommentary: true,
     }),
   );
-  return { events: told, reply: await fold(emit(told)), native };
+  return { events: emitted, reply: await fold(emit(emitted)), native };
 };
 
 const shown = (items: readonly Produced[]): readonly string[] =>
@@ -68,8 +68,8 @@ const B = '<use_tool>\n<name>f</name>\n<q>b</q>\n</use_tool>';
 const a = '{"q":"a"}';
 const b = '{"q":"b"}';
 
-describe('calls that are told both ways', () => {
-  it('stand as blocks in the message in front of them, which ends before they begin', async () => {
+describe('calls in both forms', () => {
+  it('are blocks at the end of the message before them, which ends before they start', async () => {
     const { events, reply } = await tell([...message('m', 'Look.'), ...call('1', a), ...call('2', b), end]);
     expect(shown(reply.items)).toEqual([`Look.\n${A}\n${B}`, `f ${a}`, `f ${b}`]);
     expect(events.map(({ type }) => type)).toEqual([
@@ -88,28 +88,28 @@ describe('calls that are told both ways', () => {
     ]);
   });
 
-  it('get a message of their own where the model wrote none', async () => {
+  it('get a new message if the model wrote none', async () => {
     const { reply } = await tell([...reasoning, ...call('1', a), end]);
     expect(shown(reply.items)).toEqual(['reasoning', A, `f ${a}`]);
     const messageFirst = await tell([...reasoning, ...call('1', a), end], 'message-first');
     expect(shown(messageFirst.reply.items)).toEqual([A, `f ${a}`]);
   });
 
-  it('stay in the order of the model where it goes on writing', async () => {
+  it('keep their order if the model continues to write', async () => {
     const turn = [...message('m', 'One.\n'), ...call('1', a), ...message('n', 'Two.'), ...call('2', b), end];
     expect(shown((await tell(turn)).reply.items)).toEqual([`One.\n${A}`, `f ${a}`, `Two.\n${B}`, `f ${b}`]);
     const messageFirst = await tell(turn, 'message-first');
     expect(shown(messageFirst.reply.items)).toEqual([`One.\n${A}\n\nTwo.\n${B}`, `f ${a}`, `f ${b}`]);
   });
 
-  it('wait for a message that is still being written', async () => {
+  it('wait for a message that is still open', async () => {
     const [started, ...rest] = message('m', 'Late.');
     if (started === undefined) throw new Error('a message begins');
     const { reply } = await tell([started, ...call('1', a), ...rest, end]);
     expect(shown(reply.items)).toEqual([`Late.\n${A}`, `f ${a}`]);
   });
 
-  it('are told natively only where no block can say them, and that is counted', async () => {
+  it('are only native if no block can represent them, and are counted', async () => {
     const { reply, native } = await tell([
       ...message('m', 'x'),
       ...call('1', '{"q":"</q>"}'),
@@ -120,7 +120,7 @@ describe('calls that are told both ways', () => {
     expect(native).toEqual(['value']);
   });
 
-  it('are not held back when they are long', async () => {
+  it('are not held if they are long', async () => {
     const long = JSON.stringify({ q: 'x'.repeat(MAX_ARGUMENTS_CHARS) });
     const { reply, native, events } = await tell([
       ...message('m', 'x'),
@@ -135,7 +135,7 @@ describe('calls that are told both ways', () => {
     expect(deltas).toEqual([MAX_ARGUMENTS_CHARS + 1, long.length - MAX_ARGUMENTS_CHARS - 1]);
   });
 
-  it('have no block when they are cut off', async () => {
+  it('have no block if they are truncated', async () => {
     const [started, delta] = call('1', a);
     if (started?.type !== 'item-started' || delta === undefined) throw new Error('a call begins');
     const cut: TurnEvent = {
@@ -156,7 +156,7 @@ describe('calls that are told both ways', () => {
 describe('thousands of calls', () => {
   const { ids } = fixedAmbient();
 
-  it('are told both ways without keeping everybody else waiting', async () => {
+  it('do not block the event loop when blocks are added', async () => {
     const calls = Array.from({ length: 20_000 }, (_, index) =>
       call(`fc_${index}`, '{}')
         .slice(0, 1)
@@ -164,15 +164,15 @@ describe('thousands of calls', () => {
     );
     const events = [...calls.flat(), end];
     const turns = await turnsOfLoop(async () => {
-      await Array.fromAsync(tellBlocks(emit(events), { ids, onNativeOnly: () => {} }));
+      await Array.fromAsync(addBlocks(emit(events), { ids, onNativeOnly: () => {} }));
     });
     expect(turns).toBeGreaterThan(3);
   });
 
-  it('of one text are reported so, too', async () => {
+  it('do not block the event loop when they are read from a text', async () => {
     const text = '<use_tool><name>f</name></use_tool>'.repeat(20_000);
     const turns = await turnsOfLoop(async () => {
-      await Array.fromAsync(reportBlocks(emit([...message('msg', text), end]), ids));
+      await Array.fromAsync(callsFromBlocks(emit([...message('msg', text), end]), ids));
     });
     expect(turns).toBeGreaterThan(3);
   });
