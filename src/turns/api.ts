@@ -32,7 +32,7 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   /** The body of a JSON answer. */
   project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
   /** The body of an error. */
-  errorBody(failed: Failure): unknown;
+  readonly errorBody: (failed: Failure) => unknown;
 }
 
 /** What holds for one request while it is parsed. */

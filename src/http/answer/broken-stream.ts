@@ -11,7 +11,7 @@ import type { Api } from '../../turns/api.ts';
  * its error on. The beginning of the stream was sent already.
  */
 export async function* endOfBrokenStream(
-  { render }: Pick<Api, 'render'>,
+  api: Pick<Api, 'render'>,
   meta: unknown,
   turns: OneOrMore<unknown>,
   clock: Clock,

@@ -16,10 +16,10 @@ export interface OwnPathsDeps {
 }
 
 /** Where a codex that takes us for the service behind its login sends its turns. */
-export const atCodexPaths = (endpoints: readonly Api[]): readonly Api[] =>
-  endpoints.flatMap((endpoint) =>
-    /^\/v1\/responses(?:\/|$)/.test(endpoint.path)
-      ? [{ ...endpoint, path: endpoint.path.replace('/v1/', '/backend-api/codex/') }]
+export const atCodexPaths = (apis: readonly Api[]): readonly Api[] =>
+  apis.flatMap((api) =>
+    /^\/v1\/responses(?:\/|$)/.test(api.path)
+      ? [{ ...api, path: api.path.replace('/v1/', '/backend-api/codex/') }]
       : [],
   );
 

@@ -60,8 +60,8 @@ export interface TurnDeps {
   readonly fetchImage: FetchImage;
   /** Whether images by URL are left to a backend that fetches them itself. */
   readonly passesImageUrls: boolean;
-  /** A request was read. */
-  readonly onAsk: (ask: ParsedRequest) => void;
+  /** Called for every parsed request. */
+  readonly onParsed: (parsed: ParsedRequest) => void;
   readonly observersOf: (ask: ParsedRequest, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** For one stream: counts what is sent. */
@@ -107,7 +107,7 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
     const ask = await readAsk(api, http, { exchange, held, deps, trace });
     const summary = summaryOf(requestsOf(ask), held.bytes);
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
-    deps.onAsk(ask);
+    deps.onParsed(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await yieldToLoop(signal);
     const session = sessionOf(http.headers);
