@@ -17,7 +17,7 @@ export async function* endOfBrokenStream(
   clock: Clock,
 ): AsyncGenerator<Frame> {
   let isEnding = false;
-  for await (const frame of render(
+  for await (const frame of api.render(
     meta,
     mapAll(turns, () => failedTurn(clock)),
   )) {
