@@ -41,14 +41,14 @@ const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? 
 
 const SAID = messageEnded('m', '');
 const { clock } = fixedAmbient();
-const OPTIONS = { patienceMs: null, clock, onBug: noBug };
+const OPTIONS = { patienceMs: null, clock, onBug: noBug, stop() {} };
 
 /** Of an answer that is one turn. */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
   patienceMs: number | null,
   onBug: (error: unknown) => void,
-): Promise<Committed> => (await allPastCommitPoint([events], { patienceMs, clock, onBug }))[0];
+): Promise<Committed> => (await allPastCommitPoint([events], { ...OPTIONS, patienceMs, onBug }))[0];
 
 describe('one turn', () => {
   it('waits for the first event and hands all of them on', async () => {
@@ -147,6 +147,21 @@ describe('one turn', () => {
     await committed.giveUp();
     expect(state.left).toBe(true);
   });
+});
+
+it('a silent turn can be given up: its next event is not waited for', async () => {
+  const stop = new AbortController();
+  // eslint-disable-next-line require-yield
+  const plan = planOf(async function* (signal) {
+    await new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(gatewayError('server_error')));
+    });
+  });
+  const turns = runChoices([plan], [{ leave() {} }], { signal: stop.signal, pace: 'at-once' });
+  const options = { ...OPTIONS, patienceMs: 1, stop: () => stop.abort() };
+  const [silent] = await allPastCommitPoint(turns, options);
+  await silent.giveUp();
+  expect([silent.accepted, stop.signal.aborted]).toEqual([null, true]);
 });
 
 describe('several turns', () => {

@@ -20,6 +20,8 @@ export interface CommitOptions {
   readonly patienceMs: number | null;
   readonly clock: Clock;
   readonly onBug: (error: unknown) => void;
+  /** Aborts all turns: leaving a silent one would wait for its next event. */
+  readonly stop: () => void;
 }
 
 /**
@@ -29,13 +31,16 @@ export interface CommitOptions {
  */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
-  { patienceMs, clock, onBug }: CommitOptions,
+  { patienceMs, clock, onBug, stop }: CommitOptions,
 ): Promise<Committed> => {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const step = patienceMs === null ? await first : await within(first, patienceMs);
   const event = step === null || step.done === true ? null : step.value;
   const giveUp = async (): Promise<void> => {
+    stop();
+    // What an aborted turn throws is of no use any more.
+    await first.catch(() => {});
     await iterator.return?.();
   };
   if (event?.type === 'turn-ended' && event.outcome.kind === 'failed') {

@@ -235,7 +235,7 @@ describe('the grammar of events, where a turn breaks off', () => {
     await fc.assert(
       fc.asyncProperty(cut, async (turn) => {
         fc.pre(turn.beginning.length > 0);
-        const options = { patienceMs: null, clock, onBug() {} };
+        const options = { patienceMs: null, clock, stop() {}, onBug() {} };
         const [committed] = await allPastCommitPoint([broken(turn)], options);
         expect(checkGrammar(await collect(committed.events))).toEqual([]);
       }),

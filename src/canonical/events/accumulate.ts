@@ -106,11 +106,23 @@ export class Accumulator {
     return [...this.#items.values()].slice(index).flatMap(({ ended }) => (ended === null ? [] : [ended]));
   }
 
-  /** Ends all open items in the order they started, except those that `isKept` accepts. */
-  endOpen(status: ItemStatus, isKept: (itemId: string) => boolean = () => false): readonly ItemEnded[] {
+  /**
+   * Ends all open items in the order they started, except those that `isKept` accepts. `isCut`: the turn was ended
+   * early, so an open call is half written.
+   */
+  endOpen(
+    status: ItemStatus,
+    {
+      isKept = () => false,
+      isCut = false,
+    }: { readonly isKept?: (itemId: string) => boolean; readonly isCut?: boolean } = {},
+  ): readonly ItemEnded[] {
     const ends = [...this.#open.values()]
       .filter(({ head }) => !isKept(head.id))
-      .map(({ head, said }): ItemEnded => ({ type: 'item-ended', item: endItem(head, said, status) }));
+      .map(({ head, said }): ItemEnded => {
+        const own = isCut && head.kind === 'tool-call' ? 'incomplete' : status;
+        return { type: 'item-ended', item: endItem(head, said, own) };
+      });
     for (const end of ends) this.add(end);
     return ends;
   }

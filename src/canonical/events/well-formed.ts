@@ -31,7 +31,7 @@ export async function* wellFormed(
     for await (const event of events) {
       if (event.type === 'turn-ended') {
         isEnded = true;
-        yield* all.endOpen(statusAfter(event.outcome));
+        yield* all.endOpen(statusAfter(event.outcome), { isCut: event.isEndedHere === true });
         yield event;
         return;
       }

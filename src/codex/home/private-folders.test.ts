@@ -4,11 +4,12 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openWorkFolders, requirePrivateState } from './private-folders.ts';
-import { problemOf, UntrustedPath } from './trusted-path.ts';
+import { isMapped, problemOf, UntrustedPath } from './trusted-path.ts';
 
 const SOMEBODY = 12_345;
 /** Only root can give files to others. */
 const isRoot = process.getuid?.() === 0;
+const NEEDS_ROOT = { meta: { needs: 'files of another user: root' } };
 
 let dir = '';
 let state = '';
@@ -54,6 +55,7 @@ describe('the state directory', () => {
 
   it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
     'is refused where it belongs to somebody else (%j)',
+    NEEDS_ROOT,
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
@@ -66,7 +68,7 @@ describe('the state directory', () => {
     },
   );
 
-  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', async () => {
+  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', NEEDS_ROOT, async () => {
     const theirs = path.join(dir, 'theirs');
     await mkdir(path.join(theirs, 'inner'), { recursive: true });
     await symlink(path.join(theirs, 'inner'), state);
@@ -88,8 +90,8 @@ describe('the state directory', () => {
 
 describe('what others may do', () => {
   const file = { uid: 1000, gid: 1000, mode: 0o100600, isLink: false };
-  const found = (different: Partial<typeof file>, isWhole = true): boolean =>
-    problemOf('/x', { ...file, ...different }, { uid: 1000, isWhole }) !== null;
+  const found = (different: Partial<typeof file>, isWhole = true, trustsNoOwner = true): boolean =>
+    problemOf('/x', { ...file, ...different }, { uid: 1000, trustsNoOwner, isWhole }) !== null;
 
   it.each([
     ['ours', {}, true, false],
@@ -97,7 +99,8 @@ describe('what others may do', () => {
     ['of another user', { uid: 1001 }, true, true],
     ['for a private group', { mode: 0o100660 }, true, false],
     ['for a group with others in it', { gid: 50, mode: 0o100660 }, true, true],
-    ['for such a group, on the way', { gid: 50, mode: 0o040770 }, false, false],
+    ['for such a group, on the way', { gid: 50, mode: 0o040770 }, false, true],
+    ['for such a group to create files in, on the way', { gid: 50, mode: 0o041770 }, false, false],
     ['for all', { mode: 0o100602 }, true, true],
     ['for all, on the way', { mode: 0o040777 }, false, true],
     ['for all to create files in, on the way', { mode: 0o041777 }, false, false],
@@ -108,6 +111,12 @@ describe('what others may do', () => {
     ['without an owner here', { uid: 65_534 }, true, true],
   ])('%s', (_, different, isWhole, expected) => {
     expect(found(different, isWhole)).toBe(expected);
+  });
+
+  it('an owner that is not mapped is trusted only where that id is no user', () => {
+    expect(found({ uid: 65_534 }, false, false)).toBe(true);
+    const maps = ['         0          0 4294967295\n', '0 1000 1\n', '0 1000 1\n1 100000 65536\n', ''];
+    expect(maps.map((map) => isMapped(65_534, map))).toEqual([true, false, true, false]);
   });
 });
 
@@ -151,7 +160,7 @@ describe('the default working directory', () => {
     expect(await rights(path.join(state, 'work'))).toBe(0o700);
   });
 
-  it.runIf(isRoot)('gives way to one of our own where somebody else made it', async () => {
+  it.runIf(isRoot)('gives way to one of our own where somebody else made it', NEEDS_ROOT, async () => {
     await mkdir(workDir);
     await chown(workDir, SOMEBODY, SOMEBODY);
     expect(await open()).toEqual(own(`belongs to user ${SOMEBODY}`));

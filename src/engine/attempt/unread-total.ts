@@ -50,7 +50,8 @@ export class UnreadTotal {
   }
 
   #giveUpOnSlowest(): void {
-    const [slowest] = [...this.#unread].toSorted((one, other) => other.bytes - one.bytes);
+    let slowest: Holder | null = null;
+    for (const holder of this.#unread) if (holder.bytes > (slowest?.bytes ?? 0)) slowest = holder;
     slowest?.giveUp();
   }
 

@@ -55,6 +55,19 @@ describe('stopAt', () => {
     ]);
   });
 
+  it('leaves a call that is half written incomplete', async () => {
+    const [started, half] = callTold('c', '{"a":');
+    const events = [ACCEPTED, started, half, ...messageTold('m', 'one END'), END].filter(
+      (event) => event !== undefined,
+    );
+    const { items, outcome } = await fold(stopped(emit(events), ['END']));
+    expect(items.map((item) => [item.id, 'status' in item && item.status])).toEqual([
+      ['c', 'incomplete'],
+      ['m', 'completed'],
+    ]);
+    expect(outcome).toEqual({ kind: 'completed' });
+  });
+
   it('ends an answer with calls as one with calls', async () => {
     const events = [ACCEPTED, ...callTold('c', '{}'), ...messageTold('m', 'one END'), END];
     const { items, outcome } = await fold(stopped(emit(events), ['END']));

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +39,12 @@ describe('loadOrCreateApiKey', () => {
     await chmod(file, 0o644);
     expect(await loadOrCreateApiKey(root)).toEqual({ key: 'sk-mine', file, isNew: false });
     expect(await modeOf(file)).toBe(0o600);
+  });
+
+  it('refuses a FIFO instead of waiting for its writer', async () => {
+    const file = join(root, 'api-key');
+    execFileSync('mkfifo', [file]);
+    await expect(loadOrCreateApiKey(root)).rejects.toThrow(`${file} is not a regular file.`);
   });
 
   it.each([[''], ['\n'], ['two words']])('does not go on with a file that holds %j', async (text) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const isCode = (error: unknown, code: string): boolean =>
@@ -8,6 +8,8 @@ const isCode = (error: unknown, code: string): boolean =>
 const readKey = async (file: string): Promise<string | null> => {
   let text: string;
   try {
+    // Reading a FIFO would wait for a writer.
+    if (!(await stat(file)).isFile()) throw new Error(`${file} is not a regular file.`);
     text = await readFile(file, 'utf8');
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;

@@ -91,13 +91,10 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   // A body is asked for when somebody reads it: by then key and length have been found to be good.
   server.on('checkContinue', (incoming, outgoing) => {
     unasked.add(incoming);
-    const read = incoming._read.bind(incoming);
-    incoming._read = (size) => {
-      incoming._read = read;
+    incoming.once('resume', () => {
       unasked.delete(incoming);
       if (!outgoing.headersSent) outgoing.writeContinue();
-      read(size);
-    };
+    });
     server.emit('request', incoming, outgoing);
   });
   // Whatever else a client expects, it gets an answer.

@@ -165,9 +165,10 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
     );
     const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
     const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
+    const stop = new AbortController();
     const events = mapAll(
       runChoices(counting, places, {
-        signal,
+        signal: AbortSignal.any([signal, stop.signal]),
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
@@ -185,6 +186,7 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
     const committed = await allPastCommitPoint(events, {
       patienceMs: ask.stream ? deps.keepaliveMs : null,
       clock: deps.ambient.clock,
+      stop: () => stop.abort(),
       onBug(error) {
         if (!signal.aborted) deps.onBug(error, exchange);
       },

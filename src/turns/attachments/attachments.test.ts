@@ -54,6 +54,28 @@ describe('resolveAttachments', () => {
     expect(await resolveAttachments(good, nothing, { signal, nameOf, passesUrls })).toBe(good);
   });
 
+  it('lets a screenshot of a computer call come only from the web or from the request', async () => {
+    const screenshot = (url: string) =>
+      requestOf([
+        user(dataUrl),
+        {
+          kind: 'opaque',
+          raw: {
+            type: 'computer_call_output',
+            call_id: 'c',
+            output: { type: 'computer_screenshot', image_url: url },
+          },
+        },
+      ]);
+    const check = (url: string) =>
+      failureFrom(resolveAttachments(screenshot(url), nothing, { signal, nameOf, passesUrls }));
+    for (const url of ['https://example.com/a.png', dataUrl])
+      expect(await check(url)).toEqual(screenshot(url));
+    for (const url of ['file:///etc/passwd', 'etc/passwd', ' https://example.com/']) {
+      expect(await check(url)).toMatchObject({ kind: 'invalid_image', param: 'input[2].output.image_url' });
+    }
+  });
+
   it('fetches nothing for a backend that does so itself, and checks only that each URL is one', async () => {
     const many = Array.from({ length: 60 }, (_, index) => `https://user:pw@10.0.0.1/${index}?a=b#c`);
     const good = requestOf([user(dataUrl, ...many)]);

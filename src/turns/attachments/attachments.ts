@@ -4,6 +4,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { isPlainWebUrl } from '../../kit/text/web-url.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
@@ -153,6 +154,12 @@ export const resolveAttachments = async (
   options: AttachmentOptions,
 ): Promise<TurnRequest> => {
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
+  for (const [index, item] of request.items.entries()) {
+    const url = screenshotUrl(item);
+    if (url !== null && !isDataUrl(url)) {
+      checkPassed(url, `${options.nameOf({ item: index })}.output.image_url`);
+    }
+  }
   const placed = imagesOf(request, options.nameOf);
   if (placed.length === 0) return request;
   const images = new Images();
@@ -178,6 +185,14 @@ export const resolveAttachments = async (
     images.fetched(url, image);
   }
   return replaceImages(request, images);
+};
+
+/** The URL of a screenshot in an item that is passed on as it is; null if there is none. */
+const screenshotUrl = (item: Item): string | null => {
+  if (item.kind !== 'opaque' || item.raw.type !== 'computer_call_output') return null;
+  const { output } = item.raw;
+  const url = isJsonObject(output) ? output['image_url'] : null;
+  return typeof url === 'string' ? url : null;
 };
 
 /**

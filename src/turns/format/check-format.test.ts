@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import type { OutputFormat } from '../../canonical/request/turn-request.ts';
@@ -101,6 +101,13 @@ describe('checkFormat', () => {
       false,
       false,
     ]);
+  });
+
+  it('json_object: an answer is not parsed on the main loop', async () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(await verdicts({ kind: 'json-object' }, [`{"a":"${'x'.repeat(1_000_000)}"}`])).toEqual([true]);
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
   it('json_schema: what the schema allows, formats too', async () => {

@@ -12,7 +12,7 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
     yield;
     event += Buffer.from(piece).toString();
     // An event is complete with its empty line.
-    if (!/(?:\n\n|\r\r|\n\r)$/.test(event)) return null;
+    if (!event.endsWith('\n\n')) return null;
     const replacement = replace(event);
     event = '';
     return replacement === null ? null : Buffer.from(replacement);
@@ -24,23 +24,20 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
   return [...passed, Buffer.from(bytes.rest()).toString()];
 };
 
-it.each(['\n', '\r\n', '\r'])('replaces whole events, wherever chunks end: %j', (line) => {
+it('replaces whole events, wherever chunks end', () => {
   const events = ['event: a', 'data: 1', '', ': comment', '', 'data: old', 'data: older', '', 'data: open'];
-  const text = events.map((one) => one + line).join('');
-  const expected = text.replace(`data: old${line}data: older${line}`, 'data: new\n');
+  const text = events.map((one) => `${one}\n`).join('');
+  const expected = text.replace('data: old\ndata: older\n', 'data: new\n');
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       const passed = pass(text, cuts, (event) => (event.includes('old') ? 'data: new\n\n' : null));
-      // How the empty line behind the replacement ends does not matter.
-      expect(passed.join('').replaceAll(/\r\n?/g, '\n').replaceAll(/\n+/g, '\n')).toBe(
-        expected.replaceAll(/\r\n?/g, '\n').replaceAll(/\n+/g, '\n'),
-      );
+      expect(passed.join('')).toBe(expected);
     }),
   );
 });
 
 it('passes every byte of a stream without replacements, each event when it is complete', () => {
-  const text = 'data: 1\n\ndata: 2\r\n\r\n\n: x\rdata: 3\r\rdata: é';
+  const text = 'data: 1\n\ndata: 2\n\n\n: x\ndata: 3\n\ndata: é';
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       expect(pass(text, cuts, () => null).join('')).toBe(text);

@@ -2,29 +2,30 @@ import type { Sliced } from '../../../kit/async/event-loop.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;
-const CR = 0x0d;
 const NOTHING = new Uint8Array(0);
 
 /**
  * The bytes of an event stream that are passed on while it is read. The bytes of an event are held back until the
- * event is complete, so that it can be replaced; everything else passes unchanged.
+ * event is complete, so that it can be replaced; everything else passes unchanged. Lines must end in LF.
  */
 export class EventPassthrough {
   readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
-  /** The bytes of the event that is not complete yet. */
+  /** The bytes of the incomplete event. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** The event is too long to be held: its beginning has been passed on. */
+  /** The event is too long to hold: its start has been passed on. */
   #isPartlyPassed = false;
   #isLineEmpty = true;
-  #wasCr = false;
 
-  /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
+  /**
+   * `read` gets all bytes in order and returns the replacement of the event that they complete; null: keep
+   * the event.
+   */
   constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
     this.#read = read;
   }
 
-  /** Returns what to pass on now. */
+  /** Returns the bytes to pass on now. */
   *push(chunk: Uint8Array): Sliced<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;
@@ -42,14 +43,10 @@ export class EventPassthrough {
     return joined(this.#take());
   }
 
-  /** An empty line ends an event. Lines end in LF, CRLF or CR. */
+  /** An empty line ends an event. */
   #endsEvent(byte: number | undefined): boolean {
-    const isSecondHalf = byte === LF && this.#wasCr;
-    this.#wasCr = byte === CR;
-    if (isSecondHalf) return false;
-    const isLineEnd = byte === LF || byte === CR;
-    const isEnd = isLineEnd && this.#isLineEmpty;
-    this.#isLineEmpty = isLineEnd;
+    const isEnd = byte === LF && this.#isLineEmpty;
+    this.#isLineEmpty = byte === LF;
     return isEnd;
   }
 

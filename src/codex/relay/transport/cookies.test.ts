@@ -44,9 +44,12 @@ describe('cookies', () => {
     expect(jar.headerFor(URL_OF_HOST)).toBeNull();
   });
 
-  it('are replaced by their name, and stay below their path', () => {
-    const jar = jarWith('a=1', 'b=2', 'a=3; path=/backend-api', 'c=4; path=/back', 'd=5; path=odd');
-    expect(jar.headerFor(URL_OF_HOST)).toBe('b=2; a=3; d=5');
+  it('are replaced by path and name, and stay below their path', () => {
+    const jar = jarWith('a=0', 'b=2', 'a=1', 'a=3; path=/backend-api', 'c=4; path=/back', 'd=5; path=odd');
+    expect(jar.headerFor(URL_OF_HOST)).toBe('a=3; b=2; a=1; d=5');
+    expect(jar.headerFor('https://chatgpt.com/elsewhere')).toBe('b=2; a=1; d=5');
+    jar.keep(URL_OF_HOST, 'a=; path=/backend-api; Max-Age=0');
+    expect(jar.headerFor(URL_OF_HOST)).toBe('b=2; a=1; d=5');
   });
 
   it('are few and small', () => {

@@ -1,0 +1,31 @@
+const LF = 0x0a;
+const CR = 0x0d;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const EMPTY = new Uint8Array(0);
+
+/**
+ * Ends every line of an event stream with LF (it may be CRLF or CR) and drops a byte order mark: the standard allows
+ * them, and codex does not read them.
+ */
+export class LineFeeds {
+  /** The first bytes of the stream while they may be a byte order mark; null: decided. */
+  #start: Uint8Array | null = EMPTY;
+  #endedInCr = false;
+
+  push(chunk: Uint8Array): Uint8Array {
+    const bytes = this.#start === null ? chunk : this.#afterMark(Buffer.concat([this.#start, chunk]));
+    const rest = this.#endedInCr && bytes[0] === LF ? bytes.subarray(1) : bytes;
+    if (bytes.length > 0) this.#endedInCr = bytes.at(-1) === CR;
+    if (!rest.includes(CR)) return rest;
+    const text = Buffer.from(rest.buffer, rest.byteOffset, rest.byteLength).toString('latin1');
+    return Buffer.from(text.replaceAll(/\r\n?/g, '\n'), 'latin1');
+  }
+
+  #afterMark(bytes: Buffer): Uint8Array {
+    const length = BYTE_ORDER_MARK.length;
+    const isMark = BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes.subarray(0, length));
+    this.#start = isMark && bytes.length < length ? bytes : null;
+    if (this.#start !== null) return EMPTY;
+    return isMark ? bytes.subarray(length) : bytes;
+  }
+}
