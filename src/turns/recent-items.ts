@@ -64,8 +64,13 @@ export const loadItems = (references: readonly string[], memory: Pick<ItemMemory
     }),
   );
 
-/** Remembers each item of an answer before the client sees that it has ended. */
-export async function* rememberItems(
+/** Remembers each item of an answer before the client sees that it has ended. Null: no item is remembered. */
+export const rememberItems = (
+  events: AsyncIterable<TurnEvent>,
+  memory: Pick<ItemMemory, 'remember'> | null,
+): AsyncIterable<TurnEvent> => (memory === null ? events : remembered(events, memory));
+
+async function* remembered(
   events: AsyncIterable<TurnEvent>,
   memory: Pick<ItemMemory, 'remember'>,
 ): AsyncGenerator<TurnEvent> {

@@ -110,7 +110,6 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
     deps.onParsed(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await yieldToLoop(signal);
-    const session = sessionOf(http.headers);
     const traceContext = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
@@ -118,7 +117,7 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
       request: deps.strictParams ? { ...one, isStrict: true } : one,
       context: {
         caller: { keyId: caller },
-        conversation: conversationKey(one, { caller, session }),
+        conversation: conversationKey(one, { caller, session: sessionOf(http.headers) }),
         budget: deps.openBudget(exchange),
         trace,
         ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
@@ -126,11 +125,8 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
       },
     }));
     const known = mapAll(asked, ({ request, context }) => deps.engine.plan(request, context));
-    const refused = refusalOf(
-      ask,
-      known.flatMap((plan) => plan.refused),
-      deps.strictParams,
-    );
+    const rejections = known.flatMap((plan) => plan.refused);
+    const refused = refusalOf(ask, rejections, deps.strictParams);
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(
       deps.formats.of(ask.request.format, ask.formatPlace, caller),
@@ -208,11 +204,8 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
       ...servedModelHeader(accepted?.servedModel),
       ...ask.dialect?.headers,
     };
-    const items = deps.items.of(caller, () => {});
-    const turns = mapAll(committed, (turn) => {
-      const arranged = ask.arrange(turn.events);
-      return ask.keepsItems === true ? rememberItems(arranged, items) : arranged;
-    });
+    const items = ask.keepsItems === true ? deps.items.of(caller, () => {}) : null;
+    const turns = mapAll(committed, (turn) => rememberItems(ask.arrange(turn.events), items));
     return answer(api, ask, turns, { headers, exchange, trace, deps });
   });
 
