@@ -8,7 +8,7 @@ import { commonFields } from '../shared/common-fields.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
-  /** The text of tokens in the encoding of a model; null: they are no text. */
+  /** The text of tokens in the encoding of a model; null: they cannot be decoded. */
   readonly textOf: (
     tokens: readonly number[],
     by: { readonly model: string; readonly caller: string },
@@ -24,7 +24,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
       const text = await options.textOf(tokens, { model: modelOf(body), caller });
-      // A token of few digits may stand for a hundred characters.
+      // A token of few digits may mean a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);
     }
