@@ -15,7 +15,7 @@ export const models = createModelNames(
   ]),
 );
 
-/** The body of a Responses request, read. */
+/** Reads the body of a Responses request. */
 export const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
   toTurnRequest(parseResponse(body), { models, ignoreClientPrompt: false, ...options });
 
