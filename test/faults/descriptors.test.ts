@@ -50,12 +50,18 @@ describe('without file descriptors', () => {
       const say = (what) => console.log(JSON.stringify(what));
       say(await ask());
       const taken = [];
-      try {
-        for (;;) taken.push(openSync('/dev/null'));
-      } catch {}
-      for (const one of taken.splice(0, ${free})) closeSync(one);
-      process.kill(proxy.app.workers()[0].pid, 'SIGKILL');
-      await until(() => proxy.log.some(({ msg }) => msg === 'start-failed'));
+      // A worker that dies frees descriptors, so they are taken again, and a worker that could start is killed too.
+      const takeAndKill = () => {
+        try {
+          for (;;) taken.push(openSync('/dev/null'));
+        } catch {}
+        for (const one of taken.splice(0, ${free})) closeSync(one);
+        for (const { pid, state } of proxy.app.workers()) if (state === 'ready') process.kill(pid, 'SIGKILL');
+      };
+      await until(() => {
+        takeAndKill();
+        return proxy.log.some(({ msg }) => msg === 'start-failed');
+      });
       say(await ask());
       for (const one of taken) closeSync(one);
       await until(() => proxy.app.workers().some(({ state }) => state === 'ready'));
