@@ -7,7 +7,7 @@ import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { TurnContext } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import { planAnswer } from './plan-answer.ts';
 import type { TurnDeps } from './serve-turn.ts';
 

@@ -3,9 +3,8 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Plan } from '../../engine/engine.ts';
 import { ANSWER_STEPS, type AnswerStepDeps } from '../../engine/steps/order.ts';
 import { withSteps } from '../../engine/steps/step.ts';
-import { stopAfterTools } from '../../openai/dialects/stop-after-tools.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { ParsedRequest } from './endpoint.ts';
 import type { TurnDeps } from './serve-turn.ts';
 
 interface Answering {
@@ -29,7 +28,6 @@ export const planAnswer = async (
   { ask, exchange, deps, resolve }: Answering,
 ): Promise<PlannedAnswer> => {
   const { clock } = deps.ambient;
-  const rules = ask.dialect?.stop ?? null;
   const side = await deps.sideTurns(ask, turn.request, exchange);
   const stepDeps: AnswerStepDeps = {
     clock,
@@ -37,8 +35,7 @@ export const planAnswer = async (
     keepaliveMs: deps.keepaliveMs,
     tokenizer: deps.tokens,
     short: side === null ? null : { ...side, prepare: (request) => resolve(request, first) },
-    stopEarly:
-      rules === null ? null : (events, leave) => stopAfterTools(events, rules, { clock, cancelTurn: leave }),
+    stopEarly: ask.dialect?.stopEarly ?? null,
     repair: {
       ...deps.repair,
       check: ({ parameters }, input, caller) => deps.formats.problemWith(input, parameters ?? {}, caller),

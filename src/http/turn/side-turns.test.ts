@@ -8,7 +8,7 @@ import { createModelNames } from '../../canonical/models/model-names.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { answerShortly } from '../../engine/steps/answer-shortly.ts';
 import { createMetrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import { openExchange } from '../exchange/exchange.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 
