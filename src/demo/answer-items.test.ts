@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { eventsFor, inner } from '../../test/support/answered-steps.ts';
+import { eventsFor, inner, closeServers } from '../../test/support/answered-steps.ts';
+
+closeServers();
 
 const lastResponse = (events: readonly Record<string, unknown>[]): unknown => ({
   type: events.at(-1)?.['type'],

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { askServer, eventsFor, inner } from '../../test/support/answered-steps.ts';
+import { askServer, eventsFor, inner, closeServers } from '../../test/support/answered-steps.ts';
 import { collectSse, eventsOf } from '../../test/support/sse.ts';
 import { answer } from './answer.ts';
+
+closeServers();
 
 describe('answer', () => {
   it('ends as failed or incomplete', async () => {

@@ -11,10 +11,12 @@ import { startPageServer } from './page-server.ts';
 
 const opened = await openBrowser();
 const browser = typeof opened === 'string' ? null : opened;
-if (typeof opened === 'string') {
-  if (process.env['CI'] === 'true') throw new Error(`no browser runs here: ${opened}`);
-  process.stderr.write(`skipped: pages in a browser, none runs here: ${opened}\n`);
+if (typeof opened === 'string' && process.env['CI'] === 'true') {
+  throw new Error(`no browser runs here: ${opened}`);
 }
+const NEEDS_BROWSER = {
+  meta: { needs: `a browser, and none runs here: ${typeof opened === 'string' ? opened : ''}` },
+};
 const pages = await startPageServer();
 const proxy = await openProxy(hello);
 afterAll(async () => {
@@ -81,7 +83,7 @@ const APIS = [
   ['/v1/chat/completions', CHAT],
 ] as const;
 
-describe.skipIf(browser === null)('a page of an allowed origin', () => {
+describe.skipIf(browser === null)('a page of an allowed origin', NEEDS_BROWSER, () => {
   let page: Page;
   beforeAll(async () => {
     page = await openPage(ALLOWED);
@@ -172,7 +174,7 @@ describe.skipIf(browser === null)('a page of an allowed origin', () => {
   });
 });
 
-describe.skipIf(browser === null)('a page of another origin', () => {
+describe.skipIf(browser === null)('a page of another origin', NEEDS_BROWSER, () => {
   it.each([
     ['elsewhere', FOREIGN, FOREIGN],
     ['without one', `${ALLOWED}/sandboxed`, 'null'],

@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { closeForGood } from '../faults/settle.ts';
 import { startWatchedProxy } from '../faults/workers.ts';
 import type { TestProxy } from '../support/proxy.ts';
+import { skipCheck } from '../support/skip-check.ts';
 import { MAX_BODY_BYTES, runClient } from './clients.ts';
 import { mountDisk, runFaults, type FaultKind } from './faults.ts';
 import { expectNoGrowth, settle, type Holdings } from './invariants.ts';
@@ -128,7 +129,7 @@ export const runStorm = async (options: StormOptions): Promise<readonly string[]
   console.log(`chaos: seed ${options.seed}, ${options.clients} clients, ${options.seconds} s`);
   const stateDir = await mkdtemp(path.join(tmpdir(), 'chaos-'));
   const disk = mountDisk(stateDir);
-  if (disk === null) console.log('chaos: no disk can be mounted here, so none is filled');
+  if (disk === null) skipCheck('chaos fills a disk: root and `mount`');
   try {
     const proxy = await startWatchedProxy(plannedModel().script, {
       ...SETTINGS,

@@ -5,14 +5,17 @@ import { hello } from '../support/scripts.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import { responsesDraft, OWN_REASONING, type Draft } from './conforming.ts';
 
-/** A backend as it is after a start, for whoever imports this, and ways to ask it. */
+/** A backend as it is after a start, and ways to ask it. A test file calls `useBackend()` first. */
 export let backend: ChatGptBackend;
 
-beforeAll(async () => {
-  backend = await startChatGptBackend({ script: hello });
-});
-afterEach(() => backend.reset());
-afterAll(() => backend.close());
+/** Starts the backend of a test file. Each test begins with a fresh state. */
+export const useBackend = (): void => {
+  beforeAll(async () => {
+    backend = await startChatGptBackend({ script: hello });
+  });
+  afterEach(() => backend.reset());
+  afterAll(() => backend.close());
+};
 
 export const fullWithHistory = (): Draft => {
   backend.settings.ownEncrypted = new Set([OWN_REASONING]);

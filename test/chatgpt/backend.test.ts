@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { reasoningThenText } from '../support/scripts.ts';
-import { ask, asked, backend, fullWithHistory, get } from './ask-backend.ts';
+import { ask, asked, backend, fullWithHistory, get, useBackend } from './ask-backend.ts';
 import { codexFormatDraft } from './conforming.ts';
+
+useBackend();
 
 const eventsOf = (text: string): readonly JsonObject[] =>
   text

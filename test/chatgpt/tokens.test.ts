@@ -5,10 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
-import { ask, asked, backend, fullWithHistory, post } from './ask-backend.ts';
+import { ask, asked, backend, fullWithHistory, post, useBackend } from './ask-backend.ts';
 import type { Draft } from './conforming.ts';
 import { accountOf, makeTokens, writeApiKeyLogin } from './login.ts';
 import { textOf } from './rule.ts';
+
+useBackend();
 
 let dir: string;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import { openLocked } from '../support/locked-packages.ts';
+import { openLocked, skipPackages } from '../support/locked-packages.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { says } from '../support/scripts.ts';
 import {
@@ -121,7 +121,8 @@ for (const [version, sdk] of [
   [6, await openSdk(6)],
   [7, { ai: ai7, openai: openai7, outputAs: 'output' }],
 ] as const) {
-  describe.skipIf(sdk === null)(`Vercel AI SDK ${version}`, () => {
-    if (sdk !== null) suite(sdk);
+  describe(`Vercel AI SDK ${version}`, () => {
+    if (sdk === null) skipPackages(`test/clients/ai-sdk-${version}`);
+    else suite(sdk);
   });
 }

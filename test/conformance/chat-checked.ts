@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect } from 'vitest';
 
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
-import { openaiSchema, validateChatChunk, validateChatCompletion } from '../support/schema.ts';
+import { validateChatChunk, validateChatCompletion, validateOpenai } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 import { watchedFetch, type Seen } from './watched-fetch.ts';
@@ -73,7 +73,5 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
       .filter((complaint) => !NO_CUSTOM.test(complaint));
   }
   const body: unknown = JSON.parse(one.text);
-  return one.status === 200
-    ? validateChatCompletion(body)
-    : (openaiSchema?.validate('ErrorResponse', body) ?? []);
+  return one.status === 200 ? validateChatCompletion(body) : validateOpenai('ErrorResponse', body);
 };

@@ -151,16 +151,20 @@ describe('a start that cannot be', () => {
     expect(server.output).toEqual({ out: '', err });
   });
 
-  it.runIf(process.getuid?.() === 0)('names the folder that belongs to somebody else', async () => {
-    await mkdir(path.join(room.stateDir, 'codex'), { recursive: true });
-    await chown(path.join(room.stateDir, 'codex'), 12_345, 12_345);
-    const server = room.start([]);
-    expect(await server.exited).toEqual([1, null]);
-    expect(server.output.err).toMatch(
-      /^\S+\/codex belongs to user 12345, and this server runs as user 0: .*\n$/,
-    );
-    expect(await readdir(room.stateDir)).toEqual(['codex']);
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'names the folder that belongs to somebody else',
+    { meta: { needs: 'files of another user: root' } },
+    async () => {
+      await mkdir(path.join(room.stateDir, 'codex'), { recursive: true });
+      await chown(path.join(room.stateDir, 'codex'), 12_345, 12_345);
+      const server = room.start([]);
+      expect(await server.exited).toEqual([1, null]);
+      expect(server.output.err).toMatch(
+        /^\S+\/codex belongs to user 12345, and this server runs as user 0: .*\n$/,
+      );
+      expect(await readdir(room.stateDir)).toEqual(['codex']);
+    },
+  );
 
   it('names the port that is taken, before anything else is started', async () => {
     const other = createServer().listen(0, '127.0.0.1');

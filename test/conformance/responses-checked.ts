@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import { afterAll, afterEach, expect } from 'vitest';
 
 import {
-  openaiSchema,
+  validateOpenai,
   validateOpenResponse,
   validateOpenResponseEvent,
   validateResponse,
@@ -86,10 +86,9 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
     ];
   }
   const body = JSON.parse(one.text) as unknown;
-  if (one.status !== 200) return said('openai error', openaiSchema?.validate('ErrorResponse', body) ?? []);
-  if (one.path === '/v1/models')
-    return said('models', openaiSchema?.validate('ListModelsResponse', body) ?? []);
-  if (one.path.startsWith('/v1/models/')) return said('model', openaiSchema?.validate('Model', body) ?? []);
+  if (one.status !== 200) return said('openai error', validateOpenai('ErrorResponse', body));
+  if (one.path === '/v1/models') return said('models', validateOpenai('ListModelsResponse', body));
+  if (one.path.startsWith('/v1/models/')) return said('model', validateOpenai('Model', body));
   return [
     ...said('openai response', validateResponse(body)),
     ...(isBeyondOpenResponses(body) ? [] : said('open-responses response', validateOpenResponse(body))),

@@ -6,6 +6,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { ANSWER, itemsOf, QUESTION, textOf, threeRounds, weatherIn } from '../clients/rounds.ts';
+import { skipPackages } from '../support/locked-packages.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { cutMidStream, hello, http400, http429, says, usageLimit } from '../support/scripts.ts';
 import { openLangChain, type LangChain } from './installed.ts';
@@ -256,10 +257,11 @@ const saysWhatItHeard: Script = ({ body }, connection) => {
 
 for (const version of ['1.2.2', '1.5.8']) {
   const langchain = await openLangChain(`langchain-${version}`);
-  describe.skipIf(langchain === null).each([
+  describe.each([
     ['chat', false],
     ['responses', true],
   ])(`LangChain ${version} by %s`, (_, useResponsesApi) => {
-    if (langchain !== null) suite(langchain, { version, useResponsesApi });
+    if (langchain === null) skipPackages(`test/copilot/langchain-${version}`);
+    else suite(langchain, { version, useResponsesApi });
   });
 }

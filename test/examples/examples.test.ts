@@ -118,9 +118,7 @@ describe('examples', () => {
   it.for(LIST)('$file', { timeout: 120_000 }, async (example, { skip }) => {
     const missing = await missingFor(example);
     if (missing !== null && !(example.isExpectedInCi && process.env['CI'] === 'true')) {
-      // The reporter does not show why a test was skipped.
-      console.log(`examples/${example.file} is skipped: ${missing}`);
-      skip(missing);
+      skip(`examples/${example.file}: ${missing}`);
     }
     const { stdout, stderr } = await run(example.program, [path.join(EXAMPLES, example.file)], {
       env: { ...process.env, OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY, NO_PROXY: '127.0.0.1' },

@@ -7,17 +7,25 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { mountDisk } from '../chaos/faults.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
+import { skipCheck } from '../support/skip-check.ts';
 import { until } from '../support/until.ts';
 import { askWhole } from './client.ts';
 
-/** What is started in place of the app-server; null: the app-server itself. */
-const instead = vi.hoisted((): { binary: string | null } => ({ binary: null }));
+interface NextStart {
+  /** What is started in place of the app-server; null: the app-server itself. */
+  binary: string | null;
+  /** The start waits for this, so that the disk is full before it begins. */
+  after: Promise<void>;
+}
+const next = vi.hoisted((): NextStart => ({ binary: null, after: Promise.resolve() }));
 vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
   const real = await original();
   return {
     ...real,
-    startWorker: (options) =>
-      real.startWorker(instead.binary === null ? options : { ...options, binaryPath: instead.binary }),
+    startWorker: async (options) => {
+      await next.after;
+      return real.startWorker(next.binary === null ? options : { ...options, binaryPath: next.binary });
+    },
   };
 });
 
@@ -38,16 +46,17 @@ const openDisk = async (): Promise<Disk> => {
     directory,
     async leave(bytes) {
       if (mounted === null) {
+        skipCheck('a disk is filled: root and `mount`');
         await writeFile(fake, '#!/bin/sh\necho "Error: (code: 13) database or disk is full" >&2\nexit 1\n');
         await chmod(fake, 0o700);
-        instead.binary = fake;
+        next.binary = fake;
         return;
       }
       const { bavail, bsize } = await statfs(directory);
       await writeFile(filler, Buffer.alloc(bavail * bsize - bytes));
     },
     async free() {
-      instead.binary = null;
+      next.binary = null;
       await rm(filler, { force: true });
     },
     async remove() {
@@ -75,9 +84,13 @@ describe('a disk that is full when an app-server has to be started', () => {
     await until(() => readyPid() !== undefined);
     // What homes of earlier workers hold is free only when they are gone.
     await until(() => proxy.app.workers().length === 1);
-    process.kill(readyPid() ?? 0, 'SIGKILL');
-    await until(() => proxy.app.workers().length === 0);
+    const pid = readyPid() ?? 0;
+    const filled = Promise.withResolvers<void>();
+    next.after = filled.promise;
+    process.kill(pid, 'SIGKILL');
+    await until(() => proxy.app.workers().every((worker) => worker.pid !== pid));
     await disk.leave(kilobytes * 1024);
+    filled.resolve();
     const { status, body, retryAfter } = await askWhole(proxy);
     expect({ status, body, hasRetryAfter: Number(retryAfter) >= 1 }).toEqual({
       status: 503,

@@ -138,60 +138,65 @@ describe('an app-server whose home is removed', () => {
   });
 });
 
+const NEEDS_MOUNT = { meta: { needs: 'a disk is mounted: root, `unshare` and `mount`' } };
 const canMount = ((): boolean => {
   const probe = spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
   return process.getuid?.() === 0 && probe.status === 0;
 })();
 
 describe('a disk that is full', () => {
-  it.skipIf(!canMount)('stops nobody; clients are told if no app-server can be started', async () => {
-    const mount = (...words: readonly string[]) =>
-      expect(spawnSync(words[0] ?? '', words.slice(1)).status).toBe(0);
-    mount('mount', '-t', 'tmpfs', '-o', 'size=32m,mode=700', 'tmpfs', stateDir);
-    try {
-      await start();
-      await askWhole(proxy);
-      const filler = path.join(stateDir, 'filler');
-      const fill = (bytes: number) => appendFile(filler, Buffer.alloc(bytes)).catch(() => {});
-      await fill(40_000_000);
-      const full = [(await askWhole(proxy)).status, (await askStream(proxy)).status, await readiness()];
-      // The home of one that is killed goes, and would leave room for another.
-      const filling = setInterval(() => void fill(200_000), 10);
-      const refused = await eventually(
-        () => {
-          if (proxy.app.workers().some(({ state }) => state === 'ready')) signalWorker('SIGKILL');
-          return askWhole(proxy);
-        },
-        ({ status }) => status === 503,
-      );
-      clearInterval(filling);
-      const unready = await readiness();
-      await rm(filler);
-      const ready = await eventually(readiness, (status) => status === 200);
-      expect([full, refused, unready, ready]).toEqual([
-        [200, 200, 200],
-        {
-          status: 503,
-          retryAfter: expect.stringMatching(/^\d$/),
-          body: {
-            error: {
-              message: expect.stringMatching(/^The disk of the server is full/),
-              type: 'server_error',
-              param: null,
-              code: 'worker_unavailable',
+  it.skipIf(!canMount)(
+    'stops nobody; clients are told if no app-server can be started',
+    NEEDS_MOUNT,
+    async () => {
+      const mount = (...words: readonly string[]) =>
+        expect(spawnSync(words[0] ?? '', words.slice(1)).status).toBe(0);
+      mount('mount', '-t', 'tmpfs', '-o', 'size=32m,mode=700', 'tmpfs', stateDir);
+      try {
+        await start();
+        await askWhole(proxy);
+        const filler = path.join(stateDir, 'filler');
+        const fill = (bytes: number) => appendFile(filler, Buffer.alloc(bytes)).catch(() => {});
+        await fill(40_000_000);
+        const full = [(await askWhole(proxy)).status, (await askStream(proxy)).status, await readiness()];
+        // The home of one that is killed goes, and would leave room for another.
+        const filling = setInterval(() => void fill(200_000), 10);
+        const refused = await eventually(
+          () => {
+            if (proxy.app.workers().some(({ state }) => state === 'ready')) signalWorker('SIGKILL');
+            return askWhole(proxy);
+          },
+          ({ status }) => status === 503,
+        );
+        clearInterval(filling);
+        const unready = await readiness();
+        await rm(filler);
+        const ready = await eventually(readiness, (status) => status === 200);
+        expect([full, refused, unready, ready]).toEqual([
+          [200, 200, 200],
+          {
+            status: 503,
+            retryAfter: expect.stringMatching(/^\d$/),
+            body: {
+              error: {
+                message: expect.stringMatching(/^The disk of the server is full/),
+                type: 'server_error',
+                param: null,
+                code: 'worker_unavailable',
+              },
             },
           },
-        },
-        503,
-        200,
-      ]);
-      await expectSound(proxy);
-      await closeForGood(proxy);
-    } finally {
-      mount('umount', '-l', stateDir);
-    }
-    await start();
-  });
+          503,
+          200,
+        ]);
+        await expectSound(proxy);
+        await closeForGood(proxy);
+      } finally {
+        mount('umount', '-l', stateDir);
+      }
+      await start();
+    },
+  );
 });
 
 describe('one of several app-servers', () => {

@@ -6,11 +6,15 @@ import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { expectMatchesSchema } from './schema.ts';
 import { collectSse, eventsOf } from './sse.ts';
 
-/** A scripted model server per question, for whoever imports this. */
+/** A scripted model server per question. A test file calls `closeServers()` first. */
 const servers: ModelServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
+
+/** Closes the model servers of each test at its end. */
+export const closeServers = (): void => {
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+};
 
 const fixed = (): AnswerOptions => {
   let count = 0;

@@ -4,6 +4,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { expect, it } from 'vitest';
+
 /** Loads a package of a folder by its name. */
 export type Load = (name: string) => unknown;
 
@@ -25,7 +27,7 @@ const OPTIONS = [
 
 /**
  * The packages that a folder with a lock of its own names (a path from the root); `npm ci` brings them if they are not
- * there yet. Null: it could not, which is said in one line. In CI that is a failure.
+ * there yet. Null: it could not, which is printed as one line. In CI that is a failure.
  */
 export const openLocked = async (folder: string): Promise<Load | null> => {
   const locked = path.join(ROOT, folder);
@@ -36,11 +38,17 @@ export const openLocked = async (folder: string): Promise<Load | null> => {
     } catch (error) {
       const why = `${folder} is not installed, because 'npm ci' did not work: ${lastLine(error)}`;
       if (process.env['CI'] === 'true') throw new Error(why, { cause: error });
-      console.warn(`${why}. Its tests are left out.`);
+      console.warn(`${why}. Its tests are skipped.`);
       return null;
     }
   }
   return createRequire(path.join(place, 'package.json'));
+};
+
+/** Takes the place of the tests of packages that are not installed, so that they are reported as skipped. */
+export const skipPackages = (folder: string): void => {
+  const needs = `the packages of ${folder}: npm ci could not install them`;
+  it.skipIf(true)('all tests', { meta: { needs } }, () => expect.fail(needs));
 };
 
 /** By what is there, not by dates: a checkout changes those. */

@@ -11,7 +11,7 @@ import {
 import type { Vitals } from '../../src/codex/worker/vitals.ts';
 import type { Worker } from '../../src/codex/worker/worker.ts';
 
-/** A worker pool over fake workers and a fake clock, for whoever imports this. */
+/** A worker pool over fake workers and a fake clock. A test file calls `useFakeClock()` first. */
 export const never = new AbortController().signal;
 
 const idleAppServer: AppServer = {
@@ -139,13 +139,16 @@ export const failureOf = async (promise: Promise<unknown>): Promise<unknown> => 
 
 const pools: WorkerPool[] = [];
 
-beforeEach(() => void vi.useFakeTimers());
-afterEach(async () => {
-  const drained = Promise.all(pools.splice(0).map((pool) => pool.drain(0)));
-  await tick();
-  await drained;
-  const left = vi.getTimerCount();
-  vi.useRealTimers();
-  // A timer that outlives its pool would keep the process alive.
-  if (left !== 0) throw new Error(`${left} timers are left`);
-});
+/** Gives every test of the file a fake clock, and drains its pools at the end. */
+export const useFakeClock = (): void => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(async () => {
+    const drained = Promise.all(pools.splice(0).map((pool) => pool.drain(0)));
+    await tick();
+    await drained;
+    const left = vi.getTimerCount();
+    vi.useRealTimers();
+    // A timer that outlives its pool would keep the process alive.
+    if (left !== 0) throw new Error(`${left} timers are left`);
+  });
+};

@@ -9,6 +9,7 @@ import { isMapped, problemOf, UntrustedPath } from './trusted-path.ts';
 const SOMEBODY = 12_345;
 /** Only root can give files to others. */
 const isRoot = process.getuid?.() === 0;
+const NEEDS_ROOT = { meta: { needs: 'files of another user: root' } };
 
 let dir = '';
 let state = '';
@@ -54,6 +55,7 @@ describe('the state directory', () => {
 
   it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
     'is refused where it belongs to somebody else (%j)',
+    NEEDS_ROOT,
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
@@ -66,7 +68,7 @@ describe('the state directory', () => {
     },
   );
 
-  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', async () => {
+  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', NEEDS_ROOT, async () => {
     const theirs = path.join(dir, 'theirs');
     await mkdir(path.join(theirs, 'inner'), { recursive: true });
     await symlink(path.join(theirs, 'inner'), state);
@@ -158,7 +160,7 @@ describe('the default working directory', () => {
     expect(await rights(path.join(state, 'work'))).toBe(0o700);
   });
 
-  it.runIf(isRoot)('gives way to one of our own where somebody else made it', async () => {
+  it.runIf(isRoot)('gives way to one of our own where somebody else made it', NEEDS_ROOT, async () => {
     await mkdir(workDir);
     await chown(workDir, SOMEBODY, SOMEBODY);
     expect(await open()).toEqual(own(`belongs to user ${SOMEBODY}`));

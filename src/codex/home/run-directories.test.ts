@@ -22,6 +22,7 @@ afterEach(async () => {
 const MODULE = JSON.stringify(new URL('run-directories.ts', import.meta.url).href);
 const OWN = [process.execPath, '--no-warnings', '--input-type=module', '-e'];
 const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', ...OWN];
+const NEEDS_UNSHARE = { meta: { needs: 'a second container: root and `unshare`' } };
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
 /** Another process of ours that shares the directory. Resolves to what it prints first. */
@@ -90,15 +91,19 @@ describe('a sweep', () => {
     expect([during, after, await left()]).toEqual([both(name), both(name), []]);
   });
 
-  it.skipIf(!canUnshare)('sees over the border of a container, in both directions', async () => {
-    const home = await createRunDirectory(parent);
-    const [theirs] = await holdOne(ELSEWHERE);
-    await sweepRunDirectories(parent);
-    // In there every pid is another: by their pids ours and theirs would be dead.
-    await sweepBy(ELSEWHERE);
-    expect(await left()).toEqual([...both(path.basename(home.path)), ...both(theirs)].toSorted());
-    await home.remove();
-  });
+  it.skipIf(!canUnshare)(
+    'sees over the border of a container, in both directions',
+    NEEDS_UNSHARE,
+    async () => {
+      const home = await createRunDirectory(parent);
+      const [theirs] = await holdOne(ELSEWHERE);
+      await sweepRunDirectories(parent);
+      // In there every pid is another: by their pids ours and theirs would be dead.
+      await sweepBy(ELSEWHERE);
+      expect(await left()).toEqual([...both(path.basename(home.path)), ...both(theirs)].toSorted());
+      await home.remove();
+    },
+  );
 
   it('removes what has no lock file, and nothing that is not ours', async () => {
     const old = `${process.pid}-${Date.now()}-ab12cd34`;

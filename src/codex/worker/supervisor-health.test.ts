@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { failureOf, never, setUpPool, tick } from '../../../test/support/worker-pool.ts';
+import { failureOf, never, setUpPool, tick, useFakeClock } from '../../../test/support/worker-pool.ts';
+
+useFakeClock();
 
 const kindsIn = (events: readonly { readonly kind: string }[]): readonly string[] =>
   events.map((event) => event.kind);

@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { never, setUpPool as setUp, tick } from '../../../test/support/worker-pool.ts';
+import { never, setUpPool as setUp, tick, useFakeClock } from '../../../test/support/worker-pool.ts';
+
+useFakeClock();
 
 describe('replacement', () => {
   const MB = 1024 * 1024;

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { never, setUpPool, tick } from '../../../test/support/worker-pool.ts';
+import { never, setUpPool, tick, useFakeClock } from '../../../test/support/worker-pool.ts';
+
+useFakeClock();
 
 const MB = 1024 * 1024;
 

@@ -1,6 +1,15 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { fakeWorker, failureOf, never, setUpPool as setUp, tick } from '../../../test/support/worker-pool.ts';
+import {
+  fakeWorker,
+  failureOf,
+  never,
+  setUpPool as setUp,
+  tick,
+  useFakeClock,
+} from '../../../test/support/worker-pool.ts';
+
+useFakeClock();
 
 describe('leases', () => {
   it('come from the ready worker, and count', async () => {
