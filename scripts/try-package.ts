@@ -32,7 +32,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** The output of the installed command, in a home of its own and with no settings of whoever runs this. */
+/** The output of the installed command, in its own home and without the settings of the current user. */
 async function ask(words: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [path.join(folder, 'node_modules', '.bin', NAME), ...words], {
     env: { PATH: process.env['PATH'], HOME: folder, PROXY_CODEX_WORKDIR: path.join(folder, 'work') },

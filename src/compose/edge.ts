@@ -56,7 +56,7 @@ export const endpointsOf = (
   ),
 ];
 
-/** What the turns of all of them share, beside the engine. */
+/** What the turns of all endpoints share, besides the engine. */
 export const turnDeps = (
   config: Config,
   logger: Logger,

@@ -11,7 +11,7 @@ import { commonAsk, type AnswerLimits } from './common-ask.ts';
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether reasoning summaries are told, as `reasoning_content` and `reasoning`. */
+  /** Whether reasoning summaries are returned, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
   readonly dialect: DialectSettings;
 }

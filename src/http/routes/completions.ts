@@ -8,7 +8,7 @@ import { commonAsk } from './common-ask.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
-  /** The text of tokens in the encoding of a model; null: they are no text. */
+  /** The text of tokens in the encoding of a model; null: they are not valid text. */
   readonly textOf: (tokens: readonly number[], by: TokenUse) => Promise<string | null>;
 }
 
@@ -21,7 +21,7 @@ export const completionsEndpoint = (options: CompletionsOptions): Endpoint => ({
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
       const text = await options.textOf(tokens, { model: modelOf(body), caller });
-      // A token of few digits may stand for a hundred characters.
+      // A token of a few digits may decode to a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);
     }
