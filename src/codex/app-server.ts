@@ -12,7 +12,7 @@ import { RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
 import type { Transport } from './rpc/transport.ts';
 
-/** The typed client of one app-server process. */
+/** Typed client of one app-server process. */
 export interface AppServer {
   /** Rejects with RpcError, RequestTimeout or ConnectionClosed. */
   request<M extends ClientMethod>(
@@ -21,9 +21,9 @@ export interface AppServer {
     options?: RequestOptions,
   ): Promise<ResultOf<M>>;
   /**
-   * Everything that names this thread and that we read, in order of arrival, until the returned
-   * function is called. The calls are synchronous. `closed` comes once, as the last signal, if the
-   * connection ends; at once if it has ended already.
+   * Delivers every known signal of this thread, in order of arrival and synchronously, until the returned
+   * function is called. `closed` is delivered once, as the last signal, when the connection ends; immediately
+   * if it has already ended.
    */
   watchThread(threadId: string, listener: ThreadListener): () => void;
 }
@@ -31,40 +31,43 @@ export interface AppServer {
 type ThreadListener = (signal: ThreadSignal) => void;
 
 export type ThreadSignal =
-  /** One of `KnownNotification`: `isKnownNotification(signal)` gives the params their type. */
+  /** One of `KnownNotification`: `isKnownNotification(signal)` narrows the params. */
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
-  /** The app-server asks what a tool says that it was told of. */
+  /** The app-server asks for the output of a declared tool. */
   | { readonly kind: 'tool-call'; readonly params: unknown; respond(result: unknown): void }
   | { readonly kind: 'closed' };
 
 export interface AppServerOptions {
   readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
-  /** Whether the app-server is to tell what the model says; a relay sees that itself. Default: it is. */
+  /**
+   * Whether the app-server sends notifications about model output. The relay sees that output itself.
+   * Default: true.
+   */
   readonly reportsContent?: boolean;
-  /** Whether it is to tell how tools ended that it runs itself. Default: it is not. */
+  /** Whether the app-server reports the result of tools that it runs itself. Default: false. */
   readonly reportsTools?: boolean;
-  /** How long `initialize` may take. */
+  /** Time limit of `initialize`. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
-  /** A method that is neither read nor listed as ignored: the binary is newer than our list. */
+  /** Called for a method that is neither read nor listed as ignored: the binary is newer than our list. */
   readonly onUnknownNotification?: (method: string) => void;
   readonly onMalformedLine?: (reason: string) => void;
-  /** A listener threw. The error stays with its thread: the others must go on. */
+  /** Called when a listener throws. The error affects only its own thread. */
   readonly onListenerError: (error: unknown) => void;
-  /** How a call ended, whoever made it. */
+  /** Called when any call has ended. */
   readonly onCall?: (call: EndedCall) => void;
-  /** A call that a turn waits for was not answered in its time. */
+  /** Called when a call that a turn waits for timed out. */
   readonly onUnanswered?: (method: ClientMethod) => void;
-  /** The connection has ended; every watcher has been told. */
+  /** Called after the connection has ended and every watcher has been notified. */
   readonly onClose?: () => void;
 }
 
 export interface EndedCall {
   readonly method: ClientMethod;
   readonly seconds: number;
-  /** Null: it was answered. Otherwise the code of the error, or that no answer came. */
+  /** Null: answered. Otherwise the error code, or why there was no answer. */
   readonly error: number | 'timeout' | 'closed' | null;
-  /** Of one that was not answered: how often the app-server had said that it is overloaded. */
+  /** For an unanswered call: how often the app-server replied that it is overloaded. */
   readonly refusals?: number;
 }
 
@@ -75,9 +78,9 @@ export interface ConnectedAppServer extends AppServer {
 const INITIALIZE_TIMEOUT_MS = 20_000;
 
 /**
- * What a turn waits for is answered within milliseconds, and within some seconds if hundreds begin at once. A worker
- * that stands still is found out sooner than this; the limit is for one that lives and forgets a call. An interrupt is
- * none of them: nobody waits for it, and codex forgets it where the turn ends at the same moment.
+ * Timeout of calls that a turn waits for. They take milliseconds, or some seconds if hundreds start at once.
+ * A hung worker is detected sooner; this limit is for a live worker that loses a call. `turn/interrupt` is
+ * not included: no turn waits for it, and codex does not answer it if the turn ends at the same moment.
  */
 const TURN_CALL_TIMEOUT_MS = 20_000;
 const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
@@ -89,7 +92,10 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
   'thread/unsubscribe',
 ]);
 
-/** Shakes hands over a fresh transport. Rejects, and closes it, if the server does not answer. */
+/**
+ * Performs the handshake over a new transport. Rejects and closes the transport if the server does not
+ * answer.
+ */
 export const connectAppServer = async (
   transport: Transport,
   options: AppServerOptions,
@@ -151,7 +157,7 @@ const typedClient = (
     try {
       const result = await peer.request(method, params, limits);
       ended({ error: null });
-      // The binary is pinned and its types are vendored from it: that is the check.
+      // Not validated: the binary is pinned, and its types are generated from it.
       return result as ResultOf<M>;
     } catch (error) {
       const isNoError = options?.signal?.aborted === true || isTooLate(method, error);
@@ -164,7 +170,7 @@ const typedClient = (
   close: () => peer.close(),
 });
 
-/** The turn that was to be interrupted has ended by itself, which is as good. */
+/** Whether an interrupt failed because the turn had already ended, which counts as success. */
 const isTooLate = (method: ClientMethod, error: unknown): boolean =>
   method === 'turn/interrupt' && error instanceof RpcError && error.code === RPC_CODES.invalidRequest;
 
@@ -175,8 +181,8 @@ const endOf = (error: unknown): Pick<EndedCall, 'error' | 'refusals'> => {
 };
 
 /**
- * Nothing that the server asks may hang. Tool calls of a watched thread are for its turn; whatever
- * else it asks, and tool calls of a thread that was let go, is declined here.
+ * Answers every request of the server, so that none hangs. Tool calls of a watched thread go to its turn; all
+ * other requests, and tool calls of an unwatched thread, are declined here.
  */
 const routeRequest = (request: PeerRequest, threads: ThreadListeners): void => {
   const { method, params } = request;
@@ -199,7 +205,7 @@ const threadIdOf = (params: unknown): string | null => {
 
 interface ThreadListeners {
   watch(threadId: string, listener: ThreadListener): () => void;
-  /** False if nobody watches the thread, which is normal after an interrupt. */
+  /** False if no listener watches the thread, which is normal after an interrupt. */
   deliver(threadId: string | null, signal: ThreadSignal): boolean;
   close(): void;
 }

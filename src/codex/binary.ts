@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 
 /**
- * The native codex binary. We spawn it itself and not the package's JavaScript wrapper: that is one
- * process less, and signals reach it.
+ * The native codex binary. It is spawned directly instead of through the package's JavaScript wrapper: one
+ * process fewer, and signals reach it.
  */
 export interface CodexBinary {
   readonly path: string;
@@ -12,7 +12,7 @@ export interface CodexBinary {
   readonly version: string;
 }
 
-/** How the package names its platforms: npm package suffix, and folder below `vendor`. */
+/** npm package suffix and folder below `vendor`, by platform. */
 const TARGETS: Readonly<Record<string, string>> = {
   'linux-x64': 'x86_64-unknown-linux-musl',
   'linux-arm64': 'aarch64-unknown-linux-musl',
@@ -27,7 +27,7 @@ export interface Platform {
   readonly arch: string;
 }
 
-/** The platform package and the path of the binary inside it, or null where codex does not exist. */
+/** The platform package and the path of the binary in it; null if codex does not support the platform. */
 export const platformPackage = ({
   platform,
   arch,
@@ -57,8 +57,8 @@ export const findCodexBinary = (
     throw new Error(`codex has no binary for ${platform.platform} on ${platform.arch}`);
   }
   const mainPackage = resolvePackage(createRequire(from), '@openai/codex');
-  // The platform package is a dependency of `@openai/codex`, so it is looked up from there: with
-  // some package managers our own project cannot see it.
+  // The platform package is a dependency of `@openai/codex`, so it is resolved from there: some package
+  // managers hide it from our project.
   const nativePackage = resolvePackage(createRequire(mainPackage), target.name);
   const binary = path.join(path.dirname(nativePackage), target.binary);
   if (!existsSync(binary)) throw new Error(`the codex binary is missing: ${binary}`);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Headers = Record<string, string | string[]>;
 
-/** What concerns one connection only, or is said anew on the next one. */
+/** Headers of a single connection, or set again for the next one. */
 const HOP_BY_HOP = new Set([
   'host',
   'connection',
@@ -17,7 +17,7 @@ const HOP_BY_HOP = new Set([
   'expect',
 ]);
 
-/** The headers that travel on: without those of the connection, and those that the connection names. */
+/** The end-to-end headers: all but hop-by-hop headers and those listed in `connection`. */
 export const endToEnd = (headers: IncomingHttpHeaders): Headers => {
   const named = new Set(
     (headers.connection ?? '')

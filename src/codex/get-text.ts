@@ -11,7 +11,7 @@ export interface GetOptions {
   readonly maxBytes: number;
 }
 
-/** A small GET that adds no headers of its own and reads no more than it should. */
+/** A small GET that adds no headers and limits the body size. */
 export const getText = async (
   url: string,
   { headers, signal, maxBytes }: GetOptions,

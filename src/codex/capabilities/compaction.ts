@@ -2,12 +2,12 @@ import type { BackendTarget } from '../home/backend.ts';
 import type { BackendProfile } from './profile.ts';
 
 /**
- * Whether a backend compacts conversations. `native`: it does, and what it has made only it can read. `none`: it has
- * nothing like it. `unknown`: it is not asked to, and what a client has of the kind is left to it.
+ * Whether a backend compacts conversations. `native`: yes, and only it can read the result. `none`: no.
+ * `unknown`: never asked to; compaction items from clients are passed on to it.
  */
 export type CompactionSupport = 'native' | 'none' | 'unknown';
 
-/** `profile` is null without a relay, which alone can ask for a compaction. */
+/** `profile` is null without a relay; only the relay can request a compaction. */
 export const compactionOf = (
   { kind }: BackendTarget,
   profile: Pick<BackendProfile, 'takes'> | null,

@@ -5,23 +5,23 @@ import type { BackendProfile, EditField } from './profile.ts';
 import { SETTINGS, type Handling } from './settings.ts';
 import { backendTier } from './service-tiers.ts';
 
-/** By which way requests reach a backend. */
+/** What a backend accepts, and in which request format. */
 export interface FieldSupport {
-  /** Null: there is no relay, so the backend hears what the app-server says by itself. */
+  /** Null: no relay, so the backend receives what the app-server sends. */
   readonly profile: BackendProfile | null;
   readonly requestFormat: RequestFormat;
-  /** What the backend was found to refuse. */
+  /** Fields that the backend has refused. */
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/** What the codex format of a ChatGPT login has no place for. */
+/** Fields that the codex format cannot express. */
 const NOT_IN_CODEX_FORMAT: ReadonlySet<EditField> = new Set([
   'tool_choice',
   'parallel_tool_calls',
   'image_detail',
 ]);
 
-/** Whether a field of the backend's request can be set, if nothing was learnt about it. */
+/** Whether a field can be set, ignoring past refusals. */
 export const supportsField = (
   field: EditField,
   { profile, requestFormat }: Omit<FieldSupport, 'refuses'>,
@@ -30,21 +30,21 @@ export const supportsField = (
   profile.takes.has(field) &&
   !(requestFormat === 'codex' && NOT_IN_CODEX_FORMAT.has(field));
 
-/** What becomes of a setting that a request makes use of. */
+/** How a setting is handled with this backend. */
 export const handlingOf = (setting: Setting, support: FieldSupport): Handling => {
   const rule = SETTINGS[setting];
   if ('always' in rule) return rule.always;
   return supportsField(rule.field, support) && !support.refuses.has(rule.field) ? 'mapped' : rule.otherwise;
 };
 
-/** Whether a field of the backend's request will say what a request asks for. */
+/** Whether a field of the model request will carry the requested value. */
 export const reachesBackend =
   (
     { serviceTier }: TurnRequest,
     { sendsVerbosity, ...support }: FieldSupport & { readonly sendsVerbosity: boolean },
   ): ((field: EditField) => boolean) =>
   (field) => {
-    // The app-server has a field of its own for these two.
+    // The app-server has its own field for these two.
     if (field === 'text.verbosity' && sendsVerbosity) return true;
     if (field === 'service_tier') {
       if (support.profile === null) return true;

@@ -1,12 +1,12 @@
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 
-/** The name that codex gives every output schema. */
+/** The name that codex gives to every output schema. */
 const CODEX_NAME = 'codex_output_schema';
 
 /**
- * What codex changes of an output schema when no relay writes the client's own: the app-server takes the bare schema, and
- * codex sends it under its own name, without a description, and always as strict.
+ * The fields of an output schema that codex changes without the relay: the app-server accepts only the bare
+ * schema, and codex sends it under its own name, without a description, and always as strict.
  */
 export const changedByCodex = ({ format }: Pick<TurnRequest, 'format'>): readonly Path[] => {
   if (format.kind !== 'json-schema') return [];

@@ -21,21 +21,21 @@ import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { BackendProfile } from './profile.ts';
 
-/** The MCP servers that the app-server runs or talks to for requests. */
+/** Which MCP servers the app-server may run or connect to. */
 export interface McpPolicy {
-  /** Those of the deployment, by label. */
+  /** Servers configured by the deployment, by label. */
   readonly deployment: ReadonlyMap<string, { readonly server: McpServer }>;
-  /** Whether servers are taken that a client names by their address. */
+  /** Whether clients may name servers by URL. */
   readonly allowsClientServers: boolean;
 }
 
 export interface SortedTools {
-  /** What the backend is told of. */
+  /** Tools to send to the backend. */
   readonly tools: readonly Tool[];
-  /** The servers that are to be there for this request. */
+  /** MCP servers to provide for this request. */
   readonly uses: readonly McpUse[];
   readonly refused: readonly Rejection[];
-  /** What is said of these servers and has no effect. */
+  /** Fields of these servers that have no effect. */
   readonly ignored: readonly Path[];
 }
 
@@ -43,15 +43,18 @@ export interface SortOptions {
   readonly choice: ToolChoice;
   readonly canApprove: boolean;
   readonly policy: McpPolicy;
-  /** Null: there is no relay. */
+  /** Null: no relay. */
   readonly profile: Pick<BackendProfile, 'isChatgpt'> | null;
 }
 
-/** Whether the backend itself talks to MCP servers, as far as anybody knows before it is asked. */
+/** Whether the backend itself connects to MCP servers, as far as known before the request. */
 export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
   profile !== null && !profile.isChatgpt;
 
-/** A server by its label alone is one of ours; one by its address is the backend's business, or ours where that is allowed. */
+/**
+ * Separates MCP servers from the other tools. A server named only by label is one of the deployment. A server
+ * with a URL is left to the backend, or used here if the deployment allows it.
+ */
 export const sortTools = (
   tools: readonly Tool[],
   { choice, canApprove, policy, profile }: SortOptions,
@@ -92,14 +95,14 @@ export const sortTools = (
   return { tools: others, uses, refused, ignored };
 };
 
-/** Each is started or connected to for the request, and everybody else of the worker waits meanwhile. */
+/** Each server is started or connected to for the request, and other turns of the worker wait meanwhile. */
 const MAX_SERVERS = 64;
 
 const NO_APPROVALS = "its 'require_approval' must be 'never': this API cannot ask for approval.";
 
 const isMcp = (tool: Tool): tool is HostedTool => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
-/** An empty one is none: there are clients that cannot leave it out. */
+/** An empty value counts as unset: some clients cannot omit it. */
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null && value !== '';
 
 const hasAddress = (raw: RawTool): boolean => isSet(raw['server_url']) || isSet(raw['connector_id']);
@@ -112,14 +115,17 @@ const READ_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const READ_WITH_ADDRESS: ReadonlySet<string> = new Set(['server_url', 'authorization', 'headers']);
 
-/** A server of the deployment has its own headers, and the backend does not see the tool at all. */
+/**
+ * The fields that have no effect: a deployment's server has its own headers, and the backend does not see the
+ * tool.
+ */
 const unusedFields = (raw: RawTool): readonly string[] =>
   Object.keys(raw).filter(
     (field) =>
       isSet(raw[field]) && !READ_FIELDS.has(field) && !(hasAddress(raw) && READ_WITH_ADDRESS.has(field)),
   );
 
-/** What only a backend can reach, or what is left to it. */
+/** Whether only the backend can reach the server, or is meant to. */
 const isForBackend = (raw: RawTool, { allowsClientServers }: McpPolicy): boolean =>
   hasAddress(raw) &&
   !(allowsClientServers && isSet(raw['server_url']) && typeof raw['server_url'] === 'string');

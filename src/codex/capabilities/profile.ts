@@ -1,6 +1,6 @@
 import type { BackendTarget } from '../home/backend.ts';
 
-/** Everything that the relay may set on a model request, by the names of the Responses API. */
+/** Everything that the relay may set on a model request, by its Responses API name. */
 export type EditField =
   | 'temperature'
   | 'top_p'
@@ -28,19 +28,19 @@ export type EditField =
   | 'max_output_tokens'
   | 'max_tool_calls'
   | 'service_tier'
-  /** The value of `include` that codex asks for by itself. */
+  /** The value of `include` that codex always requests. */
   | 'reasoning.encrypted_content'
   | 'tools'
   | 'parallel_tool_calls'
   | 'system_role'
   | 'image_detail'
-  /** Parts of a message that are files. */
+  /** File parts of messages. */
   | 'input_file'
-  /** In any part of the input. */
+  /** In any input part. */
   | 'prompt_cache_breakpoint'
-  /** Further fields of calls and of their outputs, such as `caller`. */
+  /** Additional fields of calls and their outputs, such as `caller`. */
   | 'call_fields'
-  /** The item that asks for a compaction. */
+  /** The item that requests a compaction. */
   | 'compaction_trigger';
 
 const FIELDS: Readonly<Record<EditField, true>> = {
@@ -83,7 +83,7 @@ const FIELDS: Readonly<Record<EditField, true>> = {
 
 export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
 
-/** The plain parameters, which an operator may list. */
+/** Plain parameters, which operators may list in `PROXY_UPSTREAM_PARAMS`. */
 export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'temperature',
   'top_p',
@@ -105,34 +105,34 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'max_tool_calls',
 ]);
 
-/** What the backend of a ChatGPT login refuses with a 400. */
+/** Fields that the backend of a ChatGPT login rejects with a 400. */
 const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
   ...[...PLAIN_PARAMETERS].filter((field) => field !== 'client_metadata'),
-  // It takes no messages of role `system`; as `developer` they have the same rank.
+  // It rejects `system` messages; they are sent as `developer`, which has the same rank.
   'system_role',
   'prompt_cache_breakpoint',
-  // codex never sends these, so nobody knows.
+  // codex never sends these, so it is unknown whether the backend accepts them.
   'input_file',
   'reasoning.mode',
   'call_fields',
 ]);
 
-/** What a backend takes. Those that are not known are asked, and what they refuse is remembered. */
+/** What a backend accepts. Unknown backends are assumed to accept a field until they refuse it. */
 export interface BackendProfile {
   readonly takes: ReadonlySet<EditField>;
-  /** The service tiers that it takes; null: any. */
+  /** Accepted service tiers; null: any. */
   readonly tiers: ReadonlySet<string> | null;
-  /** It fetches images that a request names by URL. */
+  /** Whether it fetches images by URL. */
   readonly takesImageUrls: boolean;
-  /** It refuses a plain request that has no `instructions`. */
+  /** Whether it rejects a Responses request without `instructions`. */
   readonly requiresInstructions: boolean;
-  /** Its rules for a conversation's identity are those of codex's own backend. */
+  /** Whether it is codex's own backend, with its rules for conversation ids. */
   readonly isChatgpt: boolean;
 }
 
 /**
- * `override` is PROXY_UPSTREAM_PARAMS: the fields that the backend takes, as its operator knows.
- * What is no parameter but belongs to the meaning of the request is set all the same.
+ * `override` is PROXY_UPSTREAM_PARAMS: the parameters that the backend accepts according to its operator.
+ * Fields that carry the meaning of the request are always set.
  */
 export const profileOf = (backend: BackendTarget, override: readonly string[] | null): BackendProfile => {
   const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
@@ -142,14 +142,16 @@ export const profileOf = (backend: BackendTarget, override: readonly string[] | 
   return {
     takes: overridden(standard, override),
     tiers: isChatgpt ? new Set(['priority']) : null,
-    // The service behind a ChatGPT login hangs or fails on them.
+    // The backend of a ChatGPT login hangs or fails on image URLs.
     takesImageUrls: !isChatgpt,
     requiresInstructions: isChatgpt,
     isChatgpt,
   };
 };
 
-/** Others that know nothing of it leave it out without a word, and answer the conversation: so they are not tried. */
+/**
+ * Sent only to backends known to support it: others silently ignore it and answer the conversation instead.
+ */
 const COMPACTION = 'compaction_trigger';
 
 const isOpenai = (backend: BackendTarget): boolean => {
@@ -158,7 +160,7 @@ const isOpenai = (backend: BackendTarget): boolean => {
   return hostname === 'api.openai.com' || hostname.endsWith('.api.openai.com');
 };
 
-/** What an operator may list. */
+/** The fields that operators may list. */
 export const LISTED_PARAMETERS: ReadonlySet<EditField> = new Set([...PLAIN_PARAMETERS, COMPACTION]);
 
 const overridden = (

@@ -2,10 +2,10 @@ import type { Item } from '../../canonical/request/item.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** Items that nobody reads and the app-server takes as they are. All others it leaves out without a word. */
+/** Items that are passed through unread and that the app-server keeps. It silently drops all others. */
 const CODEX_KEEPS: ReadonlySet<string> = new Set(['web_search_call', 'image_generation_call']);
 
-/** Items of a history that cannot reach the backend. A relay puts back whatever the app-server leaves out. */
+/** History items that cannot reach the backend. A relay restores what the app-server drops. */
 export const refusedItems = (
   { items, places }: { readonly items: readonly Item[]; readonly places: readonly (number | null)[] },
   hasRelay: boolean,

@@ -4,7 +4,10 @@ import { allTools, type Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
 
-/** A choice among the tools, several calls at once, a tool that the backend runs, how closely an image is looked at, less reasoning. */
+/**
+ * Whether a request needs the Responses format: a tool choice, parallel calls, a hosted tool, an image
+ * detail, or a reasoning context of `current_turn`.
+ */
 export const needsResponsesFormat = (request: TurnRequest): boolean =>
   allTools(request).some(isResponsesOnly) ||
   (allTools(request).length > 0 &&
@@ -12,13 +15,16 @@ export const needsResponsesFormat = (request: TurnRequest): boolean =>
   imageDetails(request, () => true).length > 0 ||
   request.reasoning.context === 'current_turn';
 
-/** A tool that the backend runs has no place in the codex format. An MCP server that is run here is a namespace, which is on both. */
+/**
+ * Whether a tool exists only in the Responses format. Hosted tools do; MCP servers that run here are
+ * namespaces, which both formats have.
+ */
 export const isResponsesOnly = (tool: Tool): boolean =>
   tool.kind === 'hosted' && tool.raw.type !== 'tool_search' && tool.raw.type !== 'mcp';
 
 /**
- * What a request format has no place for, besides fields of the backend's request. Without the relay the
- * app-server would put a sentence in the place of an image of low detail, so it goes without its detail.
+ * Settings that a request format cannot express, besides fields of the model request. Without the relay an
+ * image of low detail is sent without its detail, because the app-server would replace it by a sentence.
  */
 export const lostInFormat = (
   request: TurnRequest,
@@ -36,7 +42,7 @@ export const lostInFormat = (
   ];
 };
 
-/** Where a caller says how closely an image is to be looked at; `auto` says nothing. */
+/** The paths of image details; `auto` does not count. */
 const imageDetails = ({ items }: TurnRequest, isMeant: (detail: ImageDetail) => boolean): readonly Path[] =>
   items.flatMap((item, index) => {
     const { field, parts } = partsOf(item);

@@ -5,7 +5,7 @@ import type { EditField } from './profile.ts';
 import { SETTINGS } from './settings.ts';
 import { isSpecialTier } from './service-tiers.ts';
 
-/** Something that a caller misses if no field of the backend's request says it. */
+/** A setting whose loss the caller would notice if no field of the model request carries it. */
 export interface RequestedField {
   readonly path: Path;
   readonly field: EditField;
@@ -13,7 +13,7 @@ export interface RequestedField {
 
 const NAMES = Object.keys(SETTINGS) as readonly Setting[];
 
-/** Settings that are a member of the backend's request and nothing else. */
+/** Settings that are a plain field of the model request. */
 export const plainValues = (request: TurnRequest): readonly (readonly [EditField, Json])[] =>
   NAMES.flatMap((name) => {
     const rule = SETTINGS[name];
@@ -22,7 +22,7 @@ export const plainValues = (request: TurnRequest): readonly (readonly [EditField
     return value === null ? [] : [[rule.field, value] as const];
   });
 
-/** What a request asks for that only the backend's own request can say. */
+/** Settings of a request that only the model request can carry. */
 export const requestedFields = (request: TurnRequest): readonly RequestedField[] => [
   ...NAMES.flatMap((path): readonly RequestedField[] => {
     const rule = SETTINGS[path];
@@ -39,10 +39,10 @@ export const requestedFields = (request: TurnRequest): readonly RequestedField[]
   ...(isSpecialTier(request.serviceTier) ? [{ path: 'serviceTier', field: 'service_tier' } as const] : []),
 ];
 
-/** `auto` leaves it to the model, as silence does. */
+/** `auto` leaves it to the model, like no value. */
 const isSpecialContext = ({ reasoning }: TurnRequest): boolean => (reasoning.context ?? 'auto') !== 'auto';
 
-/** What of it has no effect, if these are the fields that say something. */
+/** The settings that have no effect, given which fields reach the backend. */
 export const ineffectiveSettings = (
   request: TurnRequest,
   says: (field: EditField) => boolean,
@@ -51,7 +51,7 @@ export const ineffectiveSettings = (
     .filter(({ field }) => !says(field))
     .map(({ path }) => path);
 
-/** Whether a request asks for something that no field of its backend holds as it is. */
+/** Whether a request uses a setting that no field holds unchanged. */
 export const isRequested = (setting: Setting, request: TurnRequest): boolean => {
   const rule = SETTINGS[setting];
   return 'field' in rule && rule.isRequested?.(request) === true;

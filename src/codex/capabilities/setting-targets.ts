@@ -1,15 +1,15 @@
 import type { Setting } from '../../canonical/request/path.ts';
 import { SETTINGS } from './settings.ts';
 
-/** Where a setting of a turn request goes. */
+/** Where a setting of a turn request is sent. */
 export interface SettingTargets {
-  /** Parameters of the app-server's methods; empty: JSON-RPC has none. */
+  /** Parameters of app-server methods; empty if JSON-RPC has none. */
   readonly rpc: readonly string[];
-  /** The field of the model request; null: none. */
+  /** The field of the model request; null if it has none. */
   readonly wire: string | null;
 }
 
-/** Settings that the app-server has a parameter for. All others exist only in the model request. */
+/** Settings with an app-server parameter. All others exist only in the model request. */
 const RPC: Readonly<Partial<Record<Setting, readonly string[]>>> = {
   model: ['thread/start.model'],
   instructions: ['thread/inject_items.items', 'thread/start.developerInstructions'],
@@ -23,7 +23,10 @@ const RPC: Readonly<Partial<Record<Setting, readonly string[]>>> = {
   serviceTier: ['thread/start.serviceTier'],
 };
 
-/** The fields of settings that `SETTINGS` has no edit for: the app-server, or the relay as a whole, writes them. */
+/**
+ * Model request fields of settings without an edit in `SETTINGS`: the app-server, or the relay as a whole,
+ * writes them.
+ */
 const WIRE: Readonly<Partial<Record<Setting, string>>> = {
   model: 'model',
   instructions: 'instructions',

@@ -4,43 +4,45 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
 
-/** What becomes of a setting. */
+/** How a setting is handled. */
 export type Handling =
   /** It has OpenAI's meaning. */
   | 'mapped'
-  /** The backend is not told; this server does it. */
+  /** The backend does not receive it; this server implements it. */
   | 'emulated'
-  /** It would change nothing in the answer, so nothing is said when the backend is not told. */
+  /** The backend does not receive it, and the answer would be the same, so it is not reported. */
   | 'silent'
-  /** It has no effect, and the caller is told so. */
+  /** It has no effect, which the response reports. */
   | 'ignored';
 
 export type SettingRule = {
-  /** For the docs: what depends on the backend. */
+  /** Shown in the docs: what depends on the backend. */
   readonly note?: string;
 } & (FixedRule | FieldRule);
 
-/** The same for every backend: the app-server has a field for it, or this server does it. */
+/** Handled the same for every backend: the app-server has a field for it, or this server implements it. */
 interface FixedRule {
   readonly always: Handling;
 }
 
-/** The app-server has no field for it, or one that says less: the relay sets the backend's own. */
+/**
+ * The app-server has no field for it, or a less precise one: the relay sets the field of the model request.
+ */
 interface FieldRule {
   readonly field: EditField;
-  /** Where that field is not set. */
+  /** Handling if that field cannot be set. */
   readonly otherwise: Handling;
-  /** Where the field holds this value as it is. */
+  /** For a field that holds the value unchanged. */
   readonly value?: (request: TurnRequest) => Json;
-  /** A value that asks for what happens anyway: it is passed on, and nobody misses it. */
+  /** The backend's default: sent, but not reported if it cannot be sent. */
   readonly defaultValue?: Json;
-  /** Where the field does not hold a value as it is: whether the request asks for it. */
+  /** For a field that does not hold the value unchanged: whether the request uses the setting. */
   readonly isRequested?: (request: TurnRequest) => boolean;
-  /** Whether somebody would miss it; left out: in any case. */
+  /** Whether its loss should be reported. Default: always. */
   readonly matters?: (request: TurnRequest) => boolean;
 }
 
-/** What becomes of everything that a turn request may ask for. `way.ts` says which fields can be set where. */
+/** How every setting of a turn request is handled. `field-support.ts` decides which fields can be set. */
 export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   model: { always: 'mapped' },
   instructions: {
@@ -144,7 +146,7 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     otherwise: 'ignored',
     value: ({ contextManagement }) => contextManagement,
   },
-  // The relay has a key for every conversation, so this is no plain value.
+  // Not a plain value: the relay sets a key for every conversation.
   'cache.key': {
     field: 'prompt_cache_key',
     otherwise: 'silent',

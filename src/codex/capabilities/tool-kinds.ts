@@ -10,16 +10,19 @@ import type { BackendProfile } from './profile.ts';
 
 const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
 
-/** What else the service behind a ChatGPT login runs itself. */
+/** Other tools that the backend of a ChatGPT login runs itself. */
 const CHATGPT_HOSTED: ReadonlySet<string> = new Set(['image_generation', 'tool_search']);
 
-/** A tool as that service knows it: the web search has one name there, whatever its version. Null: it has no such tool. */
+/**
+ * The tool in the form that this backend accepts, where web search has a single name for all versions. Null:
+ * it has no such tool.
+ */
 export const chatgptTool = (raw: RawTool): RawTool | null => {
   if (WEB_SEARCH.test(raw.type)) return { ...raw, type: 'web_search' };
   return CHATGPT_HOSTED.has(raw.type) ? raw : null;
 };
 
-/** What is known of the backend; null: there is no relay, so the app-server tells it of the tools. */
+/** What is known of the backend; null: no relay, so the app-server declares the tools. */
 type KnownBackend = Pick<BackendProfile, 'isChatgpt'> | null;
 
 /** How a backend is reached. */
@@ -28,7 +31,9 @@ interface ToolContext {
   readonly requestFormat: RequestFormat;
 }
 
-/** Tools that cannot be put before a backend at all. What it does not know it says itself. */
+/**
+ * Tools that cannot be sent to the backend. Tools that the backend does not know are left to its own error.
+ */
 export const refusedTools = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
   support: ToolContext,
@@ -45,7 +50,7 @@ export const refusedTools = (
   ];
 };
 
-/** Whether anybody talks to its server is decided in `mcp-tools.ts`. */
+/** MCP tools are decided in `mcp-tools.ts`. */
 const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
 const whyRefused = (tool: Tool, { profile, requestFormat }: ToolContext): string | null => {
@@ -59,27 +64,27 @@ const whyRefused = (tool: Tool, { profile, requestFormat }: ToolContext): string
     : null;
 };
 
-/** Further fields of tools that codex itself sends to its backend. */
+/** Additional tool fields that codex sends to its backend. */
 const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
 
-/** Whether a further field of a function or of a custom tool reaches the backend. */
+/** Whether an additional field of a function or custom tool reaches the backend. */
 export const keepsToolField = (field: string, profile: KnownBackend): boolean =>
   profile !== null && (!profile.isChatgpt || CODEX_SENDS.has(field));
 
-/** What of the tools does not reach the backend, though the rest does. */
+/** The parts of the tools that do not reach the backend although the tool does. */
 export const lostToolFields = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
   profile: KnownBackend,
 ): readonly Path[] => {
   const fieldsOf = (tool: Tool): readonly string[] => {
     if (tool.kind === 'namespace') return [];
-    // The service behind a ChatGPT login chooses the models of its tools.
+    // The backend of a ChatGPT login chooses the models of its tools.
     if (tool.kind === 'hosted')
       return tool.model !== undefined && profile?.isChatgpt === true ? ['model'] : [];
     return Object.keys(tool.more ?? {}).filter((field) => !keepsToolField(field, profile));
   };
   return [
-    // Without the relay nobody can search: all tools are there from the beginning.
+    // Without the relay there is no tool search: all tools are declared from the start.
     ...tools.flatMap((tool, index) => (profile === null && isSearch(tool) ? [{ tool: index }] : [])),
     ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
     ...items.flatMap((item, index) =>
@@ -93,8 +98,8 @@ export const lostToolFields = (
 };
 
 /**
- * Whether the tools of an item are told among the others, because the item as such is not understood: codex's
- * own backend takes them in one place only, and the app-server calls no tool that it was not told of.
+ * Whether the tools of an item are moved into the tool list because the item itself would not be understood:
+ * codex's own backend accepts tools in one place only, and the app-server calls only tools declared to it.
  */
 export const isMergedIntoTools = ({ raw }: LoadedTools, profile: KnownBackend): boolean =>
   profile === null || (profile.isChatgpt && raw.type === 'additional_tools');

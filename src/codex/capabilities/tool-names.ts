@@ -1,9 +1,9 @@
-/** The app-server drops functions of these names without a word: it has tools of its own that are called so. */
+/** The app-server silently drops functions with these names, because it has tools of its own with them. */
 const DROPPED: ReadonlySet<string> = new Set(['exec_command', 'shell_command']);
 
 /**
- * Whether a function of this name would never reach the model, if the app-server were told of it. All the
- * words in its binary were tried, in both directions: there are no others.
+ * Whether the app-server would drop a function with this name. All words in its binary were tried: there are
+ * no others.
  */
 export const isReservedToolName = (name: string): boolean =>
   DROPPED.has(name) || name === 'mcp' || name.startsWith('mcp__');

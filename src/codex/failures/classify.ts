@@ -3,21 +3,21 @@ import { safeMessage } from './safe-message.ts';
 import { mentionsKeys, withoutKeyWords } from './key-words.ts';
 import { codeFromMessage } from './message-patterns.ts';
 
-/** What an upstream said about an error, from whichever channel: HTTP, a stream, or the app-server. */
+/** An error as reported by the upstream over HTTP, in a stream, or by the app-server. */
 export interface ReportedError {
-  /** Null where it was said inside of an answer. */
+  /** Null if reported within an answer. */
   readonly status: number | null;
   readonly code: string | null;
   readonly type: string | null;
   readonly message: string | null;
   readonly param: string | null;
   readonly retryAfterSeconds: number | null;
-  /** When a used-up quota is filled again: in seconds since 1970, and in seconds from now. */
+  /** When a used-up quota resets: Unix time in seconds, and seconds from now. */
   readonly resetsAt: number | null;
   readonly resetsInSeconds: number | null;
-  /** Who said it: a host, with its port. */
+  /** Host and port that reported the error. */
   readonly host: string | null;
-  /** Not the upstream answered but a page of Cloudflare's in front of it. */
+  /** Whether a Cloudflare page was returned instead of the upstream's answer. */
   readonly isBlockPage: boolean;
 }
 
@@ -35,8 +35,8 @@ export const NO_DETAILS: ReportedError = {
 };
 
 /**
- * What a client is told about an error of the upstream. The first rule that knows the error decides.
- * `secrets` are keys that must not get out, should the upstream quote them.
+ * Translates an upstream error into the failure that the client gets. The first matching rule decides.
+ * `secrets` are keys that must be removed should the upstream quote them.
  */
 export const classify = (said: ReportedError, secrets: readonly string[] = []): Failure => {
   const message = said.message === null || said.message === '' ? null : safeMessage(said.message, secrets);
@@ -49,7 +49,7 @@ export const classify = (said: ReportedError, secrets: readonly string[] = []): 
   return ownCode(read);
 };
 
-/** What was said, its message fit for clients. */
+/** A reported error with a message that is safe for clients. */
 interface Read extends ReportedError {
   /** Code and type: upstreams put the same names into either. */
   readonly names: readonly [string, string];
@@ -73,14 +73,14 @@ const either =
   (said: Read): boolean =>
     tests.some((test) => test(said));
 
-/** Waiting a moment does not help; the plan or the credit of the account is used up. */
+/** The plan or credit of the account is used up; waiting a moment does not help. */
 const QUOTA = /usage_limit|usage_not_included|insufficient_quota|quota_exceeded|billing|credits_/;
 const OVERLOAD = /^(?:server_is_overloaded|slow_down|overloaded(?:_error)?)$/;
 /** cyber_policy, bio_policy, misalignment_policy_violation, content_policy_violation … */
 const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$/;
 const CREDENTIALS =
   /^(?:invalid_api_key|API_KEY_INVALID|token_(?:expired|invalidated|revoked)|refresh_token_\w+)$/;
-/** Complaints about the request that come inside of an answer. */
+/** Codes of client errors that arrive within an answer. */
 const CLIENT = /^(?:invalid|unsupported|missing|empty|failed_to_download)_|^unknown_parameter$|^image_/;
 
 const RULES: readonly Rule[] = [
@@ -117,7 +117,7 @@ const RULES: readonly Rule[] = [
     toFailure: (said) =>
       failure('context_length_exceeded', { ...messageDetails(said), param: said.param ?? 'input' }),
   },
-  // What is wrong with our credentials is not the client's business.
+  // Details of our credentials are not shown to clients.
   { matches: either(answered(401), named(CREDENTIALS)), toFailure: () => failure('upstream_unauthorized') },
   {
     matches: either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
@@ -140,13 +140,13 @@ const RULES: readonly Rule[] = [
 
 type Details = NonNullable<Parameters<typeof failure>[1]>;
 
-/** About credentials of ours an upstream is not quoted. */
+/** Omits the upstream's message if it is about our credentials. */
 const messageDetails = ({ message }: Read): Details =>
   message === null || mentionsKeys(message) ? {} : { message };
 
 const codeOf = ({ code }: Read): Details => (code === null || mentionsKeys(code) ? {} : { code });
 
-/** Errors in the client's own request are told: they may name the client's things. */
+/** Errors about the client's own request are shown in full. */
 const aboutRequest = (said: Read): Details => ({
   ...(said.message === null ? {} : { message: withoutKeyWords(said.message) }),
   ...codeOf(said),
@@ -161,7 +161,7 @@ const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
     : { retryAfterSeconds: Math.ceil(Number(said[1]) / (said[2] === 'ms' ? 1000 : 1)) };
 };
 
-/** Who refused, until when, and in which words. */
+/** Names who refused, until when, and the upstream's message. */
 const usedUp = (said: Read): Failure => {
   const { resetsAt, resetsInSeconds } = said;
   const what = said.names.includes('usage_not_included')
@@ -180,7 +180,7 @@ const usedUp = (said: Read): Failure => {
   });
 };
 
-/** `2026-11-20 14:00 UTC`; null for a number that is no time. */
+/** `2026-11-20 14:00 UTC`; null if the number is not a valid time. */
 const utc = (seconds: number): string | null => {
   const at = new Date(seconds * 1000);
   return Number.isNaN(at.getTime()) ? null : `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -188,7 +188,7 @@ const utc = (seconds: number): string | null => {
 
 const CLOSED = 'The account that this server uses is unavailable: its workspace is closed.';
 
-/** The login is fine, as far as one knows; its service was not. */
+/** The token service failed; the login itself is probably fine. */
 const notRenewed = ({ status, isBlockPage }: Read): Failure => {
   if (isBlockPage) return failure('upstream_blocked');
   if (status === 400 || status === 401) return failure('upstream_unauthorized');
@@ -207,26 +207,26 @@ const noSuchPath = ({ host, status }: Read): Failure =>
 export const timeoutFailure = (host: string | null): Failure =>
   failure('upstream_timeout', { message: `${at(host)} did not answer in time.` });
 
-/** It was waited for that long, and nothing came. */
+/** Nothing arrived for this long. */
 export const idleFailure = (host: string | null, ms: number): Failure =>
   failure('upstream_timeout', { message: `${at(host)} sent nothing for ${ms / 1000} s.` });
 
-/** It says something that does not come to its end. */
+/** A single event exceeds the size limit. */
 export const oversizedFailure = (host: string | null): Failure =>
   failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });
 
-/** Its stream ended too early; `how` is a verb phrase. */
+/** The stream ended too early; `how` is a verb phrase. */
 export const unfinishedFailure = (host: string | null, how: string): Failure =>
   failure('upstream_error', { message: `${at(host)} ${how}.` });
 
-/** Its words may be about anything inside of it. */
+/** The message may reveal internals, so it is not shown. */
 const broken = (said: Read): Failure =>
   failure('upstream_error', {
     message: `${at(said.host)} had an error while processing the request (it answered ${said.status ?? 500}).`,
     ...waitOf({ ...said, message: null }),
   });
 
-/** An error in the middle of an answer that no rule knows. */
+/** An unknown error in the middle of an answer. */
 const ownCode = (said: Read): Failure => {
   const isPlain = said.code === 'server_error';
   return failure('upstream_error', { ...messageDetails(said), ...(isPlain ? {} : codeOf(said)) });

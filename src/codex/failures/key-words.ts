@@ -1,13 +1,13 @@
 /**
- * Some clients tell their user to check the key where they read these words, in a message or in a code,
- * and the key that they mean is the caller's own.
+ * Some clients tell their user to check the API key if they find these words in a message or code, meaning
+ * the caller's own key.
  */
 const KEY_WORDS = /api[ _-]?key|unauthori[sz]ed|authenticat/i;
 
-/** Words that are about no key of the caller's: whoever quotes them misleads. */
+/** Whether a message mentions a key. It is not about the caller's key, so quoting it would mislead. */
 export const mentionsKeys = (words: string): boolean => KEY_WORDS.test(words);
 
-/** The same words about a request or a server of the client's, which are worth reading, without misleading. */
+/** Removes the misleading words from a message about the client's own request or server. */
 export const withoutKeyWords = (words: string): string =>
   words
     .replaceAll(/\bapi[ -]?key/gi, 'credential')

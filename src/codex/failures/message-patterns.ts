@@ -2,7 +2,7 @@ import type { ReportedError } from './classify.ts';
 
 type Words = readonly (readonly [RegExp, string])[];
 
-/** About the request, and told with or without a code, under several statuses. */
+/** Messages about the request, with or without a code, under several statuses. */
 const REQUEST: Words = [
   [/encrypted content .*could not be (?:verified|decrypted|parsed)/i, 'invalid_encrypted_content'],
   [/\bitem with id '[^']*' not found/i, 'item_not_found'],
@@ -13,10 +13,10 @@ const REQUEST: Words = [
   [/(?:incorrect|invalid|missing|expired) api key|api key (?:not valid|expired)/i, 'invalid_api_key'],
 ];
 
-/** A path that is not there says nothing about models. */
+/** Only if the message mentions a model: a missing path says nothing about models. */
 const NOT_FOUND: Words = [...REQUEST, [/\bmodel\b/i, 'model_not_found']];
 
-/** Inside of an answer there is no status that would say what kind of error it is. */
+/** Within an answer there is no HTTP status to tell the kind of error. */
 const ANSWER: Words = [
   ...REQUEST,
   [/^model not found/i, 'model_not_found'],
@@ -28,13 +28,16 @@ const ANSWER: Words = [
   [/\bflagged\b|usage polic|policy violation/i, 'content_policy_violation'],
 ];
 
-/** Codes that say no more than the status does. */
+/** Codes that add nothing to the status. */
 const GENERIC = /^(?:invalid_request|bad_request|not_found)(?:_error)?$/i;
 
-/** What kind of error it is stands at its beginning. Some patterns look far ahead from every word that they begin with. */
+/**
+ * The start of a message tells its kind. Some patterns scan far ahead from every match, so the length is
+ * limited.
+ */
 const MAX_READ_CHARS = 4_000;
 
-/** The code that an upstream means when it says it in words alone; null where they say nothing to us. */
+/** The error code that a message implies if the upstream sends no specific code; null if unknown. */
 export const codeFromMessage = ({ status, type, code, message }: ReportedError): string | null => {
   if (message === null || (code !== null && !GENERIC.test(code))) return null;
   const beginning = message.slice(0, MAX_READ_CHARS);

@@ -1,12 +1,12 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
-/** What an upstream says about an error, in whichever of its usual forms. */
+/** An upstream error in one of the usual formats. */
 export interface UpstreamError {
   readonly message: string | null;
   readonly type: string | null;
   readonly code: string | null;
   readonly param: string | null;
-  /** When a used-up quota is filled again: in seconds since 1970, and in seconds from now. */
+  /** When a used-up quota resets: Unix time in seconds, and seconds from now. */
   readonly resetsAt: number | null;
   readonly resetsInSeconds: number | null;
 }
@@ -20,26 +20,26 @@ const NOTHING: UpstreamError = {
   resetsInSeconds: null,
 };
 
-/** The body of an HTTP error. */
+/** Reads the body of an HTTP error. */
 export const readErrorBody = (text: string): UpstreamError => {
-  // Some servers put the error object into a list.
+  // Some servers wrap the error object in an array.
   const body = parseJsonObject(text) ?? parseJsonObject(/^\s*\[(.*)\]\s*$/s.exec(text)?.[1] ?? '');
   if (body === null) return { ...NOTHING, message: plainWords(text) };
   if (typeof body['error'] === 'string') return { ...readError(body), message: body['error'] };
   return readError(isJsonObject(body['error']) ? body['error'] : body);
 };
 
-/** Some servers answer with a sentence. A page, a number, or JSON that is broken says nothing to a client. */
+/** Some servers answer with a plain sentence. HTML, a number or broken JSON is not useful to a client. */
 const plainWords = (text: string): string | null => {
   const words = text.trim();
   return words === '' || words.length > MAX_SENTENCE_CHARS || NO_WORDS.test(words) ? null : words;
 };
 
-/** What is longer was not written for somebody to read. */
+/** Longer text is not a message for people. */
 const MAX_SENTENCE_CHARS = 1_000;
 const NO_WORDS = /^(?:[{[<"\d-]|null$|true$|false$)/;
 
-/** The object that holds the words: `error` of a body or an event, or all of it. */
+/** Reads the object that holds the message: `error` of a body or event, or the whole object. */
 export const readError = (error: JsonObject): UpstreamError => {
   const within = [error['message'], error].find((one) => isJsonObject(one) && Object.hasOwn(one, 'detail'));
   const detail = isJsonObject(within) ? within['detail'] : null;
@@ -55,7 +55,7 @@ export const readError = (error: JsonObject): UpstreamError => {
   };
 };
 
-/** Servers made with pydantic list what is wrong: `{"detail": [{"type", "loc": ["body", …], "msg"}]}`. */
+/** Pydantic servers list validation errors: `{"detail": [{"type", "loc": ["body", …], "msg"}]}`. */
 const firstInvalid = (detail: unknown): Pick<UpstreamError, 'message' | 'code' | 'param'> => {
   const [first] = Array.isArray(detail) ? (detail as readonly unknown[]) : [];
   if (!isJsonObject(first)) return { message: null, code: null, param: null };
@@ -73,7 +73,7 @@ const textOf = (object: JsonObject, key: string): string | null => {
   return typeof value === 'string' ? value : null;
 };
 
-/** A name is shown to clients as it is, so it must be one. */
+/** Names are shown to clients unchanged, so they must look like names. */
 const nameOf = (object: JsonObject, key: string): string | null => {
   const value = textOf(object, key);
   return value !== null && /^[\w.:-]{1,100}$/.test(value) ? value : null;

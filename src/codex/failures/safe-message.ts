@@ -1,10 +1,10 @@
 import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import { hideTokens } from '../../kit/text/hide-tokens.ts';
 
-/** Pages for people, which an upstream may well point to. */
+/** Public pages that an upstream may link to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
 
-/** Addresses and paths are ours, not the client's. */
+/** Removes internal addresses and paths. */
 export const withoutInternals = (message: string): string =>
   message
     .replaceAll(/,? ?url: \S+/g, '')
@@ -15,12 +15,12 @@ export const withoutInternals = (message: string): string =>
     .replaceAll(/(?<![\w.:/])\/(?:[\w.@-]+\/)+[\w.@-]+/g, '…');
 
 const MAX_MESSAGE_CHARS = 4_000;
-/** Enough to be cut from, whatever is taken out of it. */
+/** Enough to shorten from, whatever is removed. */
 const MAX_READ_CHARS = 64_000;
 
 /**
- * The words of an upstream as a client may read them. It may quote the key that it refuses: in a form
- * that keys are known to have, or bare, which only those can tell who know the key.
+ * An upstream message that is safe to show to clients. An upstream may quote the key that it rejects: in a
+ * known key format, or as one of `secrets`.
  */
 export const safeMessage = (message: string, secrets: readonly string[]): string =>
   hideTokens(withoutInternals(hideSecrets(secrets)(message).slice(0, MAX_READ_CHARS)))

@@ -1,7 +1,7 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import { resourceFailureFor } from '../../canonical/failure/resources.ts';
 
-/** Why there was no answer, by the code of the error: what a person can do something about. */
+/** Reasons that an operator can act on, by error code. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'its host name does not exist',
@@ -18,12 +18,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EPROTO: 'it does not support TLS',
 };
 
-/** How Node calls what is wrong with a certificate. */
+/** Node's codes for certificate errors. */
 const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|SIGNATURE|CRL/;
 
 export const isCertificateError = (code: string): boolean => CERTIFICATE.test(code);
 
-/** No connection: named are the host and the reason, as far as known, never the rest of the address. */
+/** A connection failure that names the host and the reason but never the rest of the URL. */
 export const unreachable = (host: string, code: string | null): Failure => {
   const ours = resourceFailureFor(code);
   if (ours !== null) return ours;
@@ -32,11 +32,11 @@ export const unreachable = (host: string, code: string | null): Failure => {
   return failure('upstream_unreachable', { message: `The upstream at ${host} could not be reached${why}.` });
 };
 
-/** In words, and with the code for those who know it. */
+/** The reason in words, followed by the code. */
 export const whyUnreachable = (code: string): string => `${reasonOf(code)} (${code})`;
 
 const reasonOf = (code: string): string =>
   REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed');
 
-/** The host of an address as people may see it; an address can hold keys. */
+/** The host of a URL; the rest may contain keys. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? '';

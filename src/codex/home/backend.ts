@@ -2,18 +2,18 @@ import { assertNever } from '../../kit/assert-never.ts';
 
 /** Where the app-server sends its model requests. */
 export type BackendTarget =
-  /** Any provider with a Responses API. Its key travels in this environment variable, never in a file. */
+  /** Any provider with a Responses API. Its key is passed in this environment variable, never in a file. */
   | { readonly kind: 'upstream'; readonly baseUrl: string; readonly apiKeyEnv: string | null }
   | LoginBackend
   | { readonly kind: 'demo'; readonly baseUrl: string }
   | { readonly kind: 'none' };
 
-/** The Codex login. Where a URL is null, codex goes to its own default for that login. */
+/** The Codex login. A null URL means codex's default. */
 export interface LoginBackend {
   readonly kind: 'login';
   readonly login: Login;
   readonly baseUrl: string | null;
-  /** The account's own requests: who it is, its settings, its limits. */
+  /** Account requests: identity, settings, limits. */
   readonly chatgptBaseUrl: string | null;
   readonly refreshUrl: string | null;
   readonly revokeUrl: string | null;
@@ -21,7 +21,7 @@ export interface LoginBackend {
 
 export type Login = 'chatgpt' | 'api-key';
 
-/** A login whose requests all go where codex sends them by itself. */
+/** A login whose requests all go to codex's default URLs. */
 export const directLogin = (login: Login): LoginBackend => ({
   kind: 'login',
   login,
@@ -32,8 +32,9 @@ export const directLogin = (login: Login): LoginBackend => ({
 });
 
 /**
- * Whether all that the app-server sends goes to this machine by http, so that it needs no certificates. An API key is never refreshed and has no
- * account requests (seen on 0.166.0), so its model requests are all there is.
+ * Whether everything that the app-server sends goes to this machine over http, so that it needs no
+ * certificates. API keys are never refreshed and have no account requests (as of 0.166.0), so they send only
+ * model requests.
  */
 export const staysOnLoopback = (backend: BackendTarget): boolean => {
   switch (backend.kind) {

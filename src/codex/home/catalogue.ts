@@ -2,36 +2,36 @@ import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/mo
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**
- * codex sends the requests of some models in a form of their own, the codex format: tools inside the
- * input, one call at a time. Only the backend of a ChatGPT login knows that form.
+ * The kind of backend that a catalogue is for. For some models codex uses a request format of its own, with
+ * the tools inside the input and one call at a time. Only the backend of a ChatGPT login accepts it.
  */
 export type CatalogueKind = 'chatgpt' | 'api';
 
 /** The models that a worker knows, and how it treats them. */
 export interface Catalogue {
-  /** The file that codex reads. */
+  /** Content of the file that codex reads. */
   readonly json: string;
-  /** What it was made from: as codex itself has them. */
+  /** The entries it was made from, in codex's own form. */
   readonly entries: readonly JsonObject[];
-  /** For people: what is on offer, best first. */
+  /** Models to show to people, best first. */
   readonly list: ModelList;
-  /** Whether codex uses the codex format for a name, also for one that it does not list. */
+  /** Whether codex uses the codex format for a model, listed or not. */
   usesCodexFormat(name: string): boolean;
   /** Whether a model is in codex's own list. */
   knows(name: string): boolean;
-  /** The efforts that a model has; null where that is not known. */
+  /** The reasoning efforts of a model; null if unknown. */
   effortsOf(name: string): readonly string[] | null;
-  /** The name by which codex uses the Responses format. */
+  /** The model name that makes codex use the Responses format. */
   responsesSlug(name: string): string;
 }
 
-/** Behind a model's name: the same model in the Responses format. Only codex and our relay see it. */
+/** Appended to a model name: the same model in the Responses format. Only codex and the relay see it. */
 export const RESPONSES_SUFFIX = '--full';
 const withSuffix = (slug: string): string => `${slug}${RESPONSES_SUFFIX}`;
 
 /**
- * What every model of the catalogue gets. Defaults that codex would send by itself are emptied, tools
- * are offered as they are, and outputs of tools are not cut.
+ * Overrides for every model: remove defaults that codex would send, expose tools directly, and do not
+ * truncate tool outputs.
  */
 const CLEAN_FIELDS = {
   tool_mode: 'direct',
@@ -41,9 +41,9 @@ const CLEAN_FIELDS = {
   supports_search_tool: false,
   experimental_supported_tools: [],
   multi_agent_version: null,
-  // Ours is a limit that no request reaches: codex's own cuts tool outputs at 10,000 tokens.
+  // A limit that no request reaches: codex's own truncates tool outputs at 10,000 tokens.
   truncation_policy: { mode: 'tokens', limit: 10_000_000 },
-  // Near the window codex would summarise the conversation behind the client's back.
+  // Near the context window codex would summarise the conversation without the client knowing.
   context_window: 100_000_000,
   max_context_window: 100_000_000,
   base_instructions: '',
@@ -57,9 +57,9 @@ const CLEAN_FIELDS = {
 } as const satisfies JsonObject;
 
 /**
- * What codex cannot do without in an entry. The slug is empty: codex takes the entry whose slug is the
- * longest beginning of a name, so this one is for every name that has no other. Without it codex has
- * defaults for them that cut the outputs of tools and drop audio, tiers and verbosity.
+ * The fields that codex requires in an entry. The empty slug makes this the entry for all unlisted models,
+ * because codex picks the longest slug that is a prefix of the name. Without it codex uses defaults that
+ * truncate tool outputs and drop audio, tiers and verbosity.
  */
 const ANY_OTHER = {
   slug: '',
@@ -76,7 +76,7 @@ const ANY_OTHER = {
   use_responses_lite: false,
 } as const satisfies JsonObject;
 
-/** A whole entry for a model, made from what is known of it. */
+/** Completes the entry of a model with defaults. */
 export const completeEntry = (fields: JsonObject & { readonly slug: string }): JsonObject => ({
   ...ANY_OTHER,
   display_name: fields.slug,
@@ -85,7 +85,9 @@ export const completeEntry = (fields: JsonObject & { readonly slug: string }): J
   ...fields,
 });
 
-/** Without "audio" codex replaces audio parts by a text. Whether a model can hear is the backend's to say. */
+/**
+ * Without "audio" codex replaces audio parts by text. Whether a model supports audio is left to the backend.
+ */
 const withAudio = (modalities: Json | undefined): Json => [
   ...new Set([...(Array.isArray(modalities) ? modalities : ['text', 'image']), 'audio']),
 ];
@@ -100,7 +102,7 @@ const cleanEntry = (entry: JsonObject, kind: CatalogueKind): JsonObject => {
   };
 };
 
-/** The entries in the JSON of `codex debug models`. */
+/** Reads the output of `codex debug models`. */
 export const entriesOf = (listed: unknown): readonly JsonObject[] => {
   const models = isJsonObject(listed) ? listed['models'] : undefined;
   if (!Array.isArray(models)) {
@@ -109,7 +111,7 @@ export const entriesOf = (listed: unknown): readonly JsonObject[] => {
   return models.filter((model): model is JsonObject => isJsonObject(model) && slugOf(model) !== '');
 };
 
-/** The catalogue for the clean prompt, made from entries of codex's own form. */
+/** Builds the catalogue for the clean prompt from entries in codex's own form. */
 export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKind): Catalogue => {
   const clean = [...entries, ANY_OTHER].map((entry) => cleanEntry(entry, kind));
   const twins = clean.filter(isCodexFormatEntry).map((entry) => ({
@@ -120,7 +122,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
   }));
   const codexFormatSlugs = clean.filter(isCodexFormatEntry).map(slugOf);
   const responsesSlugs = [...clean.filter((entry) => !isCodexFormatEntry(entry)), ...twins].map(slugOf);
-  /** The slug of the entry that codex takes for a name, if that is one of the codex format. */
+  /** The slug of the entry that codex picks for a name, if that entry uses the codex format. */
   const codexFormatSlug = (name: string): string | null => {
     const slug = longestPrefix(codexFormatSlugs, name);
     return slug !== null && slug.length > (longestPrefix(responsesSlugs, name) ?? '').length ? slug : null;
@@ -149,7 +151,7 @@ const longestPrefix = (slugs: readonly string[], name: string): string | null =>
     .filter((slug) => name.startsWith(slug))
     .reduce<string | null>((best, slug) => (best === null || slug.length > best.length ? slug : best), null);
 
-/** What people are shown, in codex's order; the first is its default. */
+/** The models shown to people, in codex's order; the first is its default. */
 const modelList = (entries: readonly JsonObject[], kind: CatalogueKind): ModelList => {
   const isShown = (entry: JsonObject): boolean =>
     entry['visibility'] === 'list' && (kind === 'chatgpt' || entry['supported_in_api'] !== false);

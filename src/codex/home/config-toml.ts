@@ -2,14 +2,13 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { BackendTarget } from './backend.ts';
 
-/** What differs from one home to the next. All else is fixed: see `CLEAN_PROMPT`. */
+/** Settings that differ between homes. All others are fixed: see `CLEAN_PROMPT`. */
 export interface CodexSettings {
   readonly backend: BackendTarget;
-  /** Absolute. codex reads it at start-up only. Null: codex asks its backend which models there are. */
+  /** Absolute path. codex reads it at startup only. Null: codex asks its backend for the models. */
   readonly catalogueFile: string | null;
-  /** Of codex. */
   readonly codexVersion: string;
-  /** Whether it may send feedback to its makers when it is told to. */
+  /** Whether codex may send feedback to OpenAI on request. */
   readonly allowsFeedback: boolean;
 }
 
@@ -17,8 +16,8 @@ type TomlValue = string | number | boolean;
 type TomlTable = Readonly<Record<string, TomlValue>>;
 
 /**
- * Switches off everything that codex would add to a request by itself (instructions, skills, tools of
- * its own, environment context), so that the model sees the client's items and tools and nothing else.
+ * Disables everything that codex would add to a request (instructions, skills, its own tools, environment
+ * context), so that the model sees only the client's items and tools.
  */
 const CLEAN_PROMPT = {
   root: {
@@ -51,9 +50,9 @@ const CLEAN_PROMPT = {
       code_mode_host: false,
       shell_snapshot: false,
       memories: false,
-      // Bodies stay plain, so that a relay or a test can read them.
+      // Uncompressed, so that the relay and tests can read the bodies.
       enable_request_compression: false,
-      // A provider that cannot be reached is told at once: without this codex tries on for seconds.
+      // Report an unreachable provider at once: otherwise codex retries for seconds.
       unbounded_connection_retries: false,
     },
     tools: { 'experimental_request_user_input.enabled': false, 'update_plan.enabled': false },
@@ -61,19 +60,19 @@ const CLEAN_PROMPT = {
   },
 } as const;
 
-/** Nothing is kept on disk and nothing is reported: a home lives as long as its worker. */
+/** Disables history and telemetry: a home lives only as long as its worker. */
 const QUIET = {
   root: {
     check_for_update_on_startup: false,
-    // Never the keyring of the machine: the login is the file that we link.
+    // Never the system keyring: the login is the file in the home.
     cli_auth_credentials_store: 'file',
-    // A thread that nobody is subscribed to any more is closed at once, not after half an hour.
+    // Close a thread without subscribers at once, not after half an hour.
     thread_unload_delay_secs: 0,
   },
   tables: { history: { persistence: 'none' }, analytics: { enabled: false } },
 } as const;
 
-/** Discards what it gets, on this machine: without a backend no request may leave it. */
+/** The discard port of this machine: without a backend no request may leave it. */
 const NOWHERE = 'http://127.0.0.1:9';
 
 const providerOf = (backend: BackendTarget, codexVersion: string): TomlTable => {
@@ -88,7 +87,8 @@ const providerOf = (backend: BackendTarget, codexVersion: string): TomlTable => 
       return {
         ...(backend.baseUrl === null ? {} : { base_url: backend.baseUrl }),
         requires_openai_auth: true,
-        // codex says it to its own provider only, and that backend keeps newer models from who does not.
+        // codex sends its version only to its own provider, and that backend hides newer models from clients
+        // without it.
         ...(backend.login === 'chatgpt' ? { 'http_headers.version': codexVersion } : {}),
       };
     case 'demo':
@@ -100,14 +100,14 @@ const providerOf = (backend: BackendTarget, codexVersion: string): TomlTable => 
   }
 };
 
-/** Retries are ours to decide: one request of a client is one request to the model. */
+/** This server decides about retries: one client request is one model request. */
 const PROVIDER_FIXED = {
   name: PROVIDER_ID,
   wire_api: 'responses',
   supports_websockets: false,
   request_max_retries: 0,
   stream_max_retries: 0,
-  // So is how long a backend may be silent. A day is longer than anybody waits.
+  // The idle timeout is ours too; a day is longer than any client waits.
   stream_idle_timeout_ms: 86_400_000,
 } as const;
 
@@ -142,8 +142,8 @@ const tableToml = (table: TomlTable): string =>
     .join('');
 
 /**
- * A basic string. JSON's escapes are TOML's, with two exceptions: TOML wants DEL escaped too, and knows
- * no lone surrogates.
+ * Writes a basic string. JSON escapes are valid TOML with two exceptions: TOML also escapes DEL and has no
+ * lone surrogates.
  */
 export const tomlString = (text: string): string =>
   JSON.stringify(text.toWellFormed()).replaceAll('\u007f', String.raw`\u007f`);

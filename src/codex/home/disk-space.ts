@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises';
 
 /**
- * A home of codex 0.166 takes 2.7 MB before its first turn. With less, codex ends without naming the reason, or waits
- * for its own database until our patience ends; with a little more, a few turns fill the disk.
+ * A home of codex 0.166 takes 2.7 MB before its first turn. With less, codex exits without naming the reason,
+ * or waits for its own database until the timeout; with slightly more, a few turns fill the disk.
  */
 const MIN_FREE_BYTES = 4 * 1024 * 1024;
 
-/** Throws ENOSPC if the disk has no room for a home. A file system that does not report its size is not judged. */
+/** Throws ENOSPC if the disk has no space for a home. File systems that do not report their size pass. */
 export const requireDiskSpace = async (directory: string, cause?: unknown): Promise<void> => {
   const disk = await statfs(directory).catch(() => null);
   if (disk === null || disk.blocks === 0) return;

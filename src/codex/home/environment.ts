@@ -1,6 +1,6 @@
 /**
- * What the child may know of our environment. Everything else stays here: keys of other services, our
- * own settings, and variables by which a caller could change what codex does.
+ * Environment variables that the child inherits. Everything else stays here: keys of other services, our
+ * settings, and variables that change codex's behaviour.
  */
 const PASSED = new Set([
   'PATH',
@@ -12,7 +12,7 @@ const PASSED = new Set([
   'HTTPS_PROXY',
   'ALL_PROXY',
   'NO_PROXY',
-  // Without these a process does not start, or finds no temporary folder, on Windows.
+  // On Windows, processes need these to start or to find the temporary folder.
   'SYSTEMROOT',
   'USERPROFILE',
   'TEMP',
@@ -28,20 +28,20 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ChildEnvironmentOptions {
   readonly codexHome: string;
-  /** The variable that holds the key of the provider, if there is one. */
+  /** The variable that holds the provider's key, if any. */
   readonly apiKeyEnv: string | null;
   /**
-   * The only certificates that the child knows; null: what we were told, or else the machine's. The
-   * app-server reads and parses its certificates anew for every model request, also for one to an
-   * http:// URL, and the machine's are nearly half of what a turn costs.
+   * The only certificates that the child trusts; null: those of our environment or of the system. The
+   * app-server parses its certificates for every model request, even to an http:// URL, and parsing the
+   * system's takes nearly half the CPU time of a turn.
    */
   readonly certificateFile: string | null;
-  /** Where a login's tokens are refreshed and revoked; null: where codex does it by itself. */
+  /** Where tokens are refreshed and revoked; null: codex's default. */
   readonly refreshUrl: string | null;
   readonly revokeUrl: string | null;
 }
 
-/** Pure: our environment in, the child's out. */
+/** Builds the child's environment from ours. Pure. */
 export const childEnvironment = (
   ours: Environment,
   { codexHome, apiKeyEnv, certificateFile, refreshUrl, revokeUrl }: ChildEnvironmentOptions,
@@ -62,11 +62,11 @@ export const childEnvironment = (
   };
 };
 
-/** Proxy variables are written in both cases, and Windows writes `Path`: the case does not matter. */
+/** Case-insensitive: proxy variables are written in both cases, and Windows writes `Path`. */
 const isPassed = (name: string, apiKeyEnv: string | null): boolean =>
   name === apiKeyEnv || name.startsWith('LC_') || PASSED.has(name.toUpperCase());
 
-/** Our own servers are on the loopback: requests to them must not take the way through a proxy. */
+/** Excludes loopback from the proxy settings: our own servers listen there. */
 const loopbackPastProxy = (child: Environment): Readonly<Record<string, string>> => {
   const names = Object.keys(child);
   if (!names.some((name) => /^(https?|all)_proxy$/i.test(name))) return {};

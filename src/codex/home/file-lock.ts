@@ -5,23 +5,23 @@ import { pathToFileURL } from 'node:url';
 import { isMissing } from './files.ts';
 
 /**
- * A lock that the kernel holds for this process and lets go when the process dies, however it dies.
- * Unlike a pid it means the same in every container that shares the file. Node cannot lock a file, but
- * the SQLite in it can: an open exclusive transaction is a byte-range lock, and nothing is written.
+ * A lock that the kernel holds for this process and releases when the process dies. Unlike a pid it works
+ * across containers that share the file. Node has no file locks, but its SQLite does: an open exclusive
+ * transaction is a byte-range lock, and nothing is written.
  */
 export interface FileLock {
   release(): void;
 }
 
-/** `taken` also where locks are switched off; `unknown`: the file could not be opened or not be asked. */
+/** `taken` also if locks are disabled; `unknown`: the file could not be opened or queried. */
 export type LockAttempt = FileLock | 'taken' | 'missing' | 'unknown';
 
-/** Kept here, because a database that is collected as garbage would let go of its lock. */
+/** Keeps the databases alive: garbage collection would release their locks. */
 const held = new Set<DatabaseSync>();
 
 const SQLITE_BUSY = 5;
 
-/** Makes the file if it is not there. */
+/** Creates the file if it does not exist. */
 export const lockNewFile = (file: string): LockAttempt => attempt(file);
 
 export const lockIfPresent = async (file: string): Promise<LockAttempt> => {
@@ -39,7 +39,7 @@ const attempt = (file: string | URL): LockAttempt => {
   let database: DatabaseSync | null = null;
   try {
     database = new (loadDatabases())(file);
-    // A journal in memory: one on disk would be a second file beside the lock.
+    // Journal in memory: one on disk would be a second file next to the lock.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
@@ -59,7 +59,7 @@ const attempt = (file: string | URL): LockAttempt => {
 type Databases = typeof DatabaseSync;
 let databases: Databases | null = null;
 
-/** Node 22 warns that its SQLite is an experiment, on standard error; what we need of it is the lock. */
+/** Loads SQLite without Node 22's warning on stderr that it is experimental. */
 const loadDatabases = (): Databases => {
   if (databases !== null) return databases;
   const warn = process.emitWarning.bind(process);

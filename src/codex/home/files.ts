@@ -4,18 +4,18 @@ import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** Null where the file does not exist. */
+/** Null if the file does not exist. */
 export const readIfPresent = async (file: string): Promise<string | null> => {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (isMissing(error)) return null;
-    // Of a folder in its place Node does not say which one it is.
+    // For a folder at this path Node's error does not name it.
     throw error instanceof Error ? Object.assign(error, { path: file }) : error;
   }
 };
 
-/** Follows links: a link to nothing does not exist. */
+/** Follows links: a dangling link does not exist. */
 export const exists = async (file: string): Promise<boolean> => {
   try {
     await stat(file);
@@ -27,9 +27,9 @@ export const exists = async (file: string): Promise<boolean> => {
 };
 
 /**
- * Replaces a file: readers see the old text or the new one, never half of it, also after a power cut. The
- * new file has mode 600. `prepare` runs when the new file is complete; if it resolves to false, the old
- * file stays.
+ * Replaces a file atomically, even across a power failure: readers see the old text or the new one. The new
+ * file has mode 600. `prepare` runs when the new file is complete; if it resolves to false, the old file
+ * stays.
  */
 export const writeAtomically = async (
   file: string,
@@ -47,12 +47,12 @@ export const writeAtomically = async (
     }
     if (await prepare(temporary)) await rename(temporary, file);
   } finally {
-    // After a rename there is nothing left to remove.
+    // No effect after a successful rename.
     await rm(temporary, { force: true });
   }
 };
 
-/** Only for this user, also if the directory was there before with other rights. */
+/** Creates a directory for this user only, or restricts an existing one. */
 export const makePrivateDirectory = async (directory: string): Promise<void> => {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await chmod(directory, 0o700);

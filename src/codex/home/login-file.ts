@@ -7,17 +7,17 @@ import { isMissing, writeAtomically } from './files.ts';
 /** A login has a few KB. */
 const MAX_LOGIN_BYTES = 1024 * 1024;
 
-/** What was found where an `auth.json` should be. */
+/** What was found at the path of an `auth.json`. */
 export type LoginFile =
   | { readonly kind: 'missing' }
   | { readonly kind: 'text'; readonly text: string }
   /** `why` is a sentence for the operator. */
   | { readonly kind: 'refused'; readonly why: string };
 
-/** Nothing can be done with the login that is there, or there should be one. The message says what to do. */
+/** The login is missing or unusable. The message says what to do. */
 export class UnusableLogin extends Error {}
 
-/** Reads an `auth.json`. Follows links. Does not read what cannot be a login. */
+/** Reads an `auth.json`, following links. Refuses what cannot be a login. */
 export const readLoginFile = async (file: string): Promise<LoginFile> => {
   try {
     const found = await stat(file);
@@ -37,7 +37,7 @@ const megabytes = (bytes: number): string => (bytes / MAX_LOGIN_BYTES).toFixed(1
 const READS = 5;
 const READ_AGAIN_MS = 20;
 
-/** Null where there is none. Waits a moment for a file that another program is writing just now. */
+/** Null if there is no login. Waits briefly for a file that another program is writing. */
 export const readWholeLogin = async (file: string): Promise<string | null> => {
   for (let read = 1; ; read += 1) {
     const found = await readLoginFile(file);
@@ -47,12 +47,12 @@ export const readWholeLogin = async (file: string): Promise<string | null> => {
   }
 };
 
-/** A link to the login, as people keep among their dotfiles, stays a link. */
+/** Follows a link, such as one into a dotfiles folder, so that it stays a link. */
 const realFile = (file: string): Promise<string> => realpath(file).catch(() => file);
 
 /**
- * Replaces an `auth.json` in one step, if `isStillWanted` says so at the last moment. The file keeps its owner.
- * Where it cannot be replaced, such as a file that is mounted into a container, it is overwritten.
+ * Replaces an `auth.json` atomically, if `isStillWanted` agrees at the last moment. The file keeps its owner.
+ * If it cannot be replaced, such as a file mounted into a container, it is overwritten.
  */
 export const replaceLogin = async (
   file: string,
@@ -76,17 +76,17 @@ const keepOwner = async (from: string, to: string): Promise<void> => {
   if (old !== null && (old.uid !== now.uid || old.gid !== now.gid)) await chown(to, old.uid, old.gid);
 };
 
-/** The folder may not be written, or the file is a mount point. */
+/** The folder is not writable, or the file is a mount point. */
 const cannotReplace = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   ['EACCES', 'EPERM', 'EBUSY', 'EROFS', 'EXDEV'].includes(String(error.code));
 
-/** The tokens in the text of an `auth.json`, or in the answer to a renewal. */
+/** The tokens in an `auth.json`, or in the response to a token refresh. */
 export interface LoginTokens {
   readonly refreshToken: string | null;
   readonly accountId: string | null;
-  /** As they are written in the file. */
+  /** With the field names of the file. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -97,7 +97,7 @@ export const tokensIn = (text: string): LoginTokens | null => {
   return isJsonObject(tokens) ? readTokens(tokens) : null;
 };
 
-/** Null where it is no answer that codex would take for new tokens. */
+/** Null if codex would not accept the response as new tokens. */
 export const tokensInAnswer = (text: string): LoginTokens | null => {
   const answer = parseJsonObject(text);
   return answer === null || typeof answer['access_token'] !== 'string' ? null : readTokens(answer);
@@ -118,7 +118,7 @@ const readTokens = (tokens: JsonObject): LoginTokens => {
   };
 };
 
-/** The text of an `auth.json` with other tokens of the same login. What else stands in it stays. */
+/** An `auth.json` with other tokens of the same login; all other fields stay. */
 export const withTokens = (text: string, { fields }: LoginTokens, renewedAt: Date): string => {
   const auth = parseJsonObject(text) ?? {};
   const tokens = isJsonObject(auth['tokens']) ? auth['tokens'] : {};

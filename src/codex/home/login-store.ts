@@ -17,41 +17,42 @@ import {
 } from './login-file.ts';
 
 export interface LoginStoreOptions {
-  /** The `auth.json` that lasts. */
+  /** The persistent `auth.json`. */
   readonly file: string;
-  /** Renewed tokens could not be saved: they are kept in memory, and lost with this process. */
+  /** Called if renewed tokens could not be saved: they stay in memory and are lost with this process. */
   readonly onUnsaved?: (error: unknown) => void;
 }
 
 /** The copy of the login in the home of one app-server. */
 interface Copy {
-  /** The refresh token that we wrote there, or saw there last. */
+  /** The refresh token that we last wrote or read there. */
   refreshToken: string | null;
-  /** Of the file, when we wrote or read it last. */
+  /** Stamp of the file when we last wrote or read it. */
   stamp: string;
 }
 
-/** In each home: which refresh token its copy was made of, as a hash. Read after a crash. */
+/** File in each home with the hash of the refresh token that its copy was made from. Read after a crash. */
 const ORIGIN_FILE = 'login-origin';
 const MAX_REMEMBERED = 64;
 
 /**
- * The login of this server: one file that lasts, and a copy in the home of each app-server. codex overwrites
- * its `auth.json` in place, so a file that several app-servers share is empty or half written for a moment,
- * and whoever reads it then is signed out. Here every file has one writer besides us, and we replace files in one step.
+ * The login of this server: one persistent file, and a copy in the home of each app-server. codex overwrites
+ * its `auth.json` in place, so a file shared by several app-servers is empty or half written for a moment,
+ * and an app-server that reads it then is signed out. With copies, each file has one writer besides us, and
+ * we replace files atomically.
  *
- * A refresh token can be used once, so a renewal in one home makes the copies in all others useless. New
- * tokens go from the relay (`renewed`), or from the home where codex wrote them (`collect`), to the file that lasts and from there
- * to the other homes. They replace only the login that they were made of: a sign-in that happens meanwhile
- * stays, and so does a sign-out.
+ * A refresh token can be used once, so a renewal in one home invalidates all other copies. New tokens come
+ * from the relay (`renewed`) or from the home where codex wrote them (`collect`), and are saved to the
+ * persistent file and then to the other homes. They replace only the login that they were made from: a
+ * concurrent sign-in or sign-out wins.
  */
 export class LoginStore {
   readonly file: string;
   readonly #onUnsaved: (error: unknown) => void;
   readonly #copies = new Map<string, Copy>();
-  /** Which account a refresh token belongs to, by its hash. */
+  /** The account of a refresh token, by the token's hash. */
   readonly #accounts = new Map<string, string | null>();
-  /** The first revision of a login that we have renewed since, by its current one. */
+  /** The first revision of a login that we have renewed since, by its current revision. */
   readonly #firstRevisions = new Map<string, string>();
   #unsaved: { readonly replaces: string | null; readonly text: string } | null = null;
   #renewedAt = -Infinity;
@@ -67,19 +68,19 @@ export class LoginStore {
     return found.kind === 'text' ? { kind: 'text', text: this.#latest(found.text) } : found;
   }
 
-  /** Null where there is none, or none that can be read. */
+  /** Null if there is no readable login. */
   async read(): Promise<string | null> {
     const text = await readWholeLogin(this.file);
     return text === null ? null : this.#latest(text);
   }
 
-  /** Changes with the credentials, but not when we renew them ourselves: the app-servers have the new ones then. */
+  /** Changes with the credentials, except when we renew them: the app-servers have the new ones then. */
   revisionOf(text: string): string {
     const revision = hashOf(credentialsIn(text));
     return this.#firstRevisions.get(revision) ?? revision;
   }
 
-  /** Gives the home of an app-server its copy, and keeps it up to date until `letGo`. */
+  /** Writes a copy into the home of an app-server and keeps it up to date until `release`. */
   copyInto(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       const text = await this.read();
@@ -92,7 +93,7 @@ export class LoginStore {
     });
   }
 
-  /** Before a home is removed. */
+  /** Call before removing a home. */
   release(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       await this.#collectFrom(directory);
@@ -100,14 +101,14 @@ export class LoginStore {
     });
   }
 
-  /** Takes over what app-servers have renewed without the relay. */
+  /** Saves tokens that app-servers have renewed without the relay. */
   collect(): Promise<void> {
     return this.#runInOrder(async () => {
       for (const directory of this.#copies.keys()) await this.#collectFrom(directory);
     });
   }
 
-  /** The same for a home that a process of ours left when it was killed. */
+  /** The same for a home left by a killed process. */
   rescue(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       const origin = await readIfPresent(path.join(directory, ORIGIN_FILE));
@@ -119,20 +120,20 @@ export class LoginStore {
     });
   }
 
-  /** The service answered to a renewal. Resolves when no app-server will read the old tokens any more. */
+  /** Saves the response to a token refresh. Resolves when no app-server will read the old tokens any more. */
   renewed(refreshToken: string | null, answer: string): Promise<void> {
     return this.#runInOrder(async () => {
       const tokens = tokensInAnswer(answer);
       if (tokens === null) return;
       this.#renewedAt = Date.now();
-      // The app-server must get its tokens in any case: there is no second answer.
+      // The app-server must get its tokens even if saving fails: there is only one response.
       await this.#adopt(refreshToken, tokens).catch(this.#onUnsaved);
     });
   }
 
   /**
-   * The answer to a renewal with a refresh token that is not the current one any more: somebody else has
-   * renewed this login, or signed in anew with the same account. Null: there is no such answer.
+   * The response to a refresh with a token that is no longer current: another process has renewed this login,
+   * or the same account has signed in again. Null: there is no such response.
    */
   async successorOf(refreshToken: string): Promise<string | null> {
     const tokens = tokensIn((await this.read()) ?? '');
@@ -142,13 +143,13 @@ export class LoginStore {
     return JSON.stringify(tokens.fields);
   }
 
-  /** Whether tokens have been renewed since then, as far as anybody can know by now. */
+  /** Whether tokens have been renewed since then, as far as known. */
   async wasRenewedSince(timeMs: number): Promise<boolean> {
     await this.collect();
     return this.#renewedAt >= timeMs;
   }
 
-  /** New tokens of the login that has this refresh token. Nothing happens if that is not the login any more. */
+  /** Saves new tokens of the login with this refresh token. Does nothing if the login has changed. */
   async #adopt(replaced: string | null, tokens: LoginTokens): Promise<void> {
     const text = await this.read();
     if (text === null || tokensIn(text)?.refreshToken !== replaced) return;
@@ -184,7 +185,8 @@ export class LoginStore {
       if (copy.refreshToken !== null) await writeOrigin(directory, copy.refreshToken);
       copy.stamp = await stampOf(directory);
     } catch {
-      // Its home is being removed, or the disk is full: it gets the new tokens when it asks for them.
+      // The home is being removed, or the disk is full: the app-server gets the new tokens on its next
+      // refresh.
     }
   }
 
@@ -203,7 +205,7 @@ export class LoginStore {
     if (tokens.refreshToken !== null) await writeOrigin(directory, tokens.refreshToken);
   }
 
-  /** What is on disk, unless we know better and could not write it. */
+  /** The text on disk, or newer tokens that could not be written. */
   #latest(text: string): string {
     const unsaved = this.#unsaved;
     return unsaved !== null && tokensIn(text)?.refreshToken === unsaved.replaces ? unsaved.text : text;
@@ -218,7 +220,7 @@ export class LoginStore {
     return tokens;
   }
 
-  /** One after the other: what one has read, no other changes. */
+  /** Runs tasks one after the other, so that none changes what another has read. */
   #runInOrder(act: () => Promise<void>): Promise<void> {
     const done = this.#queue.then(act);
     this.#queue = done.catch(() => {});
@@ -228,7 +230,7 @@ export class LoginStore {
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** What an app-server would use; when it was last renewed, which stands next to it, changes nothing. */
+/** The credentials without the time of the last refresh, which changes nothing for an app-server. */
 const credentialsIn = (text: string): string => {
   const auth = parseJsonObject(text);
   return JSON.stringify([auth?.['tokens'], auth?.['OPENAI_API_KEY']]);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 import type { Environment } from './environment.ts';
 
-/** Where systems keep the certificates that they trust, in one file. */
+/** Paths of the system's certificate bundle. */
 const BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -13,13 +13,13 @@ const BUNDLES = [
 ];
 
 /**
- * The certificate variables of a process that the app-server starts. It hands on its own, and those may name one
- * certificate that nothing is signed by: what it starts would reach no https server.
+ * The certificate variables for a process started by the app-server. It would inherit the app-server's, which
+ * may name a certificate that trusts nothing, and then reach no https server.
  */
 export const machineTrust = (ours: Environment): Readonly<Record<string, string>> => {
   const { SSL_CERT_FILE: file, SSL_CERT_DIR: directory } = ours;
   return {
-    // Most programs take an empty name for none.
+    // Most programs treat an empty name as unset.
     SSL_CERT_FILE: file ?? BUNDLES.find((bundle) => existsSync(bundle)) ?? '',
     ...(directory === undefined ? {} : { SSL_CERT_DIR: directory }),
   };

@@ -17,56 +17,56 @@ import { LoginStore } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
- * The homes of codex below our state directory:
+ * The homes of codex below the state directory:
  *
- *   <state>/codex/            what lasts: our own login (`auth.json`), the installation id, and the
- *                             models of this version of codex
- *   <state>/run/home-…/       the CODEX_HOME of one worker, and beside it the lock that says it is in use
+ * <state>/codex/            persistent: our login (`auth.json`), the installation id, the models of this
+ * codex version
+ * <state>/run/home-…/       the CODEX_HOME of one worker; next to it the lock that marks it as in use
  *
- * Each worker has a home of its own, which goes with it. codex writes some 50 KB of log database per
- * turn into its home and gets slower as that grows, so a worker that is replaced begins with an empty
- * one; and processes of ours that share a state directory cannot disturb each other.
- * `CODEX_SQLITE_HOME` alone would keep the databases apart too, but not the configuration.
+ * Each worker has its own home, which is removed with it. codex writes some 50 KB of log database per turn
+ * and slows down as it grows, so a replacement worker starts with an empty home; and processes that share a
+ * state directory cannot disturb each other. `CODEX_SQLITE_HOME` would separate only the databases, not the
+ * configuration.
  */
 export interface CodexHomes {
-  /** Where `codex login` puts a login that we use: `CODEX_HOME=<this> codex login`. */
+  /** Where `codex login` must put a login for us: `CODEX_HOME=<this> codex login`. */
   readonly loginHome: string;
-  /** The login in it, and its copies in the homes of app-servers. */
+  /** The login in it, with its copies in the homes of app-servers. */
   readonly login: LoginStore;
-  /** What lasts beside the login. */
+  /** Directory of other persistent files. */
   readonly lastingDirectory: string;
   readonly binary: CodexBinary;
-  /** The models that this version of codex brings along, in its own form. */
+  /** The models bundled with this codex version, in its own form. */
   readonly bundled: readonly JsonObject[];
-  /** Without a catalogue: the bundled models. */
+  /** Uses the bundled models without a catalogue. */
   create(backend: BackendTarget, catalogue?: Catalogue): Promise<CodexHome>;
-  /** For a command of codex that needs the login, and a catalogue of codex's own. */
+  /** A home for a codex command that needs the login and codex's own catalogue. */
   createPlain(backend: BackendTarget): Promise<CodexHome>;
-  /** Throws ENOSPC, with this cause, if the disk has no room for another home. */
+  /** Throws ENOSPC, with this cause, if the disk has no space for another home. */
   requireSpace(cause: unknown): Promise<void>;
 }
 
-/** Only the backend of a ChatGPT login has request formats. */
+/** Only the backend of a ChatGPT login has the codex format. */
 export const catalogueKind = (backend: BackendTarget): CatalogueKind =>
   backend.kind === 'login' && backend.login === 'chatgpt' ? 'chatgpt' : 'api';
 
 export interface CodexHome {
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** False: somebody has removed it, or what stands in it. */
+  /** False if the home or its configuration was removed. */
   isIntact(): Promise<boolean>;
-  /** Removes the directory. The login that its copy was made of stays where it is. */
+  /** Removes the directory. The persistent login stays. */
   remove(): Promise<void>;
 }
 
 export interface HomesOptions {
   readonly stateDir: string;
   readonly binary: CodexBinary;
-  /** The environment that we were started with. A CODEX_HOME in it names the login to use. */
+  /** The environment of this process. CODEX_HOME names the login to use. */
   readonly environment: Environment;
-  /** Whether app-servers may send feedback to the makers of codex. Default: they may not. */
+  /** Whether app-servers may send feedback to OpenAI. Default: false. */
   readonly allowsFeedback?: boolean;
-  /** Renewed tokens could not be saved: they are kept in memory, and lost with this process. */
+  /** Called if renewed tokens could not be saved: they stay in memory and are lost with this process. */
   readonly onUnsavedLogin?: (error: unknown) => void;
 }
 
@@ -75,7 +75,7 @@ const CERTIFICATE_FILE = 'certificate.pem';
 
 export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> => {
   const { stateDir, binary, environment, allowsFeedback = false } = options;
-  // What goes to the makers of codex goes there by https.
+  // Feedback is sent over https.
   const needsNoCertificates = (backend: BackendTarget): boolean =>
     !allowsFeedback && staysOnLoopback(backend);
   const lasting = path.resolve(stateDir, 'codex');
@@ -102,7 +102,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
         refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
         revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
       }),
-      // codex reads it again for every thread. Without it a turn goes to a backend of codex's own choice.
+      // codex reads it for every thread. Without it a turn would go to codex's default backend.
       isIntact: () => exists(path.join(directory, 'config.toml')),
       async remove() {
         await login.release(directory);
@@ -165,7 +165,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   };
 };
 
-/** A catalogue has some hundred KB, and most processes need one of them. */
+/** A catalogue has some hundred KB, and most processes need only one. */
 const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Catalogue) => {
   let made: Catalogue | null = null;
   return () => (made ??= cleanCatalogue(bundled, kind));
@@ -181,17 +181,17 @@ const fillHome = async (directory: string, { backend, files, login }: HomeConten
   const write = (name: string, text: string): Promise<void> =>
     writeFile(path.join(directory, name), text, { mode: 0o600 });
   for (const [name, text] of Object.entries(files)) await write(name, text);
-  // Any one will do, as nothing is signed by it; an empty file would be no certificates at all.
+  // Any certificate will do, because nothing is signed by it; an empty file would mean no certificates.
   if (staysOnLoopback(backend)) await write(CERTIFICATE_FILE, `${rootCertificates[0] ?? ''}\n`);
-  // With a login in its home the app-server asks for that account's settings before every thread, also
-  // where another backend answers: it gets one where the login is what matters.
+  // With a login in its home the app-server requests the account's settings before every thread, even for
+  // another backend. So it gets one only if the login is used.
   if (backend.kind !== 'login' && backend.kind !== 'none') return;
   await login.copyInto(directory);
 };
 
 /**
- * A CODEX_HOME that the user named is theirs: we write nothing to it but renewed tokens, to its `auth.json`.
- * Without one, `~/.codex` is not looked at.
+ * A CODEX_HOME named by the user belongs to the user: we write only renewed tokens, to its `auth.json`.
+ * Without one, `~/.codex` is ignored.
  */
 const loginHomeOf = async (named: string | undefined, own: string): Promise<string> => {
   if (named === undefined || named === '') return own;
@@ -200,8 +200,8 @@ const loginHomeOf = async (named: string | undefined, own: string): Promise<stri
 };
 
 /**
- * The models of a version of codex never change, so its own list is kept. Our edits are applied anew at
- * each start: a cache of the result would outlive a change of ours.
+ * The models of a codex version never change, so its list is cached. Our edits are applied at each start: a
+ * cached result would outlive a change of ours.
  */
 const loadBundled = async (cache: string, ask: () => Promise<string>): Promise<readonly JsonObject[]> => {
   const cached = await readIfPresent(cache);
@@ -213,7 +213,7 @@ const loadBundled = async (cache: string, ask: () => Promise<string>): Promise<r
   return entries;
 };
 
-/** A broken cache is no reason to stop: it is made again. */
+/** A broken cache is created again. */
 const entriesOrNull = (cached: string): readonly JsonObject[] | null => {
   try {
     return entriesOf(JSON.parse(cached));
@@ -233,13 +233,13 @@ const bundledModels = async (binary: CodexBinary, home: CodexHome): Promise<stri
 };
 
 /**
- * codex sends this id to its backend with every request. One per home would look like a new
- * installation at each start, so ours lasts.
+ * codex sends this id with every request. One per home would look like a new installation at each start, so
+ * it is persistent.
  */
 const loadInstallationId = async (file: string): Promise<string> => {
   const known = await readIfPresent(file);
   if (known !== null && known.trim() !== '') return known.trim();
   await writeAtomically(file, randomUUID());
-  // Read back: another process may have been first, or last.
+  // Read back: another process may have written it at the same time.
   return ((await readIfPresent(file)) ?? '').trim();
 };

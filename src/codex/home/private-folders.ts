@@ -4,12 +4,12 @@ import path from 'node:path';
 import { makePrivateDirectory } from './files.ts';
 import { untrusted, UntrustedPath } from './trusted-path.ts';
 
-/** What another user must not control, below the state directory. */
+/** Paths below the state directory that no other user may control. */
 const SECRETS = ['api-key', 'codex', 'codex/auth.json', 'run'];
 
 /**
- * Makes the state directory if it does not exist. Throws `UntrustedPath` if another user owns it, or what this server
- * trusts in it, or may write there.
+ * Creates the state directory if it does not exist. Throws `UntrustedPath` if another user owns it or a
+ * trusted path in it, or may write there.
  */
 export const requirePrivateState = async (stateDir: string): Promise<void> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });
@@ -27,18 +27,18 @@ export const untrustedState = async (stateDir: string): Promise<string | null> =
 };
 
 export interface WorkFolders {
-  /** Where codex is told to work. */
+  /** The working directory of codex. */
   readonly workDir: string;
-  /** Where MCP servers start that have no `cwd`. Programs may load code from where they start. */
+  /** Working directory of MCP servers without `cwd`. Programs may load code from there. */
   readonly mcpDir: string;
-  /** Why `workDir` is not the one that was asked for; null: it is. */
+  /** Why `workDir` is not the requested one; null if it is. */
   readonly instead: string | null;
 }
 
 export interface WorkFoldersOptions {
   readonly stateDir: string;
   readonly workDir: string;
-  /** Whether the operator chose it. The default is in a folder where everybody may create files. */
+  /** Whether the operator chose it. The default is in a folder where any user may create files. */
   readonly isChosen: boolean;
 }
 
@@ -58,7 +58,7 @@ const makeChosen = async (folder: string): Promise<null> => {
   return null;
 };
 
-/** Makes the folder. Null: it is ours alone. */
+/** Creates the folder. Null: only we control it. */
 const takenBy = async (folder: string): Promise<string | null> => {
   try {
     await mkdir(folder, { mode: 0o700 });

@@ -6,24 +6,23 @@ import { type FileLock, lockIfPresent, lockNewFile } from './file-lock.ts';
 import { exists, makePrivateDirectory } from './files.ts';
 
 /**
- * A directory that lives as long as we need it, and no longer than our process. Beside each,
- * `<name>.lock` is locked while it is in use. When we are killed nobody removes them; the next start
- * does, of those whose lock it can take. Several processes may share the parent, also ones that do not
- * see each other's pids.
+ * A directory that exists as long as we need it, and no longer than our process. `<name>.lock` next to it is
+ * locked while the directory is in use. If we are killed, the next start removes all directories whose lock
+ * it can take. Several processes may share the parent, even if they cannot see each other's pids.
  */
 export interface RunDirectory {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** The second form is of versions that asked for the pid. */
+/** The second form is from versions that used pids. */
 const OURS = /^(home-[0-9a-f]{16}|\d+-\d+-[0-9a-f]+)(\.lock)?$/;
 
 const lockFileOf = (directory: string): string => `${directory}.lock`;
 
-/** The lock first, then the directory: one without a lock file is nobody's. */
+/** Creates the lock first, then the directory: a directory without a lock file has no owner. */
 export const createRunDirectory = async (parent: string): Promise<RunDirectory> => {
-  // Somebody may have emptied the state directory while we run.
+  // The state directory may have been emptied while we run.
   await makePrivateDirectory(parent);
   const { directory, lock } = await newName(parent);
   try {
@@ -38,8 +37,8 @@ export const createRunDirectory = async (parent: string): Promise<RunDirectory> 
 const ATTEMPTS = 3;
 
 /**
- * A name of which we hold the lock. Null: this file system has no locks. Then nobody can take ours
- * either, so it is never swept, also when it should be.
+ * Creates a name and takes its lock. Null lock: this file system has no locks. No process can take the lock
+ * then, so the directory is never swept.
  */
 const newName = async (
   parent: string,
@@ -50,11 +49,11 @@ const newName = async (
     const isThere = await exists(lockFileOf(directory));
     if (typeof lock !== 'string') {
       if (isThere) return { directory, lock };
-      // A sweep came between our making the file and our locking it.
+      // A sweep removed the file between its creation and our lock.
       lock.release();
     } else if (attempt >= ATTEMPTS) {
       if (isThere) return { directory, lock: null };
-      // SQLite does not say why it failed; the system does, such as EMFILE or ENOSPC.
+      // SQLite does not say why it failed; this write does, such as with EMFILE or ENOSPC.
       await writeFile(lockFileOf(directory), '', { mode: 0o600 });
       await removeBoth(directory, null);
       throw new Error(`a lock file could not be made in ${parent}`);
@@ -64,8 +63,8 @@ const newName = async (
 };
 
 /**
- * Removes what dead processes left. What cannot be asked for its lock stays. `rescue` is called for each
- * directory before its removal.
+ * Removes the directories of dead processes. Skips those whose lock cannot be queried. Calls `rescue` for
+ * each directory before removing it.
  */
 export const sweepRunDirectories = async (
   parent: string,
@@ -77,7 +76,7 @@ export const sweepRunDirectories = async (
       const directory = path.join(parent, name);
       const lock = await lockIfPresent(lockFileOf(directory));
       if (lock === 'taken' || lock === 'unknown') return;
-      // A home that cannot be read must not keep the server from starting.
+      // An unreadable home must not keep the server from starting.
       await rescue(directory).catch(() => {});
       await removeBoth(directory, lock === 'missing' ? null : lock);
     }),
@@ -86,9 +85,10 @@ export const sweepRunDirectories = async (
 
 const removeBoth = async (directory: string, lock: FileLock | null): Promise<void> => {
   try {
-    // codex may still be closing its databases: what appears during the removal is removed as well.
+    // codex may still be closing its databases: retry to remove files that appear meanwhile.
     await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-    // While it is locked: who has just opened it then finds that it is gone. Windows keeps open files.
+    // Removed while locked, so that a process that has just opened it finds it gone. Windows keeps open
+    // files.
     await rm(lockFileOf(directory), { force: true }).catch(() => {});
   } finally {
     lock?.release();

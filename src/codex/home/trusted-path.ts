@@ -19,7 +19,7 @@ const OTHER_FOLDER = 'choose another folder with PROXY_STATE_DIR';
  * may create it. A symbolic link is trusted if its owner is, and its target too. Root is trusted.
  */
 export const untrusted = async (file: string, otherwise = OTHER_FOLDER): Promise<string | null> => {
-  // Windows has other rights.
+  // Windows has different permissions.
   if (process.getuid === undefined) return null;
   const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => null);
   const trustsNoOwner = map !== null && !isMapped(NO_OWNER, map);
@@ -74,7 +74,7 @@ const partsOf = (file: string): readonly string[] => {
   return parent === file ? [file] : [...partsOf(parent), file];
 };
 
-/** Pure. `isWhole`: it is the path itself, not a folder on the way to it. */
+/** Pure. `isWhole`: it is the path itself, not a parent folder. */
 export const problemOf = (
   part: string,
   { uid: owner, gid, mode, isLink }: Rights,
@@ -87,12 +87,12 @@ export const problemOf = (
       `Run chown -R ${uid} ${part} if its content is yours, or ${otherwise}.`
     );
   }
-  // The rights of a link mean nothing.
+  // The permissions of a link are irrelevant.
   if (isLink) return null;
   // A private group has the number of its user, who is its only member.
   const group = gid === uid || gid === 0 ? 0 : mode & 0o020;
   const writable = group | (mode & 0o002);
-  // In a folder like /tmp everybody may create files, but not replace those of others.
+  // In a sticky folder like /tmp any user may create files, but not replace those of others.
   if (writable === 0 || (!isWhole && (mode & STICKY) !== 0)) return null;
   return (
     `Other users may write to ${part}: they could read the secrets of this server or run programs as its user. ` +

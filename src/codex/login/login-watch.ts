@@ -6,18 +6,18 @@ import { detectLogin } from './login.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { readLogin } from './read-login.ts';
 
-/** The login that is there now. */
+/** The current login. */
 export interface PresentLogin {
   readonly kind: Login;
-  /** The same as long as it is the same account. */
+  /** The same as long as the account is the same. */
   readonly account: string;
-  /** Another one when its tokens are others: a worker that has the old ones may find them used up. */
+  /** Changes with the tokens: those of older workers may be used up. */
   readonly revision: string;
 }
 
 /**
- * Looks for the login again and again: people sign in and out while the server runs. While the file
- * stays as it is nothing is read, let alone started. `onRefused` gets a sentence about a file that cannot be a login.
+ * Polls the login: people sign in and out while the server runs. Reads the file only if it has changed.
+ * `onRefused` gets a sentence about a file that cannot be a login.
  */
 export const createLoginWatch = (
   homes: CodexHomes,
@@ -31,7 +31,7 @@ export const createLoginWatch = (
     const found = await homes.login.find();
     if (found.kind === 'refused') onRefused(found.why);
     const text = found.kind === 'text' ? found.text : null;
-    // Someone is writing it right now: what was there before holds until it can be read.
+    // The file is being written: keep the previous login until it is complete.
     if (text !== null && seen !== null && !isWhole(text)) return seen.login;
     const login = text === null ? null : await present(text, homes);
     seen = { stamp, login };
@@ -44,11 +44,11 @@ const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | 
   if (kind === null) return null;
   const revision = homes.login.revisionOf(text);
   const facts = readLogin(text);
-  // Of an API key nothing can be told but that it is another one.
+  // API keys have no account id, so the revision identifies them.
   return { kind, account: facts?.accountId ?? revision, revision };
 };
 
-/** Links are followed: the file may be one. */
+/** Follows links: the file may be one. */
 const stampOf = async (file: string): Promise<string> => {
   try {
     const { mtimeMs, size, ino } = await stat(file);

@@ -13,8 +13,8 @@ export interface LoginStatus {
 }
 
 /**
- * Reads what `codex login status` says. Lines are matched from their beginning, since "Not logged in"
- * holds the words of a login too; an unknown kind of login is none that we can serve.
+ * Reads the output of `codex login status`. Matches from the start of the line, because "Not logged in"
+ * contains the text of a login too. Unknown kinds of login are not supported.
  */
 export const readLoginStatus = ({ exitCode, output }: LoginStatus): Login | null => {
   if (exitCode !== 0) return null;
@@ -22,9 +22,7 @@ export const readLoginStatus = ({ exitCode, output }: LoginStatus): Login | null
   return /^Logged in using ChatGPT/m.test(output) ? 'chatgpt' : null;
 };
 
-/**
- * The kind of login in `homes.loginHome`, or null. It works without a network, unlike `account/read`.
- */
+/** The kind of login in `homes.loginHome`, or null. Works offline, unlike `account/read`. */
 export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
   const auth = await homes.login.read();
   if (auth === null || !holdsSomething(auth)) return null;
@@ -36,13 +34,13 @@ export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
   }
 };
 
-/** codex calls an empty `{}` a ChatGPT login, and fails at the first request. */
+/** codex treats an empty `{}` as a ChatGPT login and fails at the first request. */
 const holdsSomething = (text: string): boolean => {
   const auth = parseJsonObject(text) ?? {};
   return ['OPENAI_API_KEY', 'tokens'].some((key) => (auth[key] ?? null) !== null);
 };
 
-/** Rejects where codex could not be asked: that says nothing about the login. */
+/** Rejects if codex could not be run, which says nothing about the login. */
 const loginStatus = (binary: string, home: CodexHome): Promise<LoginStatus> =>
   new Promise((resolve, reject) => {
     const options = { env: home.environment, cwd: home.path, timeout: COMMAND_TIMEOUT_MS };

@@ -1,22 +1,22 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { Login } from '../home/backend.ts';
 
-/** What may be said about a login: never a token, and an address only so far that its owner knows it. */
+/** Facts about a login that may be shown: never a token, and only a masked email address. */
 export interface LoginFacts {
   readonly kind: Login;
-  /** Which account or workspace it is; null for an API key. */
+  /** The account or workspace; null for an API key. */
   readonly accountId: string | null;
   readonly plan: string | null;
   /** `a***@example.com` */
   readonly account: string | null;
-  /** When the access token ends. codex gets a new one by itself as long as `canRefresh`. */
+  /** When the access token expires. codex refreshes it if `canRefresh`. */
   readonly expiresAt: Date | null;
   readonly canRefresh: boolean;
-  /** When the subscription ends, as the login was told. */
+  /** When the subscription ends, according to the login. */
   readonly paidUntil: Date | null;
 }
 
-/** The text of an `auth.json`; null where it holds nothing that codex could use. */
+/** Reads an `auth.json`; null if it contains nothing that codex could use. */
 export const readLogin = (text: string): LoginFacts | null => {
   const auth = parseJsonObject(text);
   if (auth === null) return null;
@@ -53,7 +53,7 @@ export const readLogin = (text: string): LoginFacts | null => {
 const AUTH_CLAIMS = 'https://api.openai.com/auth';
 const PROFILE_CLAIMS = 'https://api.openai.com/profile';
 
-/** The middle part of a token. Nobody here checks its signature: it is only shown to its owner. */
+/** Decodes the claims of a token. The signature is not verified: the claims are only shown to their owner. */
 const claimsOf = (token: string): JsonObject =>
   parseJsonObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) ?? {};
 

@@ -11,21 +11,20 @@ import { requirePrivateState } from '../home/private-folders.ts';
 import { createRunDirectory } from '../home/run-directories.ts';
 
 /**
- * Signing in and out with `codex login` and `codex logout`, in a home that is made for it and goes with
- * it. So neither a `config.toml` of the user decides what happens (a broken one stops codex, another
- * one makes it keep the login in the keyring of the system, where we do not look), nor does codex
- * write anything to the user's home but the login itself; and a sign-in that is broken off leaves the
- * login that was there.
+ * Signs in and out with `codex login` and `codex logout` in a temporary home. So the user's `config.toml` has
+ * no influence (a broken one stops codex, another one stores the login in the system keyring, where we do not
+ * look), codex writes nothing to the user's home but the login, and an aborted sign-in keeps the previous
+ * login.
  */
 export interface SignIn {
   readonly binary: CodexBinary;
   readonly stateDir: string;
-  /** Where `auth.json` is kept: our own home, or the CODEX_HOME that the user named. */
+  /** Where `auth.json` is kept: our own home, or the user's CODEX_HOME. */
   readonly loginHome: string;
   readonly environment: Environment;
-  /** `ignore` is for tests: a person must see and answer what codex says. */
+  /** `ignore` is for tests: people must see and answer codex's prompts. */
   readonly stdio: 'inherit' | 'ignore';
-  /** Takes each line that codex writes to standard error, with its line end. */
+  /** Called with each line that codex writes to stderr, including its line end. */
   readonly onErrorLine: (line: string) => void;
 }
 
@@ -37,9 +36,9 @@ const CONFIG = [
   '',
 ].join('\n');
 
-/** Resolves to codex's exit code; with 0 the login is in its place. */
+/** Resolves to codex's exit code; with 0 the login has been saved. */
 export const signIn = async (options: SignIn, flags: readonly string[]): Promise<number> => {
-  // A folder of the user's own keeps its rights; one that we make is for this user alone.
+  // A user's folder keeps its permissions; a new one is for this user only.
   await mkdir(options.loginHome, { recursive: true, mode: 0o700 });
   return inScratchHome(options, async (home) => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -59,14 +58,14 @@ export const signIn = async (options: SignIn, flags: readonly string[]): Promise
 };
 
 /**
- * codex waits for the browser with a server on port 1455. Whoever opens `/success` there, which any web page can do,
- * makes it end with success, although nobody has signed in.
+ * codex waits for the browser with a server on port 1455. A request to `/success` there, which any web page
+ * can send, makes it exit with success although the user has not signed in.
  */
 const ATTEMPTS = 5;
 const STARTED_AGAIN =
   '\nThe success page was opened before the sign-in was complete. The sign-in starts again: use the new address.\n\n';
 
-/** Takes the login back from its issuer too, where that can be reached. */
+/** Also revokes the login at its issuer, if reachable. */
 export const signOut = async (options: SignIn): Promise<number> => {
   const file = path.join(options.loginHome, 'auth.json');
   const found = await readLoginFile(file);
@@ -85,7 +84,7 @@ const inScratchHome = async (
   use: (home: string) => Promise<number>,
 ): Promise<number> => {
   await requirePrivateState(stateDir);
-  // Below `run`, where the next start of a server removes it should we be killed.
+  // Below `run`, where the next start removes it if we are killed.
   const home = await createRunDirectory(path.resolve(stateDir, 'run'));
   try {
     await writeFile(path.join(home.path, 'config.toml'), CONFIG, { mode: 0o600 });
@@ -95,7 +94,7 @@ const inScratchHome = async (
   }
 };
 
-/** What the terminal sends, codex gets too; we wait for what it makes of it, and clean up. */
+/** codex receives the terminal's signals too; wait for it to exit, then clean up. */
 const runCodex = async (
   { binary, environment, stdio, onErrorLine }: SignIn,
   home: string,
@@ -115,7 +114,7 @@ const runCodex = async (
   try {
     return await new Promise<number>((resolve, reject) => {
       child.once('error', reject);
-      // As a shell says it: a process that a signal ended has no code of its own.
+      // Like a shell: a process ended by a signal has no exit code.
       child.once('close', (code) => resolve(code ?? 130));
     });
   } finally {
@@ -125,8 +124,8 @@ const runCodex = async (
 };
 
 /**
- * Everything that opening a browser may need, but none of our settings, keys, or variables by which
- * codex would sign in as someone else. Its certificates and its sign-in servers are the user's choice.
+ * Everything that opening a browser may need, but none of our settings and keys, and no variables that make
+ * codex sign in with other credentials. Certificates and sign-in servers are the user's choice.
  */
 const signInEnvironment = (environment: Environment): Environment =>
   Object.fromEntries(

@@ -1,16 +1,16 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { completeEntry, RESPONSES_SUFFIX } from '../home/catalogue.ts';
 
-/** One model as the backend lists it for an account: what of it we use, checked. */
+/** A model that the backend lists for an account: the fields that we use, validated. */
 export type AccountModel = JsonObject & { readonly slug: string };
 
-/** More than any account has: a list from outside has an end. */
+/** More than any account has; bounds the external list. */
 const MAX_MODELS = 300;
 const MAX_NAME = 200;
 
 /**
- * The backend's answer, read with care: codex refuses a whole catalogue for one value that it does not
- * know, and then no worker would start. Null for what is no list.
+ * Reads and validates the backend's answer: codex rejects a whole catalogue for one unknown value, and then
+ * no worker would start. Null if it is not a list.
  */
 export const readAccountModels = (answer: unknown): readonly AccountModel[] | null => {
   const listed = isJsonObject(answer) ? (answer['models'] ?? answer['data']) : answer;
@@ -18,18 +18,18 @@ export const readAccountModels = (answer: unknown): readonly AccountModel[] | nu
   const named = new Set<string>();
   const models = listed.slice(0, MAX_MODELS).flatMap((one: unknown, index): AccountModel[] => {
     const slug = isJsonObject(one) ? (one['slug'] ?? one['id']) : undefined;
-    // Of two entries of one name codex takes the first; names of this ending are ours.
+    // Of two entries with the same name codex takes the first; names with this suffix are ours.
     if (!isJsonObject(one) || !isName(slug) || named.has(slug) || slug.endsWith(RESPONSES_SUFFIX)) return [];
     named.add(slug);
     return [{ priority: index, ...checkedFields(one), slug }];
   });
-  // An account without any model to choose is none that we could serve: that is no answer.
+  // A list without a selectable model is treated as no answer.
   return models.some((model) => (model['visibility'] ?? 'list') === 'list') ? models : null;
 };
 
 /**
- * The entries of the catalogue for an account: what the backend lists, over what the bundled list says
- * of the same model. Bundled models that the account does not have stay known, but are not shown.
+ * The catalogue entries for an account: what the backend lists, merged over the bundled entry of the same
+ * model. Bundled models that the account does not have stay known but hidden.
  */
 export const accountEntries = (
   listed: readonly AccountModel[],
@@ -50,7 +50,7 @@ type Check = (value: Json) => Json | undefined;
 
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MAX_NAME && value.isWellFormed();
-/** A character that is cut in two has no form that codex reads. */
+/** codex cannot read a lone surrogate. */
 const aText: Check = (value) =>
   typeof value === 'string' ? value.slice(0, 2_000).toWellFormed() : undefined;
 const aName: Check = (value) => (isName(value) ? value : undefined);
@@ -63,7 +63,7 @@ const oneOf =
   (value) =>
     values.includes(value as string) ? value : undefined;
 
-/** Objects that are known by one member; bare names stand for such objects too. */
+/** Accepts a list of objects identified by one field; a bare name counts as such an object. */
 const listBy =
   (member: string, others: readonly string[]): Check =>
   (value) =>
@@ -81,7 +81,7 @@ const knownModalities: Check = (value) =>
     ? value.filter((one) => one === 'text' || one === 'image' || one === 'audio')
     : undefined;
 
-/** What has an effect on a request, or is told in `/v1/models`. All else is codex's own business. */
+/** Fields that affect a request or are shown in `/v1/models`. All others are codex's own. */
 const FIELDS: Readonly<Record<string, Check>> = {
   display_name: aText,
   description: aText,

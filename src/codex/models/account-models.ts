@@ -7,42 +7,42 @@ import type { AccountAnswer } from './ask-account.ts';
 import { cleanCatalogue, type Catalogue } from '../home/catalogue.ts';
 import type { SavedLists } from './saved-lists.ts';
 
-/** The models of one ChatGPT login: what the backend lists for it, and the bundled list until then. */
+/** The models of one ChatGPT login: the backend's list for it, and the bundled list until that is known. */
 export interface AccountModels {
   /**
-   * For a worker that is about to start. At first it waits for the backend, but not long: an answer that
-   * comes later is for later workers.
+   * For a worker about to start. Waits briefly for the first answer of the backend; a later answer is for
+   * later workers.
    */
   catalogue(): Promise<Catalogue>;
   /** What is known now. */
   current(): Catalogue;
   /** The same for `/v1/models`. */
   models(): Promise<ModelList>;
-  /** Where that comes from, and when the backend said it. */
+  /** Where the list comes from, and when the backend sent it. */
   readonly origin: ModelsOrigin;
-  /** Asks again in the background, unless it was asked just now: for a model that nobody knows. */
+  /** Asks again in the background, unless asked recently. Called for an unknown model. */
   refresh(): void;
-  /** Told when the backend lists something else than before: running workers do not know of it. */
+  /** Called when the backend's list changes; running workers have the old one. */
   onChange(listener: (catalogue: Catalogue) => void): void;
   close(): Promise<void>;
 }
 
 export interface ModelsOrigin {
-  /** `kept`: from an earlier start. */
+  /** `kept`: saved by an earlier run. */
   readonly source: 'backend' | 'kept' | 'bundled';
   readonly asOfMs: number | null;
 }
 
 export interface AccountModelsOptions {
   readonly bundled: readonly JsonObject[];
-  /** Asks the backend. Bounded in time by itself. */
+  /** Asks the backend. Has its own timeout. */
   readonly ask: (signal: AbortSignal) => Promise<AccountAnswer>;
   /**
-   * Whether the login's token is good for a while. Asking would refresh one that is not, and so will a
-   * running worker; of two who do so at the same time one is thrown out. At the first ask no worker runs.
+   * Whether the token is valid for a while. Asking would refresh an expiring token, as would a running
+   * worker, and if both refresh at the same time one is signed out. At the first ask no worker is running.
    */
   readonly mayAskAgain: () => Promise<boolean>;
-  /** The last good answer for this account. */
+  /** The last valid answer for this account. */
   readonly kept: SavedLists;
   readonly clock: Clock;
   readonly onFailed: (reason: string) => void;
@@ -50,9 +50,9 @@ export interface AccountModelsOptions {
 
 /** How long a start waits for the backend. */
 const FIRST_WAIT_MS = 3_000;
-/** Accounts change plans, and models appear, by the day. */
+/** Plans and models change by the day. */
 const ASK_EVERY_MS = 60 * 60_000;
-/** How often `refresh` asks at the most. */
+/** Minimum time between two requests by `refresh`. */
 const REFRESH_EVERY_MS = 60_000;
 
 export const createAccountModels = async (options: AccountModelsOptions): Promise<AccountModels> => {
@@ -86,7 +86,7 @@ export const createAccountModels = async (options: AccountModelsOptions): Promis
       if (answer.kind === 'listed') await take(answer.models);
       else options.onFailed(answer.reason);
     } catch (error) {
-      // A full disk, say: what is known goes on being used.
+      // For example a full disk: keep using the current list.
       if (!closing.signal.aborted) options.onFailed(error instanceof Error ? error.message : String(error));
     }
   };

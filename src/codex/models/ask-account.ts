@@ -9,29 +9,28 @@ import type { CodexHomes } from '../home/prepare-home.ts';
 
 export type AccountAnswer =
   | { readonly kind: 'listed'; readonly models: readonly AccountModel[] }
-  /** `reason` is for a log: it holds nothing of the login. */
+  /** `reason` is for the log and contains nothing of the login. */
   | { readonly kind: 'failed'; readonly reason: string };
 
 export interface AskAccountOptions {
   readonly homes: CodexHomes;
-  /** As the app-server is told it. */
+  /** As configured for the app-server. */
   readonly backend: LoginBackend;
   /**
-   * `us`: the request passes through this process, as it does where the backend is the relay, and the
-   * answer is read with care. `codex`: codex asks by itself, as it must where our own connections are
-   * refused, and only an answer that it understands is one.
+   * `us`: the request passes through this process, as with a relay, and we validate the answer. `codex`:
+   * codex asks directly, as it must if our own connections are blocked, and only an answer that codex
+   * understands counts.
    */
   readonly via: 'us' | 'codex';
   readonly signal: AbortSignal;
 }
 
-/** codex gives its request 5 s; a token may have to be refreshed before. */
+/** codex gives its request 5 s; a token may have to be refreshed first. */
 const COMMAND_TIMEOUT_MS = 15_000;
 
 /**
- * Asks the backend which models a ChatGPT login has. `codex debug models` does it: it knows the
- * request, holds the tokens and refreshes them, and we need to know none of that. It says nothing of a
- * failure but falls back to its bundled list, so what it prints is not read.
+ * Asks the backend for the models of a ChatGPT login by running `codex debug models`, which knows the request
+ * and refreshes the tokens. On failure it silently falls back to its bundled list, so its output is not used.
  */
 export const askAccount = async (options: AskAccountOptions): Promise<AccountAnswer> => {
   const { backend } = options;
@@ -63,7 +62,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Whether it ended by itself. */
+/** Whether it exited by itself. */
 const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean> =>
   new Promise((resolve) => {
     const limits = {

@@ -5,19 +5,19 @@ import { notFound, startLoopback } from '../loopback.ts';
 export type ListedAnswer = TextAnswer | { readonly reason: string };
 
 export interface ModelsListener {
-  /** What codex is told to be its provider. The path cannot be guessed. */
+  /** Configured as codex's provider. The path contains a secret. */
   readonly baseUrl: string;
-  /** What came back for the list of models; null if codex did not ask for it. */
+  /** The answer to the request for models; null if codex did not ask. */
   answer(): ListedAnswer | null;
   close(): Promise<void>;
 }
 
-/** As long as codex itself waits. */
+/** The same timeout as codex's own. */
 const TIMEOUT_MS = 5_000;
-/** Each model brings its prompts along. */
+/** Each model includes its prompts. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Stands between one codex and its backend, for one request: codex asks, and we hear the answer too. */
+/** A proxy between codex and its backend for one request: passes the answer on and records it. */
 export const startListener = async (target: string): Promise<ModelsListener> => {
   let heard: ListedAnswer | null = null;
   const loopback = await startLoopback({

@@ -2,14 +2,14 @@ import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/mo
 import { isTextModelName } from '../../canonical/models/smallest-model.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/** Aggregators list some hundred models; a list from outside has an end. */
+/** Aggregators list some hundred models; bounds the external list. */
 const MAX_MODELS = 2_000;
 const MAX_NAME = 200;
 
 /**
- * A provider's answer to `GET /models`: OpenAI's `{ data: [{ id }] }`, a bare array, or an object with
- * `models`, of objects or of names. Null for what is no list, or an empty one. What codex's own catalogue
- * knows of a model of the same name is added.
+ * Reads a provider's answer to `GET /models`: OpenAI's `{ data: [{ id }] }`, a bare array, or an object with
+ * `models`, of objects or of names. Null if it is not a list, or empty. Adds what codex's own catalogue knows
+ * of a model with the same name.
  */
 export const readProviderModels = (answer: unknown, bundled: ModelList): ModelList | null => {
   const listed = isJsonObject(answer) ? (answer['data'] ?? answer['models']) : answer;
@@ -27,7 +27,7 @@ export const readProviderModels = (answer: unknown, bundled: ModelList): ModelLi
   return {
     models: models.map(({ info }) => info),
     standard: best ?? first?.info.id ?? null,
-    // Lists are often not complete: what codex knows of these names holds all the same.
+    // Lists are often incomplete, so codex's facts about these models stay available.
     unlisted: [...known.values()].filter(({ id }) => !found.has(id)),
   };
 };
@@ -86,7 +86,7 @@ const names = (value: Json | undefined): readonly string[] | null => {
 
 const OTHER_TYPES = /embed|image|audio|video|rerank|moderation|transcri|speech|tts/i;
 
-/** A guess by what the provider says of the model, or else by its name. */
+/** Guesses from the provider's fields, or else from the model name. */
 const isForText = (id: string, fields: JsonObject, architecture: JsonObject): boolean => {
   const outputs = names(fields['output_modalities'] ?? architecture['output_modalities']);
   if (outputs !== null) return outputs.includes('text') && isTextModelName(id);

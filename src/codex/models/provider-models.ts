@@ -8,7 +8,7 @@ export interface ProviderModelsOptions {
   /** The relay, which adds the key; or the provider itself. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
-  /** What is listed until the provider has answered, or if it has no list. */
+  /** Listed until the provider has answered, or if it has no list. */
   readonly bundled: ModelList;
   readonly clock: Clock;
   readonly onFailed: (reason: string) => void;
@@ -16,21 +16,21 @@ export interface ProviderModelsOptions {
 
 export interface ProviderModels {
   models(): Promise<ModelList>;
-  /** Asks now, unless it was asked just now. */
+  /** Asks now, unless asked recently. */
   refresh(): void;
   close(): Promise<void>;
 }
 
-/** How long the first who ask wait for the provider, counted from the start. */
+/** How long the first callers wait for the provider, counted from the start. */
 const FIRST_WAIT_MS = 3_000;
 const ASK_TIMEOUT_MS = 10_000;
-/** A list that is there is good for long; one that is not may be there soon. */
+/** A list stays valid for long; after a failure it is requested again soon. */
 const MAX_AGE_MS = 6 * 60 * 60_000;
 const RETRY_AFTER_MS = 5 * 60_000;
 const REFRESH_EVERY_MS = 60_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** The models of a provider: asked for once at the start, and again only when the answer is old. */
+/** The models of a provider: requested at the start, and again when the list is old. */
 export const createProviderModels = (options: ProviderModelsOptions): ProviderModels => {
   const closing = new AbortController();
   let list: ModelList | null = null;
@@ -42,7 +42,7 @@ export const createProviderModels = (options: ProviderModelsOptions): ProviderMo
     try {
       const read = readProviderModels(await fetchList(options, closing.signal), options.bundled);
       if (read === null) options.onFailed('the answer is not a list of models');
-      // The same object as long as nothing has changed.
+      // Keep the same object if nothing has changed.
       else if (JSON.stringify(read) !== JSON.stringify(list)) list = read;
     } catch (error) {
       if (!closing.signal.aborted) options.onFailed(error instanceof Error ? error.message : String(error));

@@ -6,7 +6,7 @@ import { parseJsonObject } from '../../kit/json/json.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
 import { makePrivateDirectory, readIfPresent, writeAtomically } from '../home/files.ts';
 
-/** What the backend listed for an account the last time that it answered. */
+/** The backend's last list for an account. */
 export interface SavedList {
   readonly asOfMs: number;
   readonly models: readonly AccountModel[];
@@ -17,16 +17,16 @@ export interface SavedLists {
   write(list: SavedList): Promise<void>;
 }
 
-/** People have few accounts; the list of one that was not used for long goes. */
+/** People have few accounts; lists of unused ones are removed. */
 const MAX_ACCOUNTS = 16;
 
-/** One small file per account, named by a hash: an id of a person is nothing to leave lying about. */
+/** One small file per account, named by a hash so that it does not reveal the account id. */
 export const openSavedLists = (directory: string, accountId: string): SavedLists => {
   const name = `${createHash('sha256').update(accountId).digest('hex').slice(0, 32)}.json`;
   const file = path.join(directory, name);
   return {
     async read() {
-      // One that cannot be read is as good as none.
+      // An unreadable file counts as missing.
       const text = await readIfPresent(file).catch(() => null);
       return text === null ? null : parseSaved(text);
     },
@@ -38,7 +38,7 @@ export const openSavedLists = (directory: string, accountId: string): SavedLists
   };
 };
 
-/** A broken file is no list. */
+/** Null for a broken file. */
 const parseSaved = (text: string): SavedList | null => {
   const kept = parseJsonObject(text);
   const models = readAccountModels(kept);
@@ -50,7 +50,7 @@ const forgetOldest = async (directory: string): Promise<void> => {
   const files = await Promise.all(
     (await readdir(directory)).map(async (name) => {
       const file = path.join(directory, name);
-      // Another process of ours may be tidying up as well.
+      // Another process may be cleaning up as well.
       const writtenAtMs = await stat(file).then(
         ({ mtimeMs }) => mtimeMs,
         () => 0,

@@ -1,10 +1,10 @@
 /**
- * The types of the app-server protocol that we use, as paths in the output of
- * `codex app-server generate-ts --experimental`. `scripts/protocol.ts` vendors these and whatever
- * they refer to. Add a root here, then run `npm run protocol:update`.
+ * The types of the app-server protocol that we use, as paths in the output of `codex app-server generate-ts
+ * --experimental`. `scripts/protocol.ts` vendors them with their dependencies. Add a root here, then run `npm
+ * run protocol:update`.
  */
 export const PROTOCOL_ROOTS = [
-  // Requests of ours and their results.
+  // Our requests and their results.
   'InitializeParams',
   'InitializeResponse',
   'v2/ThreadStartParams',
@@ -52,5 +52,5 @@ export const PROTOCOL_ROOTS = [
   'v2/ThreadTokenUsageUpdatedNotification',
 ] as const;
 
-/** The unions whose members name every notification and every request that the server can send. */
+/** The unions that name every notification and request that the server can send. */
 export const SERVER_UNIONS = { notifications: 'ServerNotification', requests: 'ServerRequest' } as const;

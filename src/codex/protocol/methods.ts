@@ -47,8 +47,8 @@ import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
 
 /**
- * A generated type as JSON has it: large numbers are generated as `bigint`, and what we send may be readonly through
- * and through.
+ * A generated type as JSON represents it: large numbers are generated as `bigint`, and what we send may be
+ * deeply readonly.
  */
 type AsJson<T> = [JsonValue] extends [T]
   ? Json | Extract<T, undefined>
@@ -61,9 +61,8 @@ type AsJson<T> = [JsonValue] extends [T]
         : T;
 
 /**
- * The requests that we send. Results that carry a whole thread or turn are cut down to the members
- * that we read: the rest is large, changes with every release, and would have to be invented by
- * every fake in a test.
+ * The requests that we send. Results that carry a whole thread or turn are reduced to the fields that we
+ * read: the rest is large, changes with every release, and every fake in a test would have to invent it.
  */
 interface ClientMethods {
   readonly initialize: { params: InitializeParams; result: InitializeResponse };
@@ -111,7 +110,7 @@ interface ClientMethods {
     params: GetAccountTokenUsageParams;
     result: AsJson<Pick<GetAccountTokenUsageResponse, 'summary' | 'dailyUsageBuckets'>>;
   };
-  /** Hundreds of members that change with every release: who reads one looks whether it is there. */
+  /** Hundreds of fields that change with every release: readers check whether a field exists. */
   readonly 'config/read': { params: ConfigReadParams; result: { readonly config: JsonObject } };
   readonly 'feedback/upload': { params: FeedbackUploadParams; result: FeedbackUploadResponse };
   readonly 'server/diagnostics': { params: ServerDiagnosticsParams; result: ServerDiagnosticsResponse };
@@ -121,7 +120,7 @@ export type ClientMethod = keyof ClientMethods;
 export type ParamsOf<M extends ClientMethod> = AsJson<ClientMethods[M]['params']>;
 export type ResultOf<M extends ClientMethod> = ClientMethods[M]['result'];
 
-/** The notifications that we read. A finished turn is cut down like the results above. */
+/** The notifications that we read. A finished turn is reduced like the results above. */
 interface KnownNotifications {
   readonly error: ErrorNotification;
   readonly 'turn/completed': {
@@ -145,14 +144,17 @@ export type KnownNotification = {
   readonly [M in KnownNotificationMethod]: { readonly method: M; readonly params: KnownNotifications[M] };
 }[KnownNotificationMethod];
 
-/** A tool of an MCP server that the app-server has run. */
+/** A call of an MCP tool that the app-server has run. */
 export type McpToolCall = Extract<ItemCompletedNotification['item'], { type: 'mcpToolCall' }>;
 
-/** Null: something else is completed. */
+/** Null if another kind of item is completed. */
 export const mcpToolCall = ({ item }: ItemCompletedNotification): McpToolCall | null =>
   item.type === 'mcpToolCall' ? item : null;
 
-/** What each is about: how the turn goes, what the model says, which a relay sees itself, or how a tool ended. */
+/**
+ * What each notification reports: the turn's progress, model output (which the relay sees itself), or the
+ * result of a tool.
+ */
 const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 'tools'>> = {
   error: 'lifecycle',
   'turn/completed': 'lifecycle',
@@ -168,8 +170,8 @@ const KNOWN: Readonly<Record<KnownNotificationMethod, 'lifecycle' | 'content' | 
 };
 
 /**
- * Looks at the method only. That the params then have the vendored shape is trusted: the binary is
- * pinned, its types are generated from its source, and a check per delta would cost more than the delta.
+ * Checks the method only. The params are trusted to have the generated type: the binary is pinned, and
+ * validating each delta would cost more than the delta.
  */
 export const isKnownNotification = (notification: {
   readonly method: string;
@@ -187,9 +189,8 @@ type ServerNotificationMethod = (typeof SERVER_NOTIFICATION_METHODS)[number];
 type IgnoredNotificationMethod = Exclude<ServerNotificationMethod, KnownNotificationMethod>;
 
 /**
- * What the server can send and we do not read. It is told not to send them at all, which saves work
- * on both sides. The record is complete by type: a new binary with a new notification does not compile
- * until someone decides whether it is read or ignored.
+ * Notifications that we do not read. We opt out of them, which saves work on both sides. The record is
+ * exhaustive by type: a binary with a new notification does not compile until it is classified.
  */
 const IGNORED: Readonly<Record<IgnoredNotificationMethod, true>> = {
   'account/gatewayOAuth/changed': true,

@@ -1,2 +1,2 @@
-/** The name of our backend in `config.toml`; also the name that is said with each thread. */
+/** The name of our provider in `config.toml`, which each thread also names. */
 export const PROVIDER_ID = 'proxy';

@@ -10,9 +10,9 @@ const error = (message: string): Decline => ({ kind: 'error', message });
 const NO_PERSON = 'there is no user to ask';
 
 /**
- * How we say no to what the server may ask besides tool calls. With our configuration it asks none of
- * this; if it does, an approval is declined in its own words, so that the turn goes on. The record is
- * complete by type: a new request in a new binary needs a decision.
+ * How we decline requests of the server other than tool calls. With our configuration it sends none; if it
+ * does, an approval is declined in its own format, so that the turn continues. The record is exhaustive by
+ * type: a new request in a new binary needs a decision.
  */
 const DECLINES: Readonly<
   Record<Exclude<(typeof SERVER_REQUEST_METHODS)[number], 'item/tool/call'>, Decline>

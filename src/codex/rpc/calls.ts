@@ -4,7 +4,7 @@ import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
 import type { Transport } from './transport.ts';
 
-/** How often an overloaded server is asked again, and how long we wait before it. */
+/** How often an overloaded server is asked again, and how long to wait before. */
 export interface OverloadRetry {
   readonly attempts: number;
   readonly firstDelayMs: number;
@@ -18,20 +18,20 @@ export interface CallOptions {
   readonly random: () => number;
 }
 
-/** What is particular to one request. */
+/** Options of one request. */
 export interface RequestOptions {
   readonly timeoutMs?: number;
-  /** Whoever wants it: a long message that is not written when this is aborted is not sent. */
+  /** A long message that is not written yet when this is aborted is not sent. */
   readonly signal?: AbortSignal;
 }
 
-/** Our requests that are under way. */
+/** Our requests in progress. */
 export interface Calls {
   start(method: string, params: unknown, options?: RequestOptions): Promise<unknown>;
-  /** False: this id was never given out. */
+  /** False if this id was never used. */
   resolve(id: RpcId, result: unknown): boolean;
   reject(id: RpcId, error: RpcErrorBody): boolean;
-  /** Every call under way, and every later one, fails. */
+  /** Fails all current and later calls. */
   close(cause: Error | null): void;
 }
 
@@ -41,11 +41,11 @@ interface Call {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
-  /** Aborted when the call is over, or not wanted any more. */
+  /** Aborted when the call has ended or was cancelled. */
   readonly writing: AbortSignal;
   readonly over: AbortController;
   deadline: NodeJS.Timeout;
-  /** How long its message is, if it is long. */
+  /** Length of its message, if long. */
   chars: number;
   attempt: number;
   retry: NodeJS.Timeout | null;
@@ -54,12 +54,12 @@ interface Call {
 const LONG_MESSAGE_CHARS = 64 * 1024;
 
 /**
- * Whoever answers reads one message after the other, and a long one takes it a while: 31 MB took 14 s on a
- * busy machine. A call is given that time beside its own, for its message and for those in front of it.
+ * The receiver reads one message after the other, and a long one takes a while: 31 MB took 14 s on a busy
+ * machine. This time is added to a call's timeout, for its message and those before it.
  */
 const READING_MS_PER_CHAR = 2_000 / (1024 * 1024);
 
-/** Doubling, with half of the delay left to chance. */
+/** Exponential backoff; half of the delay is random. */
 export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: number): number => {
   const ceiling = Math.min(retry.maxDelayMs, retry.firstDelayMs * 2 ** attempt);
   return ceiling / 2 + (ceiling / 2) * random;
@@ -69,7 +69,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
   const { overloadRetry } = options;
   const underway = new Map<RpcId, Call>();
   let nextId = 1;
-  /** Of all long messages that have not been answered. */
+  /** Total length of all long messages without an answer. */
   let unansweredChars = 0;
   let closed: ConnectionClosed | null = null;
 
@@ -79,13 +79,13 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     else send(encodeMessage(message));
   };
 
-  /** A whole conversation may be megabytes long: it is written in turns, and others go on meanwhile. */
+  /** A whole conversation may have megabytes: it is encoded in slices, so that others are not blocked. */
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
     const pieces = await runSliced(writeJsonSteps(message), call.writing).catch((error: unknown) => {
       take(id)?.reject(error as Error);
       return null;
     });
-    // Its time may be up by now, or the connection closed.
+    // The call may have timed out, or the connection closed.
     if (pieces === null || underway.get(id) !== call) return;
     const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
     unansweredChars += chars - call.chars;
@@ -117,7 +117,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     return call;
   };
 
-  // An answer that comes after its deadline is late, not wrong: only ids never given out are.
+  // An answer after the timeout is late but valid; only unused ids are invalid.
   const wasGivenOut = (id: RpcId): boolean => typeof id === 'number' && id >= 1 && id < nextId;
 
   const retryLater = (id: RpcId, error: RpcErrorBody): boolean => {
@@ -126,7 +126,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     if (call.attempt >= overloadRetry.attempts) return false;
     const delay = overloadDelayMs(overloadRetry, call.attempt, options.random());
     call.attempt += 1;
-    // The id stays: the refused request is over, so nothing else can answer to it.
+    // The id can be reused: the refused request has ended, so no other answer can match it.
     call.retry = setTimeout(() => transmit(id, call), delay);
     return true;
   };

@@ -1,6 +1,6 @@
 import type { RpcErrorBody } from './message.ts';
 
-/** The app-server said no. */
+/** The app-server answered with an error. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -13,7 +13,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The connection ended before the answer came. */
+/** The connection ended before the answer arrived. */
 export class ConnectionClosed extends Error {
   constructor(options?: ErrorOptions) {
     super('the connection to the app-server is closed', options);
@@ -23,7 +23,7 @@ export class ConnectionClosed extends Error {
 
 /** The app-server is alive but did not answer in time. */
 export class RequestTimeout extends Error {
-  /** How often it had said that it is overloaded, and was asked again. */
+  /** How often it replied that it is overloaded before the timeout. */
   readonly refusals: number;
 
   constructor(method: string, timeoutMs: number, refusals = 0) {
@@ -33,7 +33,7 @@ export class RequestTimeout extends Error {
   }
 }
 
-/** Codes of the app-server that mean something to us. */
+/** Error codes of the app-server that we handle. */
 export const RPC_CODES = {
   overloaded: -32_001,
   invalidRequest: -32_600,

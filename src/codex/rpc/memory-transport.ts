@@ -1,8 +1,8 @@
 import type { Transport } from './transport.ts';
 
 /**
- * Two ends that hear each other, for tests. Lines arrive in a later microtask, as they would from a
- * process: code that only works when an answer comes back within the call does not pass here.
+ * Two connected ends, for tests. Lines arrive in a later microtask, as from a process: code that requires an
+ * answer within the call fails here.
  */
 export const linkedTransports = (): readonly [Transport, Transport] => {
   const [left, right] = [createEnd(), createEnd()];

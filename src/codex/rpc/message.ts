@@ -1,8 +1,8 @@
 import { isJsonObject, wellFormedJson } from '../../kit/json/json.ts';
 
 /**
- * The messages of the app-server: JSON-RPC without the `jsonrpc` member, one JSON text per line.
- * A message that does carry the member is accepted.
+ * The messages of the app-server: JSON-RPC without the `jsonrpc` field, one JSON text per line. A message
+ * with the field is accepted.
  */
 export type RpcId = string | number;
 
@@ -23,7 +23,7 @@ export type IncomingMessage =
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | { readonly kind: 'result'; readonly id: RpcId; readonly result: unknown }
   | { readonly kind: 'error'; readonly id: RpcId; readonly error: RpcErrorBody }
-  /** Not a message of this protocol. The reason never quotes the line: it may hold a user's text. */
+  /** Not a message of this protocol. The reason never quotes the line: it may contain a user's text. */
   | { readonly kind: 'malformed'; readonly reason: string };
 
 export const encodeMessage = (message: OutgoingMessage): string => wellFormedJson(message);
@@ -32,7 +32,7 @@ const isId = (value: unknown): value is RpcId => typeof value === 'string' || ty
 
 const malformed = (reason: string): IncomingMessage => ({ kind: 'malformed', reason });
 
-/** Never throws: a bad line is a value like the others, and the connection goes on. */
+/** Never throws: a bad line is an ordinary result, and the connection continues. */
 export const parseMessage = (line: string): IncomingMessage => {
   let value: unknown;
   try {

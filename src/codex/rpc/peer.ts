@@ -2,7 +2,7 @@ import { type CallOptions, createCalls, type RequestOptions } from './calls.ts';
 import { encodeMessage, parseMessage, type RpcErrorBody, type RpcId } from './message.ts';
 import type { Transport } from './transport.ts';
 
-/** A request of the other side. It is answered once; further answers are dropped. */
+/** A request from the other side. Only the first answer counts. */
 export interface PeerRequest {
   readonly method: string;
   readonly params: unknown;
@@ -13,7 +13,7 @@ export interface PeerRequest {
 export interface PeerHandlers {
   onRequest(request: PeerRequest): void;
   onNotification(method: string, params: unknown): void;
-  /** A line that is no message, or an answer to nothing. The reason holds no content. */
+  /** A line that is not a message, or an answer without a request. The reason contains no content. */
   onMalformed(reason: string): void;
   onClose(cause: Error | null): void;
 }
@@ -31,7 +31,7 @@ const DEFAULTS: CallOptions = {
   random: Math.random,
 };
 
-/** JSON-RPC over a transport. It knows no method by name. */
+/** JSON-RPC over a transport, independent of the methods. */
 export const createPeer = (
   transport: Transport,
   handlers: PeerHandlers,

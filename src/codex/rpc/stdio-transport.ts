@@ -11,10 +11,10 @@ export interface ChildPipes {
 
 const nobodyListens = (): void => {};
 
-/** Encoding many megabytes at once would hold up everybody else. */
+/** Encoding many megabytes at once would block other turns. */
 const MAX_WRITE_CHARS = 256 * 1024;
 
-/** Takes as much off the front of a queue of texts as is written at once. */
+/** Takes the next chunk to write off the front of a queue of texts. */
 const takeFrom = (queue: string[]): string => {
   let text = '';
   for (let next = queue[0]; next !== undefined && text.length < MAX_WRITE_CHARS; next = queue[0]) {
@@ -26,14 +26,14 @@ const takeFrom = (queue: string[]): string => {
   return text;
 };
 
-/** At most so many characters, none of which is cut in two. */
+/** At most this many characters, without splitting a surrogate pair. */
 const cutOf = (text: string, room: number): number =>
   /[\uD800-\uDBFF]/.test(text.charAt(room - 1)) ? room + 1 : room;
 
 /** JSON lines over a child's stdin and stdout. */
 export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport => {
   const decoder = createLineDecoder();
-  // Text that waits for a full pipe. It leaves when the child has read on.
+  // Text that waits for a full pipe to drain.
   const waiting: string[] = [];
   let blocked = false;
   let open = true;
@@ -64,11 +64,11 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
     deliver(decoder.end());
     finish(null);
   });
-  // A destroyed stream has no end, but it does close.
+  // A destroyed stream emits no `end`, but `close`.
   stdout.once('close', () => finish(null));
   stdout.on('error', finish);
   stdin.on('drain', flush);
-  // The handler stays: a write that was under way may still fail with EPIPE after the end.
+  // The listener stays: a pending write may still fail with EPIPE after the end.
   stdin.on('error', finish);
 
   return {

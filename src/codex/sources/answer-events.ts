@@ -3,7 +3,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import type { OutputItem } from './read-item.ts';
 
 interface DeltaRule {
-  /** What kind of item it is about. */
+  /** The kind of item that it belongs to. */
   readonly kind: OutputItem['kind'];
   readonly slot: (data: JsonObject) => Slot;
 }
@@ -15,7 +15,7 @@ const listAt =
     return { list, index: typeof index === 'number' && Number.isInteger(index) && index >= 0 ? index : 0 };
   };
 
-/** Events that say a piece of an item's text, and where it belongs. */
+/** Events with a piece of an item's text, and where it belongs. */
 const DELTAS: Readonly<Record<string, DeltaRule>> = {
   'response.output_text.delta': { kind: 'message', slot: () => 'text' },
   'response.refusal.delta': { kind: 'message', slot: () => 'refusal' },
@@ -30,7 +30,10 @@ const DELTAS: Readonly<Record<string, DeltaRule>> = {
 
 export const deltaRule = (type: string): DeltaRule | null => DELTAS[type] ?? null;
 
-/** Events that say the whole text of an item, which some backends do not send in pieces; and by which name. */
+/**
+ * Events with the whole text of an item, which some backends send instead of pieces, and the field that holds
+ * it.
+ */
 const WHOLE: Readonly<Record<string, DeltaRule & { readonly field: string }>> = {
   'response.refusal.done': { kind: 'message', slot: () => 'refusal', field: 'refusal' },
   'response.function_call_arguments.done': { kind: 'tool-call', slot: () => 'input', field: 'arguments' },
@@ -40,7 +43,7 @@ const WHOLE: Readonly<Record<string, DeltaRule & { readonly field: string }>> = 
 export const wholeRule = (type: string): (DeltaRule & { readonly field: string }) | null =>
   WHOLE[type] ?? null;
 
-/** Events of which content would be missing if they were not read. */
+/** Events without which content would be missing. */
 const OTHERS: ReadonlySet<string> = new Set([
   'response.output_item.added',
   'response.output_item.done',
@@ -51,7 +54,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   'error',
 ]);
 
-/** What the events of messages, reasoning and calls are about; of these only the ones above are read. */
+/** Prefixes of events of messages, reasoning and calls; only those above are read. */
 const READ_ELSEWHERE: ReadonlySet<string> = new Set([
   'audio',
   'content_part',
@@ -72,15 +75,18 @@ export interface Progress {
   readonly status: string;
 }
 
-/** What a hosted tool is doing: `response.web_search_call.searching`. Whatever it is called, it is passed on as it is. */
+/**
+ * The progress of a hosted tool, such as `response.web_search_call.searching`. Any status is passed on
+ * unchanged.
+ */
 export const progressOf = (type: string): Progress | null => {
   const [, of, status] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
   return of === undefined || status === undefined || READ_ELSEWHERE.has(of) ? null : { of, status };
 };
 
-/** Whether an event is worth parsing: most of the others repeat what deltas have said. */
+/** Whether an event has to be parsed: most others repeat what deltas contained. */
 export const isRead = (type: string): boolean => isContent(type) || progressOf(type) !== null;
 
-/** Whether an answer is not whole without it. */
+/** Whether an answer is incomplete without the event. */
 export const isContent = (type: string): boolean =>
   DELTAS[type] !== undefined || WHOLE[type] !== undefined || OTHERS.has(type);

@@ -3,17 +3,17 @@ import type { OutputItem } from './read-item.ts';
 
 /** One output item of an answer. */
 export interface AnswerItem {
-  /** The backend's; may be empty. */
+  /** The backend's id; may be empty. */
   readonly name: string;
   readonly kind: OutputItem['kind'] | null;
-  /** Ours; null: the client is not told of it. */
+  /** Our id; null if the item is hidden from the client. */
   readonly itemId: string | null;
   isDone: boolean;
 }
 
 /**
- * The items of one answer, by what the backend's events call them. Backends leave out ids, use one twice,
- * or send an item only in the answer's last event.
+ * The items of one answer, by how the backend's events refer to them. Backends omit ids, use one twice, or
+ * send an item only in the answer's last event.
  */
 export class AnswerItems {
   readonly #byName = new Map<string, AnswerItem>();
@@ -25,7 +25,7 @@ export class AnswerItems {
   #count = 0;
   #doneCount = 0;
 
-  /** Whether there are items, and all of them were streamed to their end. */
+  /** Whether there are items and all of them were streamed completely. */
   get areStreamed(): boolean {
     return this.#count > 0 && this.#doneCount === this.#count;
   }
@@ -38,16 +38,16 @@ export class AnswerItems {
     this.#count += 1;
   }
 
-  /** The item that an event names by its id, its index, or both. */
+  /** The item that an event refers to by id, index, or both. */
   find(name: string, index: Json | undefined): AnswerItem | null {
     const at = typeof index === 'number' ? this.#byIndex.get(index) : undefined;
     if (at !== undefined && (name === '' || at.name === name)) return at;
     const named = name === '' ? undefined : this.#byName.get(name);
-    // Some call an item by another id in each event; its index is the same.
+    // Some backends change an item's id in each event; its index stays the same.
     return named ?? (at?.isDone === false ? at : null);
   }
 
-  /** The item that was begun last, if it is open, of this kind, and not known to have another index. */
+  /** The item started last, if it is open, of this kind, and not known to have another index. */
   lastOpen(kind: AnswerItem['kind'], index?: Json): AnswerItem | null {
     const isOther =
       typeof index === 'number' && typeof this.#lastIndex === 'number' && index !== this.#lastIndex;
@@ -62,7 +62,10 @@ export class AnswerItems {
     if (typeof index === 'number') this.#doneIndexes.add(index);
   }
 
-  /** What of an answer's output was not streamed to its end. Where that is not sure, nothing: no item may come twice. */
+  /**
+   * The items of an answer's output that were not streamed completely. Empty if unsure: no item may appear
+   * twice.
+   */
   missingIn(output: Json | undefined): readonly (readonly [raw: JsonObject, index: number])[] {
     if (!Array.isArray(output) || this.#doneCount >= output.length) return [];
     return (output as readonly Json[]).flatMap((raw, index) =>
@@ -78,7 +81,10 @@ export class AnswerItems {
 const namesOf = (raw: JsonObject): readonly string[] =>
   [raw['id'], raw['call_id']].filter((name) => typeof name === 'string' && name !== '') as string[];
 
-/** Whether an item says at its start what it is. A call without its name and what is sealed are told when they are whole. */
+/**
+ * Whether an item identifies itself at its start. Calls without a name and encrypted items are emitted when
+ * they are complete.
+ */
 export const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';
@@ -86,5 +92,5 @@ export const hasHead = (raw: JsonObject): boolean => {
   return !isEncryptedCompaction && (!isCall || (textIn(raw, 'name') !== '' && textIn(raw, 'call_id') !== ''));
 };
 
-/** What a backend calls an item: by its id, or by that of the call; may be empty. */
+/** The backend's id of an item, or else its call id; may be empty. */
 export const nameOf = (raw: JsonObject): string => textIn(raw, 'id') || textIn(raw, 'call_id');

@@ -1,8 +1,8 @@
 import type { IdSource } from '../../kit/ambient.ts';
 
 /**
- * The ids of a turn's items. They are the upstream's own, unless one is missing or used twice: an
- * answer with two items of one id could not be put together by a client.
+ * The ids of a turn's items. They are the upstream's own, unless one is missing or used twice: clients could
+ * not assemble an answer with two items of the same id.
  */
 export class ItemIds {
   readonly #source: IdSource;
@@ -13,7 +13,7 @@ export class ItemIds {
     this.#source = source;
   }
 
-  /** Ours for an upstream id that was seen before. */
+  /** Our id for an upstream id seen before. */
   known(upstreamId: string): string | undefined {
     return this.#ours.get(upstreamId);
   }

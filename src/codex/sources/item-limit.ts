@@ -2,12 +2,12 @@ import { failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
 
 /**
- * More than any answer has. The app-server's time for output items grows with the square of their number: 2 s for
- * 2,000, a minute for 40,000.
+ * More than any answer has. The app-server's time for output items grows quadratically: 2 s for 2,000, a
+ * minute for 40,000.
  */
 export const MAX_ITEMS = 5_000;
 
-/** How a turn ends with so many items; null: it may go on. */
+/** How a turn with this many items ends; null if it may continue. */
 export const itemLimitOutcome = (items: number): Outcome | null => {
   if (items <= MAX_ITEMS) return null;
   const message = `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are accepted.`;

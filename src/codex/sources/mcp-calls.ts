@@ -10,18 +10,18 @@ export interface McpToolRef {
   readonly label: string;
   /** The server's own name of it. */
   readonly name: string;
-  /** Somebody must agree before it is run. */
+  /** Whether it needs approval before it runs. */
   readonly needsApproval: boolean;
-  /** The model was not offered it this time: all calls that it may make have been made. */
+  /** The model may no longer call it: the limit of calls is reached. */
   readonly isWithdrawn?: boolean;
 }
 
-/** Which tool a call means; null: it is no call of a tool of a server, or of none that there is. */
+/** The MCP tool that a call refers to; null if none. */
 export type FindMcpTool = (call: Pick<ToolCall, 'name' | 'namespace'>) => McpToolRef | null;
 
 export const NO_MCP_TOOLS: FindMcpTool = () => null;
 
-/** The call as a client sees it from its start: its arguments and what it gives are still to come. */
+/** The call as a client sees it at its start, before its arguments and output. */
 export const mcpCallHead = ({ label, name }: McpToolRef, callId: string): HostedCall => ({
   kind: 'hosted-call',
   ...idOf('mcp', callId),
@@ -29,14 +29,14 @@ export const mcpCallHead = ({ label, name }: McpToolRef, callId: string): Hosted
   raw: mcpCall(label, name),
 });
 
-/** In place of a call that nobody has agreed to. */
+/** Replaces a call that needs approval. */
 export const approvalRequest = ({ label, name }: McpToolRef, { callId, input }: ToolCall): Opaque => ({
   kind: 'opaque',
   ...idOf('mcpr', callId),
   raw: { type: 'mcp_approval_request', server_label: label, name, arguments: input },
 });
 
-/** Ids are made of the model's own, so that a conversation that comes back is the same to it. */
+/** Ids are derived from the model's call id, so that a conversation sent back looks the same to it. */
 const idOf = (prefix: string, callId: string): { id?: string } =>
   /^[\w-]{1,60}$/.test(callId) ? { id: `${prefix}_${callId}` } : {};
 
@@ -51,13 +51,13 @@ export const mcpCall = (label: string, name: string): RawItem => ({
   approval_request_id: null,
 });
 
-/** How a call ended: a tool may also fail in its result, which the model reads then. */
+/** How a call ended. A tool may also report failure in its result, which the model reads. */
 export type McpOutcome = Pick<McpToolCall, 'status' | 'result' | 'error'> & {
   /** The server's own name of the tool. */
   readonly tool?: string;
 };
 
-/** A call that came to nothing, for this reason. */
+/** The outcome of a call that failed for this reason. */
 export const failedWith = (message: string): McpOutcome => ({
   status: 'failed',
   result: null,
@@ -66,7 +66,7 @@ export const failedWith = (message: string): McpOutcome => ({
 
 export const NOT_RUN = failedWith('The call did not finish.');
 
-/** What is told when a call has ended. */
+/** The events at the end of a call. */
 export const endOfCall = (
   { raw, modelCallId }: HostedCall,
   itemId: string,
@@ -85,7 +85,7 @@ export const endOfCall = (
   },
 ];
 
-/** The whole call. */
+/** The complete call. */
 export const endedCall = (
   raw: RawItem,
   input: string,
@@ -106,13 +106,13 @@ export const endedCall = (
   };
 };
 
-/** A tool says in its result that it failed; all else is said by whoever could not run it. */
+/** A tool reports its own failure in its result; all other errors are of the protocol. */
 const errorOf = (result: McpOutcome['result'], error: McpOutcome['error']): JsonObject =>
   result === null
     ? {
         type: 'mcp_protocol_error',
         code: INTERNAL_ERROR,
-        // It may name the address at which the app-server has the server from us.
+        // The message may contain the local URL that the app-server has from us.
         message: safeMessage(error?.message ?? 'The tool failed.', []),
       }
     : { type: 'mcp_tool_execution_error', content: result.content };

@@ -8,10 +8,13 @@ import {
   type ItemContent,
   type Slot,
 } from '../../canonical/request/item.ts';
+import type { ItemDelta } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/** What codex writes into a conversation for itself, and what it answered to calls that are not the client's. */
+/**
+ * Items that codex writes into a conversation for itself, and its answers to calls that are not the client's.
+ */
 const CODEX_OWN: ReadonlySet<string> = new Set([
   'additional_tools',
   'agent_message',
@@ -23,16 +26,16 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
   'other',
 ]);
 
-/** What a model puts out. */
+/** An item that the model produced. */
 export type OutputItem = Exclude<Item, ClientOnlyItem>;
 
-/** An item of an answer as we know it. */
+/** An item of an answer after reading. */
 export type ReadItem = OutputItem | 'not-for-clients' | Unreadable;
 
 /** Why an item cannot be read. */
 export type Unreadable = 'no_type' | 'no_name';
 
-/** An output item of the Responses API, which is also how the app-server tells it. */
+/** Reads an output item of the Responses API, which is also the app-server's format. */
 export const readItem = (raw: JsonObject): ReadItem => {
   const type = textIn(raw, 'type');
   if (type === '') return 'no_type';
@@ -46,7 +49,7 @@ export const readItem = (raw: JsonObject): ReadItem => {
     case 'custom_tool_call':
       return readCall(raw, type === 'function_call' ? 'function' : 'custom');
     case 'tool_search_output':
-      // What codex has searched for is its own; a backend that searches itself says so.
+      // codex's own tool searches are hidden; those of a backend are marked as such.
       return raw['execution'] === 'server' ? { kind: 'opaque', raw: rawOf(raw, type) } : 'not-for-clients';
     case 'compaction':
     case 'compaction_summary': {
@@ -61,7 +64,7 @@ export const readItem = (raw: JsonObject): ReadItem => {
   }
 };
 
-/** How the ids begin that we give to items without one. */
+/** Prefixes of ids for items without one. */
 export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
   message: 'msg',
   reasoning: 'rs',
@@ -71,8 +74,8 @@ export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
   opaque: 'item',
 };
 
-/** What is known of an item when it begins: its texts are still to come, and what is sealed in it may change. */
-export const headOf = (item: OutputItem): OutputItem => {
+/** What is known of an item at its start: its texts follow, and encrypted content may still change. */
+export const itemHead = (item: OutputItem): OutputItem => {
   switch (item.kind) {
     case 'message': {
       const { status: _, ...head } = item;
@@ -96,7 +99,7 @@ export const headOf = (item: OutputItem): OutputItem => {
   }
 };
 
-/** What a client has read of an item at its start: it stays, whatever the whole item says. */
+/** The fields that a client has read at an item's start: they stay, whatever the complete item says. */
 export const startFields = (head: OutputItem): Partial<OutputItem> => {
   switch (head.kind) {
     case 'message': {
@@ -117,7 +120,7 @@ export const startFields = (head: OutputItem): Partial<OutputItem> => {
   }
 };
 
-/** What of an item is said in deltas. */
+/** The texts of an item that are streamed as deltas. */
 export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] => {
   switch (item.kind) {
     case 'message':
@@ -141,15 +144,26 @@ export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] 
 };
 
 /**
- * A call whose input the whole item leaves out: it was said before, or there is none. A function without
- * parameters may be called with no text at all, which is no JSON.
+ * Fills in the input of a call that the complete item omits: it was streamed before, or is empty. A function
+ * without parameters may be called with an empty text, which is not JSON.
  */
 export const withInput = (whole: OutputItem, { input }: Pick<ItemContent, 'input'>): OutputItem => {
   if (whole.kind !== 'tool-call' || whole.input !== '') return whole;
   return { ...whole, input: input === '' && whole.tool === 'function' ? '{}' : input };
 };
 
-/** The whole item with the texts that were said of it: they are the same, unless a backend contradicts itself. */
+/** Bounds a list that is indexed by the upstream. */
+const MAX_PARTS = 1_000;
+
+/** Parts of a list arrive in order, and a refusal follows the text. */
+export const fitsInOrder = ({ at, delta }: ItemDelta, said: ItemContent): boolean => {
+  if (typeof at !== 'string') {
+    return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
+  }
+  return at !== 'text' || delta === '' || said.refusal === null;
+};
+
+/** The complete item with the texts that were streamed; they differ only if a backend contradicts itself. */
 export const withStreamed = (whole: OutputItem, said: ItemContent): OutputItem => {
   switch (whole.kind) {
     case 'message': {
@@ -168,7 +182,7 @@ export const withStreamed = (whole: OutputItem, said: ItemContent): OutputItem =
         ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
       };
     case 'tool-call': {
-      // Whether it has a namespace was decided at its start.
+      // Its namespace was decided at its start.
       const { namespace: _, ...call } = whole;
       return { ...call, input: said.input };
     }
@@ -219,7 +233,7 @@ const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
   return {
     kind: 'tool-call',
     tool,
-    // Empty where there is none: it is given one.
+    // Filled in later if empty.
     callId: typeof callId === 'string' ? callId : '',
     name,
     ...(typeof namespace === 'string' && namespace !== '' ? { namespace } : {}),
@@ -229,7 +243,7 @@ const readCall = (raw: JsonObject, tool: 'function' | 'custom'): ReadItem => {
   };
 };
 
-/** What of a call only a client and its backend understand: the client sends it back. */
+/** Fields of a call that only a client and its backend understand: the client sends them back. */
 const furtherFields = ({ caller, async }: JsonObject): { more?: JsonObject } => {
   const said = {
     ...(isJsonObject(caller) ? { caller } : {}),
@@ -249,13 +263,13 @@ const statusOf = (raw: JsonObject): ItemStatus =>
 const phaseOf = (phase: Json | undefined): Phase | null =>
   phase === 'commentary' || phase === 'final_answer' ? phase : null;
 
-/** What came with the deltas, and what of the whole list comes behind it. */
+/** The streamed entries, then the rest of the complete list. */
 const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly Json[] => [
   ...said,
   ...whole.slice(said.length),
 ];
 
-/** What is said about an answer that held nothing but an item that cannot be read. */
+/** The failure of an answer that contained only an unreadable item. */
 export const DROPPED: Readonly<Record<Unreadable, { readonly message: string }>> = {
   no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
   no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },

@@ -21,16 +21,16 @@ export interface RelaySourceOptions extends SourceOptions {
 }
 
 /**
- * The backend's own events, as the relay sees them, are the content of the turn. The app-server says only
- * when it is over: it may answer a call itself and ask the model once more.
+ * Reads the content of a turn from the backend's own events, as seen by the relay. The app-server only
+ * reports the turn's end: it may answer a call itself and call the model again.
  */
 export class RelaySource implements TurnSource {
   readonly #options: RelaySourceOptions;
   readonly #turnItems: TurnItems;
   #items = new AnswerItems();
-  /** Why the last request or answer came to nothing, in the backend's words. */
+  /** Why the last request or answer failed, in the backend's words. */
   #refused: Failure | null = null;
-  /** The relay has begun to pass an answer on. */
+  /** The relay has started to pass an answer on. */
   #hasBegun = false;
   #isAnswered = false;
   #usage: Usage | null = null;
@@ -115,14 +115,13 @@ export class RelaySource implements TurnSource {
       this.#endIfLast(events);
       this.#endIfExceeded(events);
     }
-    // codex waits for a network that is gone for as long as it takes, and the client has been promised
-    // that nothing is tried twice: that ends here.
+    // codex would retry a lost network without limit; clients are promised that nothing is sent twice.
     else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
       this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
     }
   }
 
-  /** A model request was not sent any more. What tools gave is waited for: the app-server asked because it has it. */
+  /** The budget rejected a model request. Waits for running tools, whose output the request would carry. */
   #endIfExceeded(events: TurnEvent[]): void {
     const { ended, isRunning } = this.#turnItems;
     if (this.#refused?.kind !== 'model_request_limit_exceeded' || ended || isRunning) return;
@@ -131,7 +130,7 @@ export class RelaySource implements TurnSource {
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
     const { lastOutcome } = this.#turnItems;
-    // What it wanted to ask next was refused, which is no failure of the turn.
+    // The next request was refused, which does not fail the turn.
     if (this.#isAnswered && lastOutcome !== null) {
       this.#turnItems.end(lastOutcome, this.#usage, events);
       return;
@@ -160,7 +159,7 @@ export class RelaySource implements TurnSource {
         return;
       }
       case 'left':
-        // The app-server has a reason, and will say it, unless the backend has said one before.
+        // The app-server will report the reason, unless the backend has reported one before.
         if (this.#refused !== null) this.#broken(events);
         return;
       case 'cut':
@@ -177,7 +176,7 @@ export class RelaySource implements TurnSource {
   }
 
   #completed(response: JsonObject | null, events: TurnEvent[]): void {
-    // It may hold what nobody has seen.
+    // It may contain unseen items.
     if (response === null && !this.#items.areStreamed) {
       this.#broken(events);
       return;
@@ -190,7 +189,7 @@ export class RelaySource implements TurnSource {
     this.#endIfLast(events);
   }
 
-  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
   #endIfLast(events: TurnEvent[]): void {
     const { lastOutcome, isRunning } = this.#turnItems;
     if (this.#isAnswered && lastOutcome !== null && !isRunning) {
@@ -198,7 +197,7 @@ export class RelaySource implements TurnSource {
     }
   }
 
-  /** What stands only in the last event of an answer. */
+  /** Items that only the last event of an answer contains. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
     for (const [raw, index] of this.#items.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
@@ -244,7 +243,7 @@ export class RelaySource implements TurnSource {
     }
   }
 
-  /** Whatever else is said of an open item that nobody reads. */
+  /** Other events of an open hosted item, passed on unread. */
   #progress(type: string, data: JsonObject, events: TurnEvent[]): void {
     const progress = progressOf(type);
     const itemId = this.#items.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
@@ -260,11 +259,11 @@ export class RelaySource implements TurnSource {
     if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
     if (!hasHead(raw) || this.#waitsForApproval(raw)) return;
     this.#begin(raw, index, events);
-    // Before the app-server hears of the call and runs it.
+    // Before the app-server receives the call and runs it.
     this.#endIfFatal(events);
   }
 
-  /** Told when it is whole: what is asked for is all of it. */
+  /** Emitted when complete: approval is for the whole call. */
   #waitsForApproval(raw: JsonObject): boolean {
     const item = readItem(raw);
     if (typeof item === 'string' || item.kind !== 'tool-call') return false;
@@ -298,11 +297,11 @@ export class RelaySource implements TurnSource {
     return answerItem;
   }
 
-  /** The open item that an event is about. One that was never begun begins here, if its events say what it is. */
+  /** The open item of an event. Starts an item that was never announced, if its events identify it. */
   #openFor(data: JsonObject, kind: OutputItem['kind'], events: TurnEvent[]): string | null {
     const upstreamId = textIn(data, 'item_id');
     const index = data['output_index'];
-    // Calls run in parallel: the one that was begun last may be another.
+    // Calls run in parallel: the one started last may be another.
     const open = this.#items.lastOpen(kind, kind === 'tool-call' ? index : undefined);
     const known = this.#items.find(upstreamId, index) ?? open;
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
@@ -311,7 +310,7 @@ export class RelaySource implements TurnSource {
   }
 }
 
-/** The backend broke off without a word. */
+/** The backend broke off without giving a reason. */
 const BROKEN: Outcome = { kind: 'failed', failure: failure('upstream_error') };
 
 const kindOf = (item: ReadItem): AnswerItem['kind'] => (typeof item === 'string' ? null : item.kind);

@@ -1,7 +1,7 @@
 import type { ImageUsage, TokensByKind, Usage } from '../../canonical/events/usage.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/** The usage of a response as the backend gave it; null: it gave none. */
+/** The usage of a response as the backend sent it; null if it sent none. */
 export const readUsage = (response: JsonObject | null): Usage | null => {
   const usage = response?.['usage'];
   if (!isJsonObject(usage)) return null;
@@ -19,7 +19,7 @@ export const readUsage = (response: JsonObject | null): Usage | null => {
   };
 };
 
-/** Null where no image was drawn, or nobody counted. */
+/** Null if no image was generated or counted. */
 const readImages = (used: Json | undefined): ImageUsage | null => {
   const images = isJsonObject(used) && isJsonObject(used['image_gen']) ? used['image_gen'] : {};
   if (numberOf(images['total_tokens']) === 0) return null;
@@ -33,6 +33,6 @@ const readImages = (used: Json | undefined): ImageUsage | null => {
   return { input: side('input'), output: side('output') };
 };
 
-/** What is no count of tokens is none. */
+/** Invalid counts become 0. */
 const numberOf = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;

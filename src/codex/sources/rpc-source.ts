@@ -15,18 +15,18 @@ import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { TurnItems } from './turn-items.ts';
 
 export interface RpcSourceOptions extends SourceOptions {
-  /** From which the model requests are taken that the app-server sends by itself. */
+  /** Limits the model requests that the app-server sends by itself. */
   readonly budget: ModelBudget;
 }
 
-/** The app-server's notifications are the content of the turn: nothing stands between it and its backend. */
+/** Reads the content of a turn from the app-server's notifications. Used without a relay. */
 export class RpcSource implements TurnSource {
   readonly #options: RpcSourceOptions;
   readonly #turnItems: TurnItems;
   #usage: Usage | null = null;
-  /** The newest answer is whole, and nothing of another one has come. */
+  /** The last answer is complete, and no other has started. */
   #isAnswered = false;
-  /** Of the whole thread, so of this turn; all there is when a response is incomplete. */
+  /** Usage of the whole thread, so of this turn; the only source if a response is incomplete. */
   #threadUsage: Usage | null = null;
 
   constructor(options: RpcSourceOptions) {
@@ -101,7 +101,7 @@ export class RpcSource implements TurnSource {
         return;
       case 'rawResponse/completed':
         this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
-        // An answer without anything is one, too.
+        // An empty answer counts too.
         this.#inAnswer();
         this.#isAnswered = true;
         this.#endIfLast(events);
@@ -117,8 +117,8 @@ export class RpcSource implements TurnSource {
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return;
       case 'error':
-        // The turn's end carries the same error. But codex waits for a network that is gone for as long
-        // as it takes, and the client has been promised that nothing is tried twice: that ends here.
+        // The turn's end carries the same error. But codex retries a lost network without limit, and we
+        // promise clients that nothing is sent twice, so end here.
         if (params.willRetry) this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
         return;
       case 'turn/completed':
@@ -137,7 +137,7 @@ export class RpcSource implements TurnSource {
   #outcomeOf(turn: EndedTurn): Outcome {
     const { error } = turn;
     if (error !== null && isUsageUnread(error)) {
-      // The answer itself came whole.
+      // The answer itself is complete.
       this.#options.onAnomaly('usage-unread');
       return this.#turnItems.lastOutcome ?? { kind: 'completed' };
     }
@@ -146,20 +146,20 @@ export class RpcSource implements TurnSource {
     return toOutcome(turn);
   }
 
-  /** Something of an answer has come. */
+  /** Part of an answer has arrived. */
   #inAnswer(): void {
     if (this.#isAnswered) this.#turnItems.beginAnswer();
     this.#isAnswered = false;
   }
 
-  /** The app-server asks the model again by itself: that it will is all that is seen of it. */
+  /** The app-server calls the model again by itself: this is the only sign of it. */
   #endIfExceeded(events: TurnEvent[]): void {
     const { budget } = this.#options;
     if (this.ended || !this.#turnItems.willAskAgain || budget.take()) return;
     this.#end({ kind: 'failed', failure: budget.exceeded() }, events);
   }
 
-  /** The client's calls end the turn, once all that the app-server runs has ended. */
+  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
   #endIfLast(events: TurnEvent[]): void {
     const { lastOutcome, isRunning } = this.#turnItems;
     if (this.#isAnswered && lastOutcome !== null && !isRunning) this.#end(lastOutcome, events);
@@ -177,7 +177,7 @@ export class RpcSource implements TurnSource {
     if (item.type === 'userMessage') this.#steered(events);
   }
 
-  /** Somebody spoke to the model, and it hears that at once. */
+  /** The client steered the turn, and the model sees that at once. */
   #steered(events: TurnEvent[]): void {
     if (!this.#isAnswered) this.#turnItems.abandonAnswer(events);
     this.#turnItems.beginAnswer();
@@ -201,7 +201,7 @@ export class RpcSource implements TurnSource {
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
       const itemId = this.#openId(upstreamId, item) ?? this.#start(item, upstreamId, events);
-      // Of a call that the app-server runs, the model's own words are all there is so far.
+      // For a call that the app-server runs, only the model's own part is known so far.
       const isRun = item.kind === 'hosted-call' && item.modelCallId !== undefined && typeof read !== 'string';
       this.#turnItems.finish(itemId, isRun ? read : item, events);
     }

@@ -7,48 +7,48 @@ import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';
 import type { UpstreamEvent } from './upstream-event.ts';
 
-/** Where the events of one turn come from. It holds the turn's state and does no IO. */
+/** Produces the events of one turn. Holds the turn's state and does no IO. */
 export interface TurnSource {
-  /** The turn has ended: nothing more comes. */
+  /** Whether the turn has ended. */
   readonly ended: boolean;
-  /** What of the model's last answer the client was told, in the order in which it began. */
+  /** The visible items of the model's last answer, in starting order. */
   readonly answer: readonly Produced[];
-  /** The answer that is here is the last one: nothing more is to be asked of the model. */
+  /** Whether the current answer is the last one: the model must not be called again. */
   readonly isLastAnswer: boolean;
-  /** The answer ends with what the client has to do, whether it is whole or not. */
+  /** Whether the answer ends with calls for the client, complete or not. */
   readonly endsWithCalls: boolean;
-  /** The app-server runs tools: it says nothing until one of them has ended. */
+  /** Whether the app-server runs tools: it is silent until one of them has ended. */
   readonly runsTools: boolean;
-  /** What happened, as turn events; often none. */
+  /** Translates a signal into turn events; often none. */
   take(signal: SourceSignal): TurnEvent[];
-  /** Ends the turn from outside: the worker is gone, or the reader is too slow. */
+  /** Ends the turn from outside: the worker is lost, or the reader is too slow. */
   end(outcome: Outcome): TurnEvent[];
 }
 
-/** What is heard of a turn on its two ways, in one queue. */
+/** The signals of a turn from both channels, in one queue. */
 export type SourceSignal =
   | { readonly kind: 'notified'; readonly notification: KnownNotification }
   | UpstreamEvent;
 
-/** Things that are not a client's business but must not go unseen. */
+/** Anomalies that are not reported to the client but counted. */
 export type Anomaly =
   | 'undeclared-call'
   | 'second-call-dropped'
-  /** Two calls had one `call_id`: the second one got another. */
+  /** Two calls had the same `call_id`: the second got a new one. */
   | 'call-id-twice'
   | 'text-differs'
-  /** The app-server calls a turn completed of which no answer was completed. */
+  /** The app-server reports a turn as completed although no answer was. */
   | 'answer-unseen'
   /** An output item without a type, or a call without a name, was dropped. */
   | 'item-without-type'
   | 'item-without-name'
-  /** Without the relay: a stream ended too early, or codex could not read what an answer cost. */
+  /** Without the relay: a stream ended too early, or codex could not read its usage. */
   | 'answer-unfinished'
   | 'usage-unread';
 
 export interface SourceOptions {
   readonly turnId: string;
-  /** The tools of the client that the model may call. */
+  /** The client's tools that the model may call. */
   readonly callable: CallableTools;
   /** The tools that the app-server runs. */
   readonly findMcpTool: FindMcpTool;

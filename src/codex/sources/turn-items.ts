@@ -1,6 +1,6 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
-import type { HostedCall, ItemContent, ItemStatus, Opaque, Produced } from '../../canonical/request/item.ts';
+import type { HostedCall, ItemStatus, Opaque, Produced } from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
@@ -12,7 +12,8 @@ import { itemLimitOutcome } from './item-limit.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   startFields,
-  headOf,
+  fitsInOrder,
+  itemHead,
   ID_PREFIXES,
   DROPPED,
   textsOf,
@@ -24,39 +25,36 @@ import {
 } from './read-item.ts';
 import type { SourceOptions } from './source.ts';
 
-/** A model that cannot stop would otherwise be asked again for ever. */
+/** A model that keeps calling undeclared tools would be called again without end. */
 const MAX_UNDECLARED_CALLS = 16;
 
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
 
-/** An index of the upstream's must not make a list of any length. */
-const MAX_PARTS = 1_000;
-
 /**
- * What both sources do with items: gives them ids, keeps those back that are not for the client, says
- * what has not been said of an item when it is whole, and ends what is open when the turn ends.
+ * The items of a turn, as both sources handle them: assigns ids, hides items that are not for the client,
+ * emits the rest of an item when it is complete, and ends open items when the turn ends.
  */
 export class TurnItems {
   readonly #options: SourceOptions;
   readonly #all = new Accumulator();
   readonly #ids: ItemIds;
-  /** Citations that came in front of the text that they are about, by item. */
+  /** Citations that arrived before the text that they annotate, by item. */
   readonly #earlyCitations = new Map<string, ItemDelta[]>();
-  /** How many items were there before the model's last answer. */
+  /** Number of items before the model's last answer. */
   #before = 0;
-  /** The items of calls that the app-server runs, by what the model calls them. */
+  /** Items of calls that the app-server runs, by call id. */
   readonly #running = new Map<string, string>();
   #calls = 0;
-  /** The ids of all calls that were told. */
+  /** The ids of all visible calls. */
   readonly #callIds = new Set<string>();
-  /** What hosted tools ask of the client, by the id that its answer will name. */
+  /** Requests of hosted tools to the client, by the id that its answer will name. */
   readonly #asked = new Set<Json | undefined>();
   #undeclaredCalls = 0;
-  /** Items that were judged, also those that clients do not see. */
+  /** Number of items, including hidden ones. */
   #seenItems = 0;
   #isOverCalls = false;
-  /** Whether the last answer has one of them, and nothing behind it. */
+  /** Whether the last answer ends with an undeclared call. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
   #droppedReason: Unreadable | null = null;
@@ -72,27 +70,27 @@ export class TurnItems {
   }
 
   /**
-   * How the turn ends with this answer: the client has calls to answer, or a hosted tool waits for something that
-   * only the client can do. Null: it may go on.
+   * How the turn ends with this answer: the client has calls to answer, or a hosted tool waits for the
+   * client. Null: it may continue.
    */
   get lastOutcome(): Outcome | null {
     if (this.#calls > 0) return { kind: 'tool-calls' };
     return this.#asked.size > 0 ? { kind: 'completed' } : null;
   }
 
-  /** What of the model's last answer was told. */
+  /** The visible items of the model's last answer. */
   get answer(): readonly Produced[] {
     return this.#all.endedFrom(this.#before);
   }
 
-  /** The model is asked once more, or for the first time. */
+  /** The model is called, for the first time or again. */
   beginAnswer(): void {
     this.#before = this.#all.size;
     this.#hasUndeclared = false;
     this.#droppedReason = null;
   }
 
-  /** The model was interrupted, and is asked anew: what it had begun to say stays a beginning. */
+  /** The model was interrupted and is called again: its started items stay incomplete. */
   abandonAnswer(into: TurnEvent[]): void {
     this.#endOpen('incomplete', into);
     this.#calls = 0;
@@ -104,11 +102,11 @@ export class TurnItems {
     return this.#running.size > 0;
   }
 
-  /** The item, if the client may see it; it is asked once for each item. */
+  /** The item if the client may see it. Called once per item. */
   visibleItem(item: ReadItem): OutputItem | null {
     this.#seenItems += 1;
     const told = this.#classified(item);
-    // The model went on by itself: what it called in vain is not the last thing that it did.
+    // The model continued by itself: its undeclared call was not the last item.
     if (told !== null && told.kind !== 'reasoning') this.#hasUndeclared = false;
     return told;
   }
@@ -129,7 +127,7 @@ export class TurnItems {
       return approvalRequest(target, item);
     }
     const call = this.#options.callable.known(item);
-    // codex answers what it does not know itself and asks the model again.
+    // codex itself answers calls of unknown tools and calls the model again.
     if (call === null) return this.#undeclared();
     if (this.#calls > 0 && !this.#options.parallelToolCalls) {
       this.#options.onAnomaly('second-call-dropped');
@@ -139,7 +137,7 @@ export class TurnItems {
     return { ...call, callId: this.#freshCallId(call.callId) };
   }
 
-  /** The client answers calls by their ids, so each call has one, and no two have the same. */
+  /** The client answers calls by id, so each call has a unique one. */
   #freshCallId(given: string): string {
     const isTaken = this.#callIds.has(given);
     if (isTaken) this.#options.onAnomaly('call-id-twice');
@@ -154,12 +152,12 @@ export class TurnItems {
     return null;
   }
 
-  /** The model will be asked again, about calls that are not the client's. */
+  /** Whether the model will be called again because of calls that are not the client's. */
   get willAskAgain(): boolean {
     return this.lastOutcome === null && (this.isRunning || this.#hasUndeclared);
   }
 
-  /** How the turn ends with too many items or calls of undeclared tools, or a call of a tool that was withdrawn. */
+  /** How the turn ends after too many items or undeclared calls, or a call of a withdrawn tool. */
   get fatalOutcome(): Outcome | null {
     if (this.#isOverCalls) return { kind: 'incomplete', reason: 'max_tool_calls' };
     const beyond = itemLimitOutcome(Math.max(this.#seenItems, this.#all.size));
@@ -168,7 +166,7 @@ export class TurnItems {
     return { kind: 'failed', failure: failure('upstream_error', { message }) };
   }
 
-  /** How a turn ended that codex calls completed: there are calls that it does not even answer. */
+  /** How a turn ended that codex reports as completed: some calls it does not even answer. */
   get completed(): Outcome {
     if (this.#hasUndeclared) return { kind: 'failed', failure: failure('upstream_error', UNANSWERED) };
     const isEmpty = this.answer.every(({ kind }) => kind === 'reasoning');
@@ -176,7 +174,7 @@ export class TurnItems {
     return { kind: 'failed', failure: failure('upstream_error', DROPPED[this.#droppedReason]) };
   }
 
-  /** Ours for an upstream id of which something was told. */
+  /** Our id for the upstream id of a visible item. */
   known(upstreamId: string): string | undefined {
     return this.#ids.known(upstreamId);
   }
@@ -187,7 +185,7 @@ export class TurnItems {
 
   start(item: OutputItem, upstreamId: string, into: TurnEvent[]): string {
     const id = this.#ids.create(item.id ?? upstreamId, ID_PREFIXES[item.kind]);
-    const head: Produced = { ...headOf(item), id };
+    const head: Produced = { ...itemHead(item), id };
     this.#emit({ type: 'item-started', item: head }, into);
     if (item.kind === 'hosted-call' && item.modelCallId !== undefined) {
       this.#running.set(item.modelCallId, id);
@@ -196,7 +194,7 @@ export class TurnItems {
     return id;
   }
 
-  /** What has no place in its item any more is not told: a client has read what comes behind it. */
+  /** Drops a delta that is out of order: the client has already read later content. */
   delta(event: ItemDelta, into: TurnEvent[]): void {
     const said = this.#all.contentOf(event.itemId);
     if (said === null) return;
@@ -216,7 +214,7 @@ export class TurnItems {
     for (const citation of earlyCitations) this.#emit(citation, into);
   }
 
-  /** What a hosted tool is doing, in the words of its backend. */
+  /** Emits the progress of a hosted tool, in its backend's words. */
   progress(itemId: string, { of, status }: Progress, more: JsonObject, into: TurnEvent[]): void {
     const head = this.#all.startedItem(itemId);
     if (head === null || !('raw' in head)) return;
@@ -232,24 +230,24 @@ export class TurnItems {
     );
   }
 
-  /** The item is whole: what of it was not said yet is said, and it ends. */
+  /** Completes an item: emits what was not streamed, then its end. */
   finish(itemId: string, whole: OutputItem, into: TurnEvent[]): void {
     const head = this.#all.startedItem(itemId);
     const said = this.#all.contentOf(itemId);
     if (head === null || said === null) return;
-    // Instead of a call that nobody has agreed to, which is whole from its start.
+    // An approval request replaces the call and is complete from its start.
     if (head.kind === 'opaque' && whole.kind === 'tool-call') {
       this.#emit({ type: 'item-ended', item: head }, into);
       return;
     }
     for (const [at, text] of textsOf(withInput(whole, said))) this.emitRest(itemId, at, text, into);
-    // The app-server runs it, and says how that ended.
+    // The app-server runs it and reports the result.
     if (head.kind === 'hosted-call' && whole.kind === 'tool-call') return;
     const item = { ...withStreamed(whole, said), ...startFields(head), id: itemId } as Produced;
     this.#emit({ type: 'item-ended', item }, into);
   }
 
-  /** A tool that the app-server ran has come to its end. */
+  /** A tool that the app-server ran has ended. */
   toolEnded(callId: string, outcome: McpOutcome, into: TurnEvent[]): void {
     const itemId = this.#running.get(callId);
     const head = itemId === undefined ? null : this.#all.startedItem(itemId);
@@ -260,7 +258,7 @@ export class TurnItems {
     }
   }
 
-  /** The items that are open are whole, and nobody says them again; tools that run go on. */
+  /** Completes open items that will not be sent again; running tools continue. */
   finishOpen(into: TurnEvent[]): void {
     this.#endOpen('completed', into);
   }
@@ -278,7 +276,7 @@ export class TurnItems {
     into.push({ type: 'turn-ended', outcome, usage, at: this.#options.ambient.clock.now() });
   }
 
-  /** What of a whole text has not been streamed; nothing where the stream said something else. */
+  /** Emits the part of a whole text that was not streamed; nothing if the stream differs. */
   emitRest(itemId: string, at: ItemDelta['at'], whole: string, into: TurnEvent[]): void {
     const streamed = this.#all.textOf(itemId, at);
     if (!whole.startsWith(streamed)) this.#options.onAnomaly('text-differs');
@@ -287,7 +285,7 @@ export class TurnItems {
     }
   }
 
-  /** A tool that may run in either place has run at the backend if its output is there, too. */
+  /** A tool that may run on either side ran at the backend if its output is there too. */
   #hosted(item: HostedCall | Opaque): OutputItem | null {
     const { type, id, call_id: callId } = item.raw;
     if (type.endsWith('_output')) this.#asked.delete(callId);
@@ -309,11 +307,3 @@ export class TurnItems {
     into.push(event);
   }
 }
-
-/** Parts of a list come one after the other, and a refusal comes behind the text. */
-const fitsInOrder = ({ at, delta }: ItemDelta, said: ItemContent): boolean => {
-  if (typeof at !== 'string') {
-    return at.index >= Math.max(said[at.list].length - 1, 0) && at.index < MAX_PARTS;
-  }
-  return at !== 'text' || delta === '' || said.refusal === null;
-};

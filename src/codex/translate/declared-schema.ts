@@ -1,9 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /**
- * A schema for the app-server, which changes the meaning of some on their way to the model: booleans become
- * texts, a list of anything becomes a list of texts, constants become texts, and a description without a type
- * is lost. Here the same is said in words that it leaves alone. What it drops, such as `pattern`, is lost.
+ * Rewrites a schema for the app-server, which would change its meaning on the way to the model: booleans
+ * become strings, lists of any type become lists of strings, constants become strings, and a description
+ * without a type is lost. This form survives. Keywords that the app-server drops, such as `pattern`, are
+ * lost.
  */
 export const declaredSchema = (schema: JsonObject): JsonObject => {
   const said: Record<string, Json | undefined> = { ...schema };
@@ -28,7 +29,7 @@ const LISTS = ['anyOf', 'oneOf', 'allOf'] as const;
 /** With one of these a schema keeps its description. */
 const TYPE_KEYWORDS = ['type', 'enum', 'const', '$ref', 'properties', 'items', ...LISTS] as const;
 
-/** Nothing is a text and a number. */
+/** A schema that matches nothing: no value is both a string and a number. */
 const NOTHING: JsonObject = { allOf: [{ type: 'string' }, { type: 'number' }] };
 
 const subschema = (schema: Json): Json => {

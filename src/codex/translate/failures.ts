@@ -8,13 +8,13 @@ import { readErrorBody } from '../failures/read-error.ts';
 import { hostOf, unreachable } from '../failures/unreachable.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 
-/** codex's words for an answer that the model did not finish. It is no failure for a client. */
+/** Reads codex's message for an answer that the model did not finish, which is not a failure for clients. */
 export const incompleteReason = (error: Pick<TurnError, 'message'>): IncompleteReason | null => {
   const reason = /(?:^|: )Incomplete response returned, reason: (\w+)/.exec(error.message)?.[1];
   return reason === 'max_output_tokens' || reason === 'content_filter' ? reason : null;
 };
 
-/** What a client is told about a turn that failed, as far as codex repeats what its backend said. */
+/** Translates codex's error for a failed turn, which repeats what its backend reported. */
 export const toFailure = (
   error: Pick<TurnError, 'message' | 'codexErrorInfo'> & Partial<Pick<TurnError, 'additionalDetails'>>,
 ): Failure => {
@@ -32,7 +32,7 @@ const said = (different: Partial<ReportedError>): Failure => classify({ ...NO_DE
 const byName = (info: string, message: string): Failure => {
   switch (info) {
     case 'contextWindowExceeded':
-      // codex's own advice is for people who sit in front of it.
+      // codex's own message is for users of its terminal.
       return said({ code: 'context_length_exceeded' });
     case 'usageLimitExceeded':
     case 'sessionBudgetExceeded':
@@ -61,11 +61,11 @@ const byName = (info: string, message: string): Failure => {
   }
 };
 
-/** codex says the same of a plan that is used up and of one that never had it, in different words. */
+/** codex reports a used-up plan and a plan without access in different words only. */
 const quotaCode = (message: string): string =>
   message.startsWith('To use Codex with your ChatGPT plan') ? 'usage_not_included' : 'usage_limit_reached';
 
-/** The variants that carry the upstream's HTTP status: `{httpConnectionFailed: {httpStatusCode}}` and the like. */
+/** The variants that carry the upstream's HTTP status, such as `{httpConnectionFailed: {httpStatusCode}}`. */
 const byVariant = (info: Readonly<Record<string, unknown>>, message: string): Failure => {
   const [variant, details] = Object.entries(info)[0] ?? ['', null];
   const status = isJsonObject(details) ? details['httpStatusCode'] : null;
@@ -73,7 +73,7 @@ const byVariant = (info: Readonly<Record<string, unknown>>, message: string): Fa
   return failure(variant === 'httpConnectionFailed' ? 'upstream_unreachable' : 'upstream_error');
 };
 
-/** A 400 of the upstream comes as its whole JSON body in a string; other trouble as a sentence. */
+/** A 400 of the upstream arrives as its whole JSON body in a string; other errors as a sentence. */
 const byMessage = (message: string): Failure => {
   if (message.startsWith('{')) {
     const read = readErrorBody(message);
@@ -88,18 +88,20 @@ const byMessage = (message: string): Failure => {
   const unfinished = unfinishedAnswer(message);
   if (unfinished !== null) return unfinishedFailure(null, unfinished);
   const failed = said({ message: message.replace(/^stream disconnected before completion: /, '') });
-  // Words that nobody knows may be codex's own, about anything inside of it.
+  // Unknown messages may be codex's own and reveal internals.
   return failed.kind === 'upstream_error' ? failure('upstream_error') : failed;
 };
 
-/** codex's words for a stream that ended too early, or whose last event it could not read; null: others. */
+/**
+ * codex's message for a stream that ended too early, or whose last event it could not read; null for others.
+ */
 export const unfinishedAnswer = (message: string): string | null => {
   if (/^stream disconnected before completion: (?:stream closed|Transport error)/.test(message))
     return 'ended its answer without response.completed';
   return message.startsWith(UNREAD_END) ? 'sent a response.completed event that could not be read' : null;
 };
 
-/** Whether all that codex could not read of an answer is its usage. */
+/** Whether codex failed to read only the usage of an answer. */
 export const isUsageUnread = ({ message }: Pick<TurnError, 'message'>): boolean =>
   message.startsWith(UNREAD_END) && !message.includes('`id`');
 

@@ -1,9 +1,9 @@
-/** From least to most. Models have some of them. */
+/** From least to most. Models support some of them. */
 const ORDER = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
 
 /**
- * The effort that a model has and that is nearest to the one asked for, rather a greater one than a
- * smaller: a backend that knows its models' efforts refuses any other. What is not known is left alone.
+ * The nearest effort that a model supports, preferring a higher one: backends that know their models' efforts
+ * reject others. Unknown efforts stay unchanged.
  */
 export const fitEffort = (asked: string | null, has: readonly string[] | null): string | null => {
   if (asked === null || has === null || has.length === 0 || has.includes(asked)) return asked;

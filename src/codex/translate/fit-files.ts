@@ -9,7 +9,7 @@ export interface FittedFiles {
   readonly refused: readonly Rejection[];
 }
 
-/** For a backend that takes no files: text files become text, and for another one there is no answer. */
+/** For a backend that accepts no files: converts text files to text, and refuses others. */
 export const withoutFiles = ({ items, places }: History): FittedFiles => {
   const refused: Rejection[] = [];
   const fitted = items.map((item, index) => {
@@ -25,7 +25,7 @@ export const withoutFiles = ({ items, places }: History): FittedFiles => {
   return { history: { items: fitted, places }, refused };
 };
 
-/** The same for a backend that is found to take none when it is asked: what is no text it has to judge itself. */
+/** The same after a backend has refused files: those that are not text are left to it. */
 export const withTextFiles = (item: Item): Item =>
   withFiles(item, (file) => {
     const text = textOf(file);
@@ -41,7 +41,7 @@ const withFiles = (item: Item, toPart: (file: FilePart, index: number) => Part):
   );
 };
 
-/** A request is planned more than once, and a file may be megabytes long. */
+/** A request is planned more than once, and a file may have megabytes. */
 const known = new WeakMap<FilePart, ReturnType<typeof textOfFile>>();
 
 const textOf = (file: FilePart): ReturnType<typeof textOfFile> => {

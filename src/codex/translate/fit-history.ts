@@ -1,15 +1,15 @@
 import { isModelOutput, isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
 import { typeOf } from './inject-items.ts';
 
-/** What a client sent, and where each item stands in its request. */
+/** The client's items and their positions in its request. */
 export interface History {
   readonly items: readonly Item[];
-  /** Null: it is of ours, and the client knows nothing of it. */
+  /** Null: one of ours, unknown to the client. */
   readonly places: readonly (number | null)[];
 }
 
 export interface FittedHistory extends History {
-  /** The places of items that were left out and might have meant something to the model. */
+  /** Positions of dropped items that might have mattered to the model. */
   readonly ignored: readonly number[];
 }
 
@@ -22,20 +22,20 @@ export const wholeHistory = (items: readonly Item[]): History => ({
 export interface HistoryRules {
   /** `own`: ids must look like the backend's own, with the prefix of their kind and at most 64 characters. */
   readonly ids: 'any' | 'own';
-  /** `encrypted`: only reasoning that the backend can decrypt, in front of what it led to. */
+  /** `encrypted`: only reasoning that the backend can decrypt, directly before the output it led to. */
   readonly reasoning: 'any' | 'encrypted';
-  /** `whole`: the app-server takes no call of an image tool that came to no image. */
+  /** `whole`: the app-server does not accept an image call without an image. */
   readonly images?: 'any' | 'whole';
 }
 
-/** The backend of a ChatGPT login refuses a whole request for one item that breaks its rules. */
+/** The backend of a ChatGPT login rejects a whole request for one invalid item. */
 export const CHATGPT_HISTORY: HistoryRules = { ids: 'own', reasoning: 'encrypted' };
 /** Others get what the client sent. */
 export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
 
 /**
- * A history as real clients send it → one that the backend takes: clients make up ids, carry a
- * conversation from one backend to another, and keep reasoning that nobody stored. Nothing may be left.
+ * Adapts a client's history to what the backend accepts: clients invent ids, move a conversation between
+ * backends, and keep reasoning that was never stored. The result may be empty.
  */
 export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
   const next = nextOfEach(history.items);
@@ -44,8 +44,8 @@ export const fitHistory = (history: History, rules: HistoryRules): FittedHistory
 };
 
 /**
- * For a second attempt, when the backend could not decrypt what it was sent: reasoning of another
- * account or another backend. Null: there is no other history to try.
+ * For a second attempt, after the backend could not decrypt reasoning of another account or backend. Null:
+ * there is no other history to try.
  */
 export const withoutReasoning = (history: History): FittedHistory | null => {
   const rest = without(history, (item) => isReasoning(item) && isEncrypted(item));
@@ -65,7 +65,7 @@ const without = (
   };
 };
 
-/** What comes to nothing says nothing. */
+/** Items without a result are dropped. */
 const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boolean => {
   if (rules.images === 'whole' && isCutImage(item)) return false;
   if (!isReasoning(item)) return true;
@@ -73,7 +73,7 @@ const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boo
   return isUsableReasoning(item);
 };
 
-/** Nothing is stored between requests, so reasoning that is only an id and a summary is lost. */
+/** Nothing is stored between requests, so reasoning with only an id and a summary is lost. */
 export const isUsableReasoning = (reasoning: Reasoning): boolean =>
   isEncrypted(reasoning) || (reasoning.content ?? []).some((text) => text !== '');
 const isCutImage = (item: Item): boolean =>
@@ -83,11 +83,11 @@ const isCutImage = (item: Item): boolean =>
 
 const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
-/** What comes behind each item and is no reasoning: the model may reason several times in a row. */
+/** For each item the next one that is not reasoning: a model may reason several times in a row. */
 const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
   const nexts: (Item | undefined)[] = [];
   let next: Item | undefined;
-  // From behind, so that a long row of reasoning is passed once and not once for each of it.
+  // Backwards, so that a long run of reasoning takes linear time.
   for (const item of items.toReversed()) {
     nexts.push(next);
     if (!isReasoning(item)) next = item;
@@ -95,7 +95,7 @@ const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
   return nexts.toReversed();
 };
 
-/** What the backend's own ids begin with, by the type of the item. */
+/** Prefixes of the backend's own ids, by item type. */
 const PREFIXES: Readonly<Record<string, string>> = {
   message: 'msg',
   reasoning: 'rs',
@@ -112,14 +112,14 @@ const PREFIXES: Readonly<Record<string, string>> = {
 
 const MAX_ID = 64;
 
-/** An id that does not fit means nothing to the model, so it goes without a word; a call keeps its output. */
+/** Silently drops invalid ids, which mean nothing to the model; a call keeps its output. */
 const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   const used = new Set<string>();
   const isOwn = (id: string, prefix: string | undefined): boolean => {
     if (used.has(id) || id.length > MAX_ID) return false;
-    // Of an item that is not listed nobody knows how its ids look.
+    // The id format of unlisted items is unknown.
     if (prefix !== undefined && (!id.startsWith(`${prefix}_`) || !/^[\w-]+$/.test(id))) return false;
-    // No two items of a request may have one id.
+    // Ids must be unique within a request.
     used.add(id);
     return true;
   };
@@ -132,7 +132,7 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
   });
 };
 
-/** By which a call and its output belong together, also where nobody reads the rest of them. */
+/** The id that links a call and its output, also of items that are passed through unread. */
 const callIdOf = (item: Item): string | null => {
   if ('callId' in item) return item.callId;
   const callId = 'raw' in item ? item.raw['call_id'] : null;
@@ -147,8 +147,8 @@ const withCallId = (item: Item, callId: string): Item => {
 };
 
 /**
- * Short names for call ids that are too long, the same on a call and its output and from turn to
- * turn, and never that of another call.
+ * Short forms of call ids that are too long: the same for a call and its output and in every turn, and
+ * distinct from other ids.
  */
 class CallIds {
   readonly #short = new Map<string, string>();
@@ -170,14 +170,14 @@ class CallIds {
   #shorten(callId: string): string {
     for (let salt = 0; ; salt += 1) {
       const suffix = `_${hashOf(callId, salt)}`;
-      // A character must not be cut in two: the app-server would never answer.
+      // Never split a surrogate pair: the app-server would not answer.
       const short = callId.slice(0, MAX_ID - suffix.length).toWellFormed() + suffix;
       if (!this.#taken.has(short)) return short;
     }
   }
 }
 
-/** FNV-1a, twice: 16 hex digits. What it may confuse is seen by whoever uses it. */
+/** FNV-1a twice: 16 hex digits. Callers handle collisions. */
 const hashOf = (text: string, salt: number): string =>
   [0x811c9dc5, 0x01000193]
     .map((seed) =>

@@ -3,7 +3,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { Tool } from '../../canonical/request/tool.ts';
 import type { History } from './fit-history.ts';
 
-/** Tools that items bring along, among the others: for a way on which the items do not say it. */
+/** Moves tools that items declare into the tool list, for backends that do not understand such items. */
 export const mergeLoadedTools = (
   { items, tools }: { readonly items: readonly Item[]; readonly tools: readonly Tool[] },
   isMergedIntoTools: (item: Extract<Item, { kind: 'loaded-tools' }>) => boolean,
@@ -12,13 +12,13 @@ export const mergeLoadedTools = (
   if (lifted.length === 0) return { items, tools };
   const gone = new Set<Item>(lifted.filter(({ raw }) => raw.type === 'additional_tools'));
   return {
-    // What a search found stays to be read.
+    // The results of a search stay readable.
     items: items.filter((item) => !gone.has(item)),
     tools: [...tools, ...lifted.flatMap((item) => item.tools)],
   };
 };
 
-/** Calls that do not say in which namespace their tool stands: for a backend that refuses to hear it. */
+/** Removes the namespaces from calls, for a backend that refuses them. */
 export const withoutNamespaces = ({
   items,
   places,

@@ -15,8 +15,8 @@ import type { RequestStrategy } from './request-strategy.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
 /**
- * What of a request is injected: prompts may travel as developer instructions instead, and
- * instructions in the field of the model request, which a relay sets.
+ * Which parts of a request are injected: prompts may be sent as developer instructions instead, and the relay
+ * may set instructions in their own field.
  */
 export interface Injected {
   readonly instructions: string | null;
@@ -36,8 +36,8 @@ export const injectedOf = (
 };
 
 /**
- * The whole conversation as the app-server's response items, in order. With a relay each has the id of
- * its place, by which the relay finds it again; without one it has the client's own id.
+ * The whole conversation as response items of the app-server, in order. With a relay each has an id by which
+ * the relay finds it again; without one it has the client's own id.
  */
 export const toInjectItems = (
   { instructions, items }: Injected,
@@ -49,8 +49,8 @@ export const toInjectItems = (
 };
 
 /**
- * What stands for an item until the relay puts it back. The app-server leaves out items that it does not know,
- * and takes neither files nor images by URL; and what nobody reads on the way need not travel.
+ * A placeholder for an item until the relay restores it. The app-server drops unknown items and accepts
+ * neither files nor image URLs; and items that it does not need are not sent twice.
  */
 const toPlaceholder = (item: Item): JsonObject => {
   if ('raw' in item) return { type: 'web_search_call' };
@@ -64,11 +64,11 @@ const toPlaceholder = (item: Item): JsonObject => {
   );
 };
 
-/** What the app-server does not take: files, and images that are not data. */
+/** What the app-server does not accept: files, and images by URL. */
 const needsPlaceholder = (part: Part): boolean =>
   part.kind === 'file' || (part.kind === 'image' && !/^data:/i.test(part.url));
 
-/** The app-server keeps the ids of injected items as they are, so they can say which item is which. */
+/** The app-server keeps the ids of injected items, so they identify the items. */
 export const placeholderId = (place: number): string => `px_${place}`;
 
 export const developerMessage = (text: string): JsonObject =>
@@ -139,7 +139,7 @@ export const toResponseItem = (item: Item): JsonObject => {
 
 const message = (item: Message): JsonObject => ({
   ...messageOf(
-    // The app-server drops messages of role `system` without a word; `developer` is their rank.
+    // The app-server silently drops `system` messages; `developer` has the same rank.
     item.role === 'system' ? 'developer' : item.role,
     item.parts.map((part) => toContentItem(part, item.role === 'assistant')),
   ),
@@ -168,7 +168,7 @@ export const toContentItem = (part: Part, fromAssistant: boolean): JsonObject =>
       return {
         type: 'input_image',
         image_url: part.url,
-        // An image of low detail would be replaced by a sentence.
+        // The app-server would replace an image of low detail by a sentence.
         ...(part.detail === undefined || part.detail === 'low' ? {} : { detail: part.detail }),
       };
     case 'audio':
@@ -176,7 +176,7 @@ export const toContentItem = (part: Part, fromAssistant: boolean): JsonObject =>
     case 'file':
       return part.raw;
     case 'refusal':
-      // There is no refusal part; the words are the assistant's all the same.
+      // There is no refusal part; the text is still the assistant's.
       return { type: fromAssistant ? 'output_text' : 'input_text', text: part.text };
     default:
       return assertNever(part);

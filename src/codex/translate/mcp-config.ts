@@ -1,7 +1,7 @@
 import type { McpServer, McpTransport } from '../../canonical/mcp/mcp-server.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
-/** A process as the `config.mcp_servers` of `thread/start` names it; `env` is what its environment has besides. */
+/** The `config.mcp_servers` entry of `thread/start` for a process; `env` is added to its environment. */
 export const stdioServerConfig = (
   server: McpServer,
   { command, args, env, cwd }: Extract<McpTransport, { kind: 'stdio' }>,
@@ -14,10 +14,10 @@ export const stdioServerConfig = (
   ...limitsOf(server),
 });
 
-/** The same for a server that is reached at an address of ours: never at its own, and never with its headers. */
+/** The same for a server that is reached through our local URL: never its own URL or headers. */
 export const httpServerConfig = (server: McpServer, address: string): JsonObject => ({
   url: address,
-  // Means nothing. Without it codex asks in seven places where to sign in, each time that it tells of the server.
+  // A meaningless token. Without one codex probes seven URLs for sign-in each time that it lists the server.
   http_headers: { Authorization: 'Bearer none' },
   ...limitsOf(server),
 });

@@ -6,26 +6,26 @@ import { quoted } from '../../kit/text/quote.ts';
 import type { History } from './fit-history.ts';
 import { fromOutputText, toOutputText } from './mcp-output.ts';
 
-/** A call to which somebody agreed, and that has not been run. */
+/** An approved call that has not run yet. */
 export interface ApprovedCall {
   readonly requestId: string;
   readonly label: string;
   readonly name: string;
   readonly arguments: string;
-  /** Under which it stands in the history; what it gave is not known yet. */
+  /** Its call id in the history; its output is not known yet. */
   readonly callId: string;
 }
 
 export interface McpHistory extends History {
   readonly approved: readonly ApprovedCall[];
-  /** Servers of which the client has a list of tools. */
+  /** Servers whose tool list the client has. */
   readonly listed: ReadonlySet<string>;
   readonly refused: readonly Rejection[];
 }
 
 /**
- * What a client sends back of MCP servers that were run here → what the model has seen of them: calls in the
- * namespace of the server, and their outputs. Lists of tools were never its business.
+ * Translates a client's MCP items of our servers into what the model has seen: calls in the server's
+ * namespace, and their outputs. Tool lists were never shown to it.
  */
 export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
   const labels = new Map(
@@ -43,7 +43,7 @@ export const mcpHistory = (history: History, isOurs: (label: string) => boolean)
 
 const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
 
-/** The item, if it is about a server of ours. An answer to a request names only the request. */
+/** The item, if it belongs to a server of ours. An approval response names only its request. */
 const rawMcp = (
   item: Item,
   labels: ReadonlyMap<string, string>,
@@ -65,9 +65,9 @@ class Reader {
   readonly #listed = new Set<string>();
   readonly #refused: Rejection[] = [];
   readonly #requests = new Map<string, RawItem>();
-  /** The one that counts, for each request: the first that declines, else the last. */
+  /** The deciding response for each request: the first that declines, else the last. */
   readonly #responses = new Map<string, RawItem>();
-  /** Ids of requests that stand for different calls. */
+  /** Request ids used for different calls. */
   readonly #ambiguous = new Set<string>();
   readonly #run = new Set<string>();
   readonly #callIds: Set<string>;
@@ -95,7 +95,7 @@ class Reader {
   #answer(raw: RawItem): void {
     const id = textIn(raw, 'approval_request_id');
     const known = this.#responses.get(id);
-    // Who has declined a call cannot be overruled by another answer, before it or after it.
+    // A declined call cannot be overruled by another response.
     if (known === undefined || known['approve'] === true) this.#responses.set(id, raw);
   }
 
@@ -126,7 +126,7 @@ class Reader {
         return;
       }
       case 'mcp_approval_request': {
-        // With its answer it stands where the answer is.
+        // It is handled at the position of its response.
         if (this.#responses.has(id) || this.#run.has(id)) return;
         this.#call(raw, this.#callId(id), 'This call was not approved.', place);
         return;
@@ -149,7 +149,7 @@ class Reader {
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }
-    // It has been run since, and stands there as a call.
+    // It has run since and appears as a call.
     if (this.#run.has(requestId) || this.#responses.get(requestId) !== raw) return;
     const callId = this.#callId(requestId);
     if (raw['approve'] !== true) {
@@ -184,7 +184,7 @@ class Reader {
     this.#places.push(place);
   }
 
-  /** The model's own, which our ids are made of, so that it sees the same again. */
+  /** The model's own call id, which our ids are derived from, so that the model sees the same again. */
   #callId(id: string): string {
     const own = /^mcpr?_(.+)$/s.exec(id)?.[1] ?? 'mcp';
     const callId = this.#callIds.has(own) ? `${own}_${this.#callIds.size}` : own;
@@ -196,7 +196,7 @@ class Reader {
 const isSameCall = (one: RawItem, other: RawItem): boolean =>
   ['server_label', 'name', 'arguments'].every((field) => textIn(one, field) === textIn(other, field));
 
-/** What the model was told that a call gave. */
+/** What the model was shown as the output of a call. */
 export const mcpOutputOf = ({ output = null, error = null }: RawItem): string => {
   if (typeof output === 'string') return output;
   if (typeof error === 'string') return error;

@@ -1,15 +1,15 @@
 import type { Part } from '../../canonical/request/item.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/** What a tool of an MCP server gave, as the app-server tells it. */
+/** The result of an MCP tool, as the app-server reports it. */
 export interface McpResult {
   readonly content: readonly Json[];
   readonly structuredContent?: Json;
 }
 
 /**
- * The `output` of an `mcp_call`, which is one text: what the model has seen. codex shows it the structured content,
- * where there is any; else it is the texts of the result joined, and where there is more than text, the content as JSON.
+ * The `output` of an `mcp_call` as one text, which is what the model has seen: codex shows it the structured
+ * content if any; else the joined texts of the result, or the content as JSON if there is more than text.
  */
 export const toOutputText = ({ content, structuredContent = null }: McpResult): string => {
   if (structuredContent !== null) return JSON.stringify(structuredContent);
@@ -17,7 +17,7 @@ export const toOutputText = ({ content, structuredContent = null }: McpResult): 
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : JSON.stringify(content);
 };
 
-/** The output for the model again: an image is shown to it as one. */
+/** Converts the output back for the model: images are shown as images. */
 export const fromOutputText = (output: string): string | readonly Part[] => {
   if (output.length > MAX_PARSED || !output.startsWith('[{"') || !output.includes('"type":"image"')) {
     return output;
@@ -26,7 +26,7 @@ export const fromOutputText = (output: string): string | readonly Part[] => {
   return parts.length > 0 && parts.every((part) => part !== null) ? parts : output;
 };
 
-/** Parsed at once; more than this stays the text that it is. */
+/** Longer outputs stay text. */
 const MAX_PARSED = 8 * 1024 * 1024;
 
 const parsedList = (text: string): readonly Json[] => {

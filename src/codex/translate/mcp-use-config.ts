@@ -1,12 +1,12 @@
 import type { McpFilter, McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
-/** Whether the app-server runs a call, where it asks nobody: always, if the tool only reads, or never. */
+/** Whether the app-server runs a call without asking: always, only if the tool is read-only, or never. */
 type Mode = 'approve' | 'auto' | 'prompt';
 
 /**
- * What `config.mcp_servers` says of a server for one request. It is required, because a thread would otherwise
- * go on without its tools and say nothing.
+ * The `config.mcp_servers` entry of a server for one request. `required`, because a thread would otherwise
+ * silently continue without its tools.
  */
 export const mcpUseConfig = (config: JsonObject, { allowed, approval }: McpUse): JsonObject => {
   const { always, never, otherwise } = approval;
@@ -28,5 +28,5 @@ export const mcpUseConfig = (config: JsonObject, { allowed, approval }: McpUse):
   };
 };
 
-/** Of the tools that are named, only those that read, or only the others. */
+/** If only read-only tools, or only others, are selected. */
 const modeOf = (filter: McpFilter | null, mode: Mode): Mode => (filter?.readOnly === null ? mode : 'auto');

@@ -4,7 +4,7 @@ import { resourceFailure } from '../../canonical/failure/resources.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 
-/** How the app-server says a turn ended. */
+/** The outcome that the app-server reports for a turn. */
 export const toOutcome = (turn: { readonly status: string; readonly error: TurnError | null }): Outcome => {
   if (turn.status === 'completed') return { kind: 'completed' };
   if (turn.error === null) return { kind: 'failed', failure: failure('server_error') };
@@ -14,24 +14,24 @@ export const toOutcome = (turn: { readonly status: string; readonly error: TurnE
     : { kind: 'incomplete', reason };
 };
 
-/** What is known besides what the app-server says. */
+/** What is known besides the app-server's report. */
 export interface BackendNotes {
-  /** What the backend said about its last answer. */
+  /** The backend's error about its last answer. */
   readonly failure: Failure | null;
-  /** Why the login could not be renewed of late, where that is not the login's own fault. */
+  /** Why the login could not be renewed recently, if that is not the login's own fault. */
   readonly signIn: Failure | null;
-  /** The relay has begun to pass an answer on. */
+  /** The relay has started to pass an answer on. */
   readonly isAnswered: boolean;
 }
 
-/** The backend's own words about a failure are better than the app-server's about them. */
+/** Prefers the backend's own error to the app-server's report of it. */
 export const preferBackendFailure = (outcome: Outcome, noted: BackendNotes): Outcome => {
   if (outcome.kind !== 'failed') return outcome;
-  // These are about us, whatever the backend said.
+  // Failures on our side, whatever the backend reported.
   if (outcome.failure.kind === 'worker_lost' || outcome.failure.kind === 'client_too_slow') return outcome;
   if (isWithoutRelay(outcome.failure, noted)) return { kind: 'failed', failure: resourceFailure() };
   const isRefused = noted.failure === null || noted.failure.kind === 'upstream_unauthorized';
-  // Credentials were to be renewed, and that failed too, on another way than that of the request.
+  // The credentials were to be renewed, and that failed too, at another URL.
   if (isRefused && outcome.failure.kind !== 'upstream_unauthorized') {
     const isRenewal = noted.signIn !== null && outcome.failure.kind === 'upstream_error';
     return isRenewal ? { kind: 'failed', failure: noted.signIn } : outcome;
@@ -40,8 +40,8 @@ export const preferBackendFailure = (outcome: Outcome, noted: BackendNotes): Out
 };
 
 /**
- * The app-server reached nobody, and the relay does not know of it: it did not get as far as the relay, which
- * is in this process. Where it wanted to reach somebody else, it says whom.
+ * The app-server could not connect, and the relay did not see the request. The relay is in this process, so
+ * the machine lacks resources, unless the error names another host.
  */
 const isWithoutRelay = (failed: Failure, noted: BackendNotes): boolean =>
   !noted.isAnswered &&

@@ -1,6 +1,6 @@
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/** Members of codex's configuration that say how it works, and nothing about this machine or its people. */
+/** Configuration keys that describe behaviour and reveal nothing about this machine or its users. */
 const SHOWN = [
   'model',
   'review_model',
@@ -33,8 +33,8 @@ const SHOWN_OF_PROVIDER = [
 ] as const;
 
 /**
- * What whoever has a key may see of it. A list of what is shown, because what must not be shown grows with every
- * release: addresses, headers, tokens, paths, names of accounts.
+ * The part of the configuration that API callers may see. An allowlist, because secrets are added with every
+ * release: addresses, headers, tokens, paths, account names.
  */
 export const publicConfig = (config: JsonObject): JsonObject => {
   const { model_providers: providers, features } = config;
@@ -51,6 +51,6 @@ export const publicConfig = (config: JsonObject): JsonObject => {
 const scalars = (object: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, scalar(object[name])]));
 
-/** Where codex comes to have an object in such a place, nobody has looked what is in it. */
+/** Objects are omitted: their content has not been reviewed. */
 const scalar = (value: Json | undefined): Json =>
   value === undefined || typeof value === 'object' ? null : value;

@@ -7,16 +7,19 @@ import { PROVIDER_ID } from '../protocol/provider.ts';
 import type { RequestStrategy } from './request-strategy.ts';
 import { declaredSchema } from './declared-schema.ts';
 
-/** What a deployment decides about every thread. */
+/** Deployment settings for every thread. */
 export interface ThreadSettings {
-  /** `base`: instructions replace codex's own. `developer`: they and all client prompts become developer instructions. */
+  /**
+   * `base`: instructions replace codex's own. `developer`: they and all client prompts become developer
+   * instructions.
+   */
   readonly instructionsTarget: 'base' | 'developer';
   readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
   readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
   readonly workdir: string;
-  /** A relay sets on the model request what the app-server has no field for. */
+  /** With a relay, settings without an app-server field are set on the model request. */
   readonly hasRelay: boolean;
-  /** Whether codex has the model in its own list: only then it passes on how much the model is to write. */
+  /** Whether codex lists the model: only then it passes on the verbosity. */
   readonly knows: (model: string) => boolean;
 }
 
@@ -30,20 +33,20 @@ export const toThreadStart = (
   const config: JsonObject = {
     ...(sendsVerbosity(request, settings) ? { model_verbosity: request.verbosity } : {}),
     ...(mcpServers === null ? {} : { mcp_servers: mcpServers }),
-    // The start of a review has no field for it.
+    // `review/start` has no field for it.
     ...(request.isReview === true && effort !== null ? { model_reasoning_effort: effort } : {}),
   };
   const developerInstructions = developerInstructionsOf(request, settings);
   return {
     model: strategy.slug,
-    // By name: an app-server whose configuration is gone would take a backend of its own choice.
+    // Named explicitly: an app-server without its configuration would use codex's default backend.
     modelProvider: PROVIDER_ID,
     cwd: settings.workdir,
-    // Which tools of a server need nobody's approval is said tool by tool, and must not be outweighed by these.
+    // Approval of MCP tools is configured per tool, and these settings must not override it.
     sandbox: mcpServers === null ? settings.sandboxMode : 'read-only',
     approvalPolicy: mcpServers === null ? settings.approvalPolicy : 'never',
-    // Always empty, never null: null brings codex's own prompt for a model it does not list, and a
-    // text is sent twice to models of its newest kind. See `injectedOf` for the client's instructions.
+    // Always empty, never null: null adds codex's own prompt for an unlisted model, and a text is sent twice
+    // to models of its newest kind. See `injectedOf` for the client's instructions.
     baseInstructions: '',
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(Object.keys(config).length === 0 ? {} : { config }),
@@ -51,34 +54,34 @@ export const toThreadStart = (
     dynamicTools: dynamicTools(request, settings),
     environments: [],
     ephemeral: true,
-    // A relay sees the model's own words.
+    // The relay sees the model's own events.
     experimentalRawEvents: !settings.hasRelay,
   };
 };
 
-/** Whether the app-server tells the backend how much the model is to write. */
+/** Whether the app-server sends the verbosity to the backend. */
 export const sendsVerbosity = (
   { verbosity, model }: TurnRequest,
   { knows }: Pick<ThreadSettings, 'knows'>,
 ): boolean => verbosity !== null && knows(model);
 
 /**
- * With a relay none: it writes the client's tools into the model request as they are, and ends the turn
- * before codex asks what became of a call. codex refuses names, thins schemas out, knows no other kind of
- * tool, and needs more than a second for a megabyte of them.
+ * None with a relay: it writes the client's tools into the model request unchanged, and ends the turn before
+ * codex asks for a call's output. codex rejects names, reduces schemas, supports only functions, and needs
+ * more than a second per megabyte of them.
  */
 const dynamicTools = (
   { tools, toolChoice }: TurnRequest,
   { hasRelay }: ThreadSettings,
 ): NonNullable<ParamsOf<'thread/start'>['dynamicTools']> => {
   if (hasRelay) return [];
-  // The backend cannot be told which of them may be called, so the model sees no others.
+  // Without a tool choice in the model request, the model must see only the allowed tools.
   return toolsLeft(tools, toolChoice).flatMap((tool): readonly DynamicTool[] => {
     if (tool.kind === 'function') return [dynamicFunction(tool)];
     if (tool.kind !== 'namespace') return [];
     const { description, tools: raw } = tool.raw;
     const members = (raw as readonly RawFunction[]).map(dynamicFunction);
-    // The app-server puts tools that are in none into it by itself, and keeps its name for that.
+    // The app-server itself puts tools without a namespace into this one, and reserves its name.
     if (tool.name === FLAT_NAMESPACE) return members;
     const text = typeof description === 'string' ? description : '';
     return [{ type: 'namespace', name: tool.name, description: text, tools: members }];
@@ -86,7 +89,7 @@ const dynamicTools = (
 };
 
 type DynamicTool = NonNullable<ParamsOf<'thread/start'>['dynamicTools']>[number];
-/** What stands in a namespace was read as a function, or has become one. */
+/** Members of a namespace were read as functions or converted to them. */
 type RawFunction = Pick<FunctionTool, 'name'> & Partial<Pick<FunctionTool, 'description' | 'parameters'>>;
 
 const dynamicFunction = ({ name, description, parameters }: RawFunction) => ({
@@ -96,7 +99,7 @@ const dynamicFunction = ({ name, description, parameters }: RawFunction) => ({
   inputSchema: declaredSchema(parameters ?? NO_PARAMETERS),
 });
 
-/** A message that only prompts: its text can move into the developer instructions without a loss. */
+/** Whether a message only prompts: its text can move into the developer instructions without loss. */
 export const isPromptMessage = (item: Item): boolean =>
   item.kind === 'message' &&
   (item.role === 'system' || item.role === 'developer') &&

@@ -1,7 +1,7 @@
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { TokenUsageBreakdown } from '../protocol/generated/v2/TokenUsageBreakdown.ts';
 
-/** Codex passes on what the backend said, also what is no count. */
+/** Codex passes on what the backend sent, even invalid counts. */
 const count = (tokens: number): number => Math.max(tokens, 0);
 
 export const toUsage = (usage: TokenUsageBreakdown): Usage => ({

@@ -7,12 +7,12 @@ export const toTurnStart = (request: TurnRequest, threadId: string): ParamsOf<'t
   threadId,
   input: [],
   ...(request.reasoning.effort === null ? {} : { effort: request.reasoning.effort }),
-  // Left out, models that codex does not list are asked for summaries that nobody wanted.
+  // If omitted, codex requests summaries for models that it does not list.
   summary: request.reasoning.summary ?? 'none',
   ...(request.format.kind === 'json-schema' ? { outputSchema: request.format.schema } : {}),
 });
 
-/** A reviewer begins anew, with guidelines of its own: it hears of nothing but this text. */
+/** A review starts without history, with its own guidelines: it sees only this text. */
 export const toReviewStart = ({ items }: TurnRequest, threadId: string): ParamsOf<'review/start'> => ({
   threadId,
   target: { type: 'custom', instructions: items.map(answerText).join('\n\n') },

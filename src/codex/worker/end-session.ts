@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A server that reads the end of its stdin goes by itself. */
+/** A server that reads the end of its stdin exits by itself. */
 const GRACE_MS = 500;
 
 /**
- * Ends what a process has left behind that was the first of its session: the app-server ends the MCP servers that
- * it started, unless it is killed. The number of a session is given to nobody else while somebody is in it.
+ * Ends the processes that a session leader left behind: the app-server ends its MCP servers, unless it is
+ * killed. A session id is not reused while a process is in the session.
  */
 export const endSession = async (session: number, graceMs = GRACE_MS): Promise<void> => {
   if ((await membersOf(session)).length === 0) return;
@@ -15,12 +15,12 @@ export const endSession = async (session: number, graceMs = GRACE_MS): Promise<v
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has gone meanwhile.
+      // It has exited meanwhile.
     }
   }
 };
 
-/** Nobody where the system does not tell. */
+/** Empty if the system does not provide it. */
 const membersOf = async (session: number): Promise<readonly number[]> => {
   const names = await readdir('/proc').catch(() => []);
   const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
@@ -30,7 +30,7 @@ const membersOf = async (session: number): Promise<readonly number[]> => {
 
 const sessionOf = async (pid: number): Promise<number | null> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // Behind the name, which may hold anything: state, parent, group, session.
+  // After the name, which may contain anything: state, parent, group, session.
   const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return state === 'Z' ? null : Number(session);
 };

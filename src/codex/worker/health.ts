@@ -10,20 +10,21 @@ import type { Pulse } from './worker.ts';
 
 export interface HealthWatchOptions {
   readonly pulse: Pulse;
-  /** How long a worker may be silent with a question open. */
+  /** How long a worker may leave a ping unanswered. */
   readonly hangTimeoutMs: number;
-  /** It is of no use any more. Said once. */
+  /** Called once when the worker is unusable. */
   readonly onUnhealthy: (healthProblem: HealthProblem) => void;
-  /** It lives, but a call of a turn came to nothing. */
+  /** Called if the worker is alive but a call of a turn timed out. */
   readonly onStuck: () => void;
 }
 
-/** How often `look` is to be called. */
+/** How often to call `look`. */
 export const lookEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangTimeoutMs / LOOKS_UNTIL_HUNG);
 
 /**
- * Whether one worker lives. What it says in its turns is a sign of life; if it says nothing it is asked. A process
- * that stands still (stopped, caught, in a deadlock) closes no pipe, so nothing else would tell.
+ * Watches whether one worker is alive. Output of its turns counts as a sign of life; a silent worker is
+ * pinged. A process that hangs (stopped, traced, deadlocked) closes no pipe, so this is the only way to
+ * detect it.
  */
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
@@ -59,7 +60,7 @@ export class HealthWatch {
     void this.#lookAtHome();
   }
 
-  /** Nobody is interested any more. */
+  /** Stops watching. */
   end(): void {
     this.#isOver = true;
   }
@@ -69,20 +70,20 @@ export class HealthWatch {
     try {
       await this.#options.pulse.ask(2 * this.#options.hangTimeoutMs);
     } catch {
-      // A refusal is an answer too. One that was lost is told by the connection.
+      // An error is an answer too. A lost connection is reported separately.
     } finally {
       this.#isAsked = false;
     }
   }
 
   async #lookAtHome(): Promise<void> {
-    // A file system that does not answer is asked once, not once a second.
+    // Avoid piling up checks on an unresponsive file system.
     if (this.#isLookingAtHome) return;
     this.#isLookingAtHome = true;
     try {
       if (!(await this.#options.pulse.hasHome())) this.#end('home-gone');
     } catch {
-      // Not to know is no reason to end what works.
+      // Keep a working process if the check fails.
     } finally {
       this.#isLookingAtHome = false;
     }

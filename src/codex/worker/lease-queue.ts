@@ -1,7 +1,9 @@
-/** Those who wait for a worker. Every wait ends: admitted, dismissed, given up by its signal, or timed out. */
+/**
+ * Callers that wait for a worker. Every wait ends: admitted, rejected, aborted by its signal, or timed out.
+ */
 export interface LeaseQueue<T> {
   wait(signal: AbortSignal, waitMs: number, onTimeout: () => Error): Promise<T>;
-  /** Each one gets a value of its own. */
+  /** Each caller gets its own value. */
   admit(make: () => T): void;
   dismiss(error: Error): void;
 }

@@ -1,6 +1,6 @@
 import type { Vitals } from './vitals.ts';
 
-/** The decisions of the pool that need no process: how long to wait, and when a worker is worn. */
+/** The pool's decisions that need no process: delays, and when to retire a worker. */
 
 export interface Backoff {
   readonly failures: number;
@@ -11,10 +11,10 @@ export const NO_FAILURES: Backoff = { failures: 0, lastFailureMs: Number.NEGATIV
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-/** Long enough that a slow failure after the longest delay still counts as the same trouble. */
+/** Long enough that a slow failure after the longest delay counts as the same problem. */
 const FORGIVEN_AFTER_MS = 120_000;
 
-/** 0.5 s, doubling to 30 s. Two minutes without trouble and it begins anew. */
+/** 0.5 s, doubling to 30 s. Resets after two minutes without a failure. */
 export const afterFailure = (
   backoff: Backoff,
   nowMs: number,
@@ -26,12 +26,12 @@ export const afterFailure = (
   };
 };
 
-/** A worker that ran this long was not part of the trouble before it. */
+/** A worker that ran this long was not affected by an earlier problem. */
 const HEALTHY_AFTER_MS = 10_000;
-/** What could be started once may be started again soon: nobody should wait long for it. */
+/** A worker that could be started once can probably be started again: keep the wait short. */
 const MAX_DELAY_AFTER_LOSS_MS = 2_000;
 
-/** A worker is lost that had been ready for a while: its successor is started at once, or soon. */
+/** The delay after a worker was lost that had been ready: its successor is started at once or soon. */
 export const afterLoss = (
   backoff: Backoff,
   nowMs: number,
@@ -43,8 +43,8 @@ export const afterLoss = (
 };
 
 /**
- * Reasons to replace a worker once another is ready. `stuck`: it lives, but a call that a turn waited for was not
- * answered. `renewal`: nothing is wrong with it, but a new one would know a new login or new models.
+ * Reasons to replace a worker once another is ready. `stuck`: it is alive, but a call of a turn timed out.
+ * `renewal`: nothing is wrong with it, but a new one would have a new login or new models.
  */
 export type RetireReason = 'memory' | 'disk' | 'threads' | 'cpu' | 'stuck' | 'renewal';
 
@@ -57,18 +57,18 @@ export interface RetireLimits {
 const MB = 1024 * 1024;
 
 /**
- * On a disk that is nearly full a home is given up sooner, because that makes room. A smaller home is not: a
- * fresh one has 3 MB, and workers would be replaced without end for what others have written.
+ * On a nearly full disk a home is given up sooner to free space. A smaller home is not: a new one has 3 MB,
+ * and workers would be replaced without end for files of others.
  */
 const LOW_SPACE_MB = 64;
 const HOME_WORTH_FREEING_MB = 16;
 
-/** A limit below what a fresh process needs must not replace workers without end. */
+/** A limit below what a new process needs must not replace workers without end. */
 const GRACE_MS = 5_000;
 
 /**
- * Threads are closed when their turn is over, so those beyond the leases are spares, or were lost by a
- * mistake of ours or of the app-server: that they are counted is a safety net.
+ * Threads are closed when their turn ends, so those beyond the leases are pre-started, or leaked by us or the
+ * app-server: counting them is a safety net.
  */
 export const retireReasonOf = (
   vitals: Vitals,
@@ -83,29 +83,32 @@ export const retireReasonOf = (
   return vitals.threads - leases > limits.maxThreads ? 'threads' : null;
 };
 
-/** How much processor time a worker had used, and when. */
+/** Processor time that a worker had used, and when. */
 export interface CpuSample {
   readonly cpuMs: number;
   readonly atMs: number;
 }
 
-/** An app-server that nobody asks anything needs next to nothing; one that is caught in a loop, a core. */
+/** An idle app-server needs almost no CPU; one in an endless loop needs a core. */
 const IDLE_CORES = 0.5;
 
 export const isBusyWhileIdle = (before: CpuSample, after: CpuSample): boolean =>
   after.cpuMs - before.cpuMs > (after.atMs - before.atMs) * IDLE_CORES;
 
-/** Reasons to end a worker at once: what runs on it does not go on, and nothing else may begin there. */
+/** Reasons to end a worker at once: its turns cannot continue, and no other may start there. */
 export type HealthProblem = 'hung' | 'home-gone';
 
-/** How often a worker is looked at while it may be silent. */
+/** Checks until a silent worker counts as hung. */
 export const LOOKS_UNTIL_HUNG = 10;
-/** So many looks in a row without an answer: it is asked for nothing if there is another. */
+/** Checks without an answer after which the worker is avoided if there is another. */
 const LOOKS_UNTIL_SILENT = 5;
 
-/** What one look at a worker saw. Looks are counted, not time: if we stood still ourselves, one was late. */
+/**
+ * The result of one check. Checks are counted, not time: if this process itself was blocked, only one check
+ * is late.
+ */
 export interface IdleTimer {
-  /** Looks in a row at which a question was open and nothing had come since the look before. */
+  /** Consecutive checks with an open ping and no output since the previous check. */
   readonly looks: number;
   readonly heard: number;
 }
@@ -126,8 +129,8 @@ export interface Candidate {
 }
 
 /**
- * Who takes the next turn: one that answers, rather a fresh one, of these the one with the fewest turns. Among
- * equals the first, so that a few turns meet the spare threads of one worker instead of cold ones of many.
+ * The worker for the next turn: responsive, preferably not retiring, then with the fewest turns. The first
+ * among equals, so that a few turns use the pre-started threads of one worker instead of cold ones of many.
  */
 export const leastLoaded = <C extends Candidate>(candidates: readonly C[]): C | null => {
   const order = (a: Candidate, b: Candidate): number =>

@@ -16,14 +16,14 @@ export interface MemberOptions {
   readonly onLost: (member: Member) => void;
 }
 
-/** One worker in the pool: its turns, and what is known of how it does. */
+/** One worker in the pool: its turns and its health. */
 export class Member implements Candidate {
   readonly worker: Worker;
   readonly wear: RetirementWatch;
   readonly health: HealthWatch;
   readonly #clock: Clock;
   readonly #readyAtMs: number;
-  /** Retiring: it takes no more turns and goes after the last one that it has. */
+  /** `retiring`: takes no more turns and stops after its last one. */
   state: 'ready' | 'retiring' | 'stopping' = 'ready';
   leases = 0;
   isRetiring = false;

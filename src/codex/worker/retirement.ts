@@ -12,27 +12,25 @@ export interface RetirementWatchOptions {
   readonly vitals: () => Promise<Vitals>;
   readonly limits: RetireLimits;
   readonly clock: Clock;
-  /** Turns under way. */
+  /** Running turns. */
   readonly leases: () => number;
   readonly onRetiring: (wear: RetireReason, vitals: Vitals) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** How often a worker at work is looked at, at most. */
+/** Minimum time between two checks of a busy worker. */
 const BUSY_INTERVAL_MS = 1_000;
 
-/** How often `idleTick` is to be called. */
+/** How often to call `idleTick`. */
 export const IDLE_INTERVAL_MS = 30_000;
 
-/**
- * Looks at one worker now and then. Nobody waits for it: a look that is slow or fails changes nothing.
- */
+/** Checks one worker now and then. Nothing waits for it: a slow or failed check has no effect. */
 export class RetirementWatch {
   readonly #options: RetirementWatchOptions;
   readonly #readyAtMs: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isLooking = false;
-  /** What the worker had used when it was looked at and idle; null if it had work since. */
+  /** The CPU time at the last check while idle; null if it had work since. */
   #idleSince: CpuSample | null = null;
 
   constructor(options: RetirementWatchOptions) {
@@ -40,12 +38,12 @@ export class RetirementWatch {
     this.#readyAtMs = options.clock.now();
   }
 
-  /** A turn begins: what the processor does from here on is its work. */
+  /** A turn begins: CPU time from here on is its work. */
   leased(): void {
     this.#idleSince = null;
   }
 
-  /** A turn is over. */
+  /** A turn has ended. */
   released(): void {
     if (this.#options.clock.now() - this.#lookedAtMs >= BUSY_INTERVAL_MS) void this.#look();
   }

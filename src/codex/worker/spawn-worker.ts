@@ -7,12 +7,12 @@ import { startWorker, type Worker } from './worker.ts';
 export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
   readonly homes: CodexHomes;
   readonly backend: BackendTarget;
-  /** The models that the next worker is to know; the bundled ones if it is left out. */
+  /** The models for the next worker; default: the bundled ones. */
   readonly catalogue?: () => Promise<Catalogue>;
   readonly onStderr: (line: string) => void;
 }
 
-/** What the pool calls for a new worker: a fresh home, and a process in it that takes the home along. */
+/** Starts a new worker for the pool: a new home, and a process that removes it at its end. */
 export const createWorkerSpawner =
   ({ homes, backend, catalogue, ...options }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
   async () => {
@@ -25,7 +25,7 @@ export const createWorkerSpawner =
       hasHome: () => home.isIntact(),
       cleanUp: () => home.remove(),
     }).catch(async (error: unknown) => {
-      // codex does not say that the disk filled up while it started.
+      // codex does not report that the disk filled up during its start.
       await homes.requireSpace(error);
       throw error;
     });

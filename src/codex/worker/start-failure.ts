@@ -1,9 +1,9 @@
 import { failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { resourceFailureFor, resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
 
-/** The disk, or the user's share of it. */
+/** The disk, or the user's quota. */
 const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
-/** As the app-server words it on its way out: the system's error, or that of SQLite. */
+/** The app-server's message on exit: the system's error, or that of SQLite. */
 const FULL_DISK_WORDS = /\(os error (?:28|122)\)|database or disk is full/;
 
 const fullDisk = (): Failure =>
@@ -12,7 +12,7 @@ const fullDisk = (): Failure =>
       'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
   });
 
-/** What clients are told about a start that failed; null if they would learn nothing from it. */
+/** The failure for clients after a failed start; null if it would not help them. */
 export const startFailure = (error: unknown): Failure | null => {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof GatewayError) return cause.failure;

@@ -4,13 +4,13 @@ import { afterFailure, afterLoss, type Backoff, NO_FAILURES } from './lifecycle.
 export interface StartsOptions {
   /** Starts one worker. */
   readonly start: () => Promise<void>;
-  /** Whether there are too few. */
+  /** Whether there are too few workers. */
   readonly isWanted: () => boolean;
   readonly clock: Clock;
   readonly onFailed: (error: unknown, retryInMs: number) => void;
 }
 
-/** Starts workers, one after the other, for as long as there are too few; after a failure not at once. */
+/** Starts workers one after the other while there are too few, with a delay after a failure. */
 export class Starts {
   readonly #options: StartsOptions;
   #underWay: Promise<void> | null = null;
@@ -22,7 +22,7 @@ export class Starts {
     this.#options = options;
   }
 
-  /** Rejects if it fails: whoever asked for it decides whether that is the end (see `failed`). */
+  /** Rejects on failure: the caller decides whether that is final (see `failed`). */
   async first(): Promise<void> {
     this.#underWay = this.#options.start().finally(() => {
       this.#underWay = null;
@@ -30,7 +30,7 @@ export class Starts {
     await this.#underWay;
   }
 
-  /** Nothing waits for it. A start that is under way, or waits for its time, is the one. */
+  /** Does nothing if a start is in progress or scheduled. */
   fill(): void {
     if (this.#underWay !== null || this.#retry !== null || this.#isOver || !this.#options.isWanted()) return;
     this.#underWay = this.#options
@@ -50,8 +50,8 @@ export class Starts {
   }
 
   /**
-   * A worker is lost. Tells when another is started for it; null: enough others serve, or one is on its way. If it
-   * was the last one nobody waits out the delay of a start that failed while it still served.
+   * A worker was lost. Returns the delay until another is started; null: enough others serve, or one is
+   * starting. If it was the last one, the delay of an earlier failed start is skipped.
    */
   lost({ readyForMs, wasLast }: { readonly readyForMs: number; readonly wasLast: boolean }): number | null {
     const now = this.#options.clock.now();
@@ -68,7 +68,7 @@ export class Starts {
     return Math.max(1, Math.ceil((atMs - this.#options.clock.now()) / 1000));
   }
 
-  /** No more starts. Resolves when the one under way has come to its end. */
+  /** Prevents further starts. Resolves when the current one has finished. */
   async end(): Promise<void> {
     this.halt();
     await Promise.allSettled([this.#underWay]);

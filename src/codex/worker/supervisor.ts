@@ -13,22 +13,22 @@ import type { Worker } from './worker.ts';
 
 export interface WorkerPool {
   /**
-   * A worker to run one turn on. Waits for one to become ready, at most `waitMs`; then, and while the
-   * pool drains, it throws a GatewayError. When the signal is aborted it throws the signal's reason.
+   * Leases a worker for one turn. Waits at most `waitMs` for one to become ready; then, and while the pool
+   * drains, throws a GatewayError. If the signal is aborted, throws its reason.
    */
   lease(signal: AbortSignal): Promise<Lease>;
-  /** Whether a worker is there that answers. */
+  /** Whether a responsive worker is available. */
   readonly ready: boolean;
   /**
-   * Resolves when the first worker is ready. Rejects if it cannot be started: nothing is retried then.
-   * A failure that clients can be told about is not such a case: it is tried again, and they are told.
+   * Resolves when the first worker is ready. Rejects without a retry if it cannot be started, except for
+   * failures that are reported to clients: those are retried.
    */
   start(): Promise<void>;
-  /** The next leases are on new workers, as soon as there are any; they come one after the other, and nothing waits. */
+  /** Replaces the workers one after the other; later leases use the new ones as soon as they are ready. */
   renew(): void;
   /**
-   * No more leases; waits up to `timeoutMs` for those that are out, then ends all processes. Called again,
-   * the shorter wait counts: a pool that was left to finish may have to go at once.
+   * Stops leasing; waits up to `timeoutMs` for current leases, then ends all processes. If called again, the
+   * shorter wait counts.
    */
   drain(timeoutMs: number): Promise<void>;
   describe(): readonly WorkerDescription[];
@@ -36,9 +36,9 @@ export interface WorkerPool {
 
 export interface Lease {
   readonly appServer: AppServer;
-  /** Whether another lease may be on this worker too. */
+  /** Whether this worker may take another lease. */
   isCurrent(): boolean;
-  /** May be called again, which does nothing. */
+  /** Idempotent. */
   release(): void;
 }
 
@@ -51,13 +51,13 @@ export interface WorkerDescription {
 /** What happened in the pool, for logs and metrics. */
 export type WorkerPoolEvent =
   | { readonly kind: 'worker-ready'; readonly pid: number }
-  /** It is ended by force; `worker-lost` follows. */
+  /** The worker is killed; `worker-lost` follows. */
   | { readonly kind: 'worker-ill'; readonly pid: number; readonly healthProblem: HealthProblem }
   | {
       readonly kind: 'worker-lost';
       readonly pid: number;
       readonly leases: number;
-      /** Null: enough others serve, or one is on its way already. */
+      /** Null: enough others serve, or one is already starting. */
       readonly restartInMs: number | null;
     }
   | ({ readonly kind: 'worker-worn'; readonly pid: number; readonly wear: RetireReason } & Partial<Vitals>)
@@ -67,9 +67,9 @@ export type WorkerPoolEvent =
 
 export interface WorkerPoolOptions extends RetireLimits {
   readonly spawnWorker: () => Promise<Worker>;
-  /** How many workers serve at once. */
+  /** Number of workers that serve at once. */
   readonly size: number;
-  /** How long a worker may leave a question unanswered while nothing else comes from it. */
+  /** How long a worker may leave a ping unanswered while it sends nothing else. */
   readonly hangTimeoutMs: number;
   /** How long a lease may wait for a worker. */
   readonly waitMs: number;
@@ -78,21 +78,22 @@ export interface WorkerPoolOptions extends RetireLimits {
 }
 
 /**
- * Keeps some workers, each replaced on its own: when one is worn its successor is started, takes over once it is
- * ready, and the old one finishes its leases and goes. One that is lost or ill does not stop the others.
+ * Keeps a number of workers and replaces each separately: when one should retire, its successor is started
+ * and takes over once it is ready, and the old one finishes its leases and stops. A lost or unhealthy worker
+ * does not affect the others.
  */
 export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => new SupervisedPool(options);
 
-/** A class because its parts share much changing state; everyone else sees the interface above. */
+/** A class because its parts share much mutable state; callers see only the interface above. */
 class SupervisedPool implements WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #waiting = createWaitingRoom<Lease>();
-  /** Those that serve, and those that retire or stop. */
+  /** Serving, retiring and stopping workers. */
   readonly #members = new Set<Member>();
   readonly #leaving = new Set<Promise<void>>();
   readonly #starts: Starts;
   #timers: readonly NodeJS.Timeout[] = [];
-  /** Why there is no worker, where that is something that a client can be told. */
+  /** Why there is no worker, as a failure for clients. */
   #trouble: Failure | null = null;
   #draining: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
@@ -154,15 +155,15 @@ class SupervisedPool implements WorkerPool {
     this.#starts.halt();
     this.#waiting.dismiss(gatewayError('shutting_down'));
     if (this.#leases() > 0) await this.#idle();
-    // Not before: nobody should wait for the turns of a worker that stands still.
+    // Not earlier: turns on a hung worker must still be detected.
     for (const timer of this.#timers) clearInterval(timer);
     for (const member of this.#members) this.#stop(member);
-    // A worker that becomes ready only now is stopped by `#launch`; a first start that fails only now
-    // tells whoever called `start`.
+    // A worker that becomes ready only now is stopped by `#launch`; if a first start fails only now, `start`
+    // rejects.
     await Promise.allSettled([this.#starts.end(), ...this.#leaving]);
   }
 
-  /** Until the last lease is back, or somebody waits no longer. */
+  /** Until the last lease is released, or the wait is cut short. */
   #idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve;
@@ -213,7 +214,7 @@ class SupervisedPool implements WorkerPool {
     this.#retireOne();
   }
 
-  /** The place of a worn one has been taken. */
+  /** A retiring worker has been replaced. */
   #retireOne(): void {
     const serving = this.#serving();
     const retiring = serving.find((member) => member.isRetiring);
@@ -224,7 +225,7 @@ class SupervisedPool implements WorkerPool {
 
   #onStartFailed(error: unknown, retryInMs: number): void {
     this.#trouble = startFailure(error);
-    // Who waits for it need not wait any longer: the reason will not be gone in a moment.
+    // Reject waiting leases at once: the reason will not go away in a moment.
     if (this.#trouble !== null) this.#waiting.dismiss(this.#later(this.#trouble));
     this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
   }

@@ -3,14 +3,16 @@ import path from 'node:path';
 
 import type { AppServer } from '../app-server.ts';
 
-/** How a worker does. What this system does not tell is 0, or null where 0 would mean something. */
+/**
+ * The state of a worker. Values that this system does not provide are 0, or null if 0 would have a meaning.
+ */
 export interface Vitals {
   readonly residentBytes: number;
-  /** Threads that it holds, whether or not a turn runs on them. */
+  /** Its threads, with or without a running turn. */
   readonly threads: number;
-  /** What is in its home, most of it the log database. */
+  /** Size of its home, mostly the log database. */
   readonly homeBytes: number;
-  /** What is left on the disk of its home. */
+  /** Free space on the disk of its home. */
   readonly freeBytes: number | null;
   /** Processor time since its start. */
   readonly cpuMs: number | null;
@@ -18,7 +20,7 @@ export interface Vitals {
 
 const DIAGNOSTICS_TIMEOUT_MS = 5_000;
 
-/** Asks the process itself, and looks at what it leaves on disk. */
+/** Queries the process itself and measures its files. */
 export const measureVitals = async (appServer: AppServer, pid: number, home: string): Promise<Vitals> => {
   const [{ process: usage, gauges }, homeBytes, freeBytes, cpuMs] = await Promise.all([
     appServer.request('server/diagnostics', {}, { timeoutMs: DIAGNOSTICS_TIMEOUT_MS }),
@@ -35,17 +37,17 @@ export const measureVitals = async (appServer: AppServer, pid: number, home: str
   };
 };
 
-/** A home has some twenty files; in one with many more a look at each would not be cheap. */
+/** A home has some twenty files; checking each of many more would be expensive. */
 const MAX_FILES = 200;
 
-/** The files right in it: codex keeps its databases there. */
+/** Size of the files directly in it, where codex keeps its databases. */
 const directoryBytes = async (directory: string): Promise<number> => {
   const names = await readdir(directory).catch(() => []);
   const sizes = names.slice(0, MAX_FILES).map(async (name) => {
     try {
       return (await lstat(path.join(directory, name))).size;
     } catch {
-      // A database's side file comes and goes.
+      // Side files of a database come and go.
       return 0;
     }
   });
@@ -61,10 +63,10 @@ const freeBytesOf = async (directory: string): Promise<number | null> => {
   }
 };
 
-/** The kernel tells it in hundredths of a second, whatever its own clock does. */
+/** The kernel reports it in hundredths of a second. */
 const TICK_MS = 10;
 
-/** Null where there is no /proc, and for a process that is gone. */
+/** Null without /proc, and for a process that has exited. */
 const cpuMsOf = async (pid: number): Promise<number | null> => {
   try {
     return cpuMsIn(await readFile(`/proc/${pid}/stat`, 'utf8'));
@@ -73,7 +75,7 @@ const cpuMsOf = async (pid: number): Promise<number | null> => {
   }
 };
 
-/** User and system time are the 14th and 15th field; the second, a name in brackets, may hold spaces. */
+/** User and system time are fields 14 and 15; field 2, a name in parentheses, may contain spaces. */
 export const cpuMsIn = (stat: string): number | null => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = Number(fields[11]) + Number(fields[12]);

@@ -9,27 +9,27 @@ import { endSession } from './end-session.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
 import { within } from '../../kit/async/within.ts';
 
-/** One app-server process that has been initialized. */
+/** One initialized app-server process. */
 export interface Worker {
   readonly pid: number;
   readonly appServer: AppServer;
-  /** Aborted when the process or its connection has ended, for whatever reason. */
+  /** Aborted when the process or its connection has ended. */
   readonly lost: AbortSignal;
   readonly pulse: Pulse;
   vitals(): Promise<Vitals>;
-  /** Ends the process, by force if need be. Resolves when it is gone and cleaned up after. */
+  /** Ends the process, by force if necessary. Resolves after it has exited and was cleaned up. */
   stop(): Promise<void>;
-  /** The same by force at once, also for a process that stands still. It is lost when this returns. */
+  /** Kills the process at once, even if it hangs. `lost` is aborted when this returns. */
   kill(): Promise<void>;
 }
 
-/** The signs by which one can tell that a worker lives and is of use. */
+/** Signs that a worker is alive and useful. */
 export interface Pulse {
-  /** How many pieces of output have come from it. */
+  /** Number of output chunks received. */
   heard(): number;
-  /** How many calls of turns it has left unanswered. */
+  /** Number of calls of turns that timed out. */
   unanswered(): number;
-  /** A cheap question, answered or not. */
+  /** A cheap request; any answer counts. */
   ask(timeoutMs: number): Promise<unknown>;
   hasHome(): Promise<boolean>;
 }
@@ -39,13 +39,13 @@ export interface WorkerOptions extends Omit<AppServerOptions, 'onClose' | 'onUna
   readonly environment: Readonly<Record<string, string>>;
   /** Its home, which is also its working directory. */
   readonly cwd: string;
-  /** False: its home is gone, or what it reads there. */
+  /** False if its home or its configuration is gone. */
   readonly hasHome: () => Promise<boolean>;
-  /** A line of the child's stderr. It may hold a user's text. */
+  /** A line of the child's stderr. It may contain a user's text. */
   readonly onStderr: (line: string) => void;
-  /** Called once when the process is gone, also if it never became ready. */
+  /** Called once after the process has exited, even if it never became ready. */
   readonly cleanUp: () => Promise<void>;
-  /** How long the process may take to end by itself, and then once more after SIGTERM. */
+  /** How long the process may take to exit by itself, and then again after SIGTERM. */
   readonly stopGraceMs?: number;
 }
 
@@ -83,7 +83,7 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
       },
       onClose: () => {
         lost.abort(new Error('the app-server process has ended'));
-        // A process that has closed its stdout is of no use, even if it still runs.
+        // A process that has closed its stdout is useless, even if it still runs.
         void stopping('gently');
       },
     });
@@ -115,21 +115,21 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
   }
 };
 
-/** Rejects if the process cannot be spawned, for whatever reason. */
+/** Rejects if the process cannot be spawned. */
 const spawnChild = async (options: WorkerOptions, onStderr: (line: string) => void): Promise<Child> => {
   const child: ChildProcess = spawn(options.binaryPath, ['app-server'], {
     cwd: options.cwd,
     env: options.environment,
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: Ctrl-C in a terminal is for us, and we let the turns finish first. When we
-    // die the child reads the end of its stdin and goes, so it is never an orphan. And a session of its own, by
-    // which we find what it leaves behind.
+    // Its own process group: Ctrl-C in a terminal is for us, and we let the turns finish first. If we die,
+    // the child reads the end of its stdin and exits, so it is never orphaned. Its own session lets us find
+    // the processes that it leaves behind.
     detached: process.platform !== 'win32',
   });
-  // First of all: without a listener the error of a failed spawn or kill would end our own process.
+  // First: without a listener the error of a failed spawn or kill would end our own process.
   child.on('error', (error) => onStderr(error.message));
   const decoder = createLineDecoder();
-  // Node creates no pipes if the process has run out of descriptors (EMFILE), whatever its types say.
+  // Despite its types, Node creates no pipes if the process has run out of descriptors (EMFILE).
   child.stderr?.on('data', (chunk: Buffer) => decoder.push(chunk).forEach(onStderr));
   await once(child, 'spawn');
   return child as Child;
@@ -139,14 +139,14 @@ const cleanUpAfter = async ({ cleanUp, onStderr }: WorkerOptions): Promise<void>
   try {
     await cleanUp();
   } catch (error) {
-    // A directory that cannot be removed now is swept at the next start.
+    // A directory that cannot be removed now is removed at the next start.
     onStderr(`could not clean up: ${String(error)}`);
   }
 };
 
 /**
- * The way out, once for all callers: end of stdin, SIGTERM, SIGKILL, then clean up. SIGKILL ends also a process that
- * was stopped by a signal; what that one has started is ended too.
+ * Stops the child, once for all callers: end of stdin, SIGTERM, SIGKILL, then cleanup. SIGKILL also ends a
+ * stopped process; processes that it has started are ended too.
  */
 const createStop = (child: Child, options: WorkerOptions) => {
   const { stopGraceMs = STOP_GRACE_MS } = options;
@@ -154,7 +154,7 @@ const createStop = (child: Child, options: WorkerOptions) => {
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => {
       resolve();
-      // Something that the child started may hold its stdout open: do not wait for that.
+      // A process that the child started may hold its stdout open: do not wait for that.
       setTimeout(() => child.stdout.destroy(), 200).unref();
     });
   });

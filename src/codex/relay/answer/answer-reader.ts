@@ -14,25 +14,28 @@ import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
 export interface AnswerReaderOptions {
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly toFailure: (event: JsonObject) => Failure;
-  /** The backend is alive: more than a keepalive came. */
+  /** More than a keepalive arrived: the backend is alive. */
   readonly onActivity: () => void;
-  /** The request's: reading a long event stops when it is aborted. */
+  /** Aborts the reading of a long event. */
   readonly signal: AbortSignal;
-  /** An event that would have been read is no JSON object, or beyond a limit; the nth one of its answer. */
+  /**
+   * Called for an event that should be read but is not a JSON object, or exceeds a limit; `nth` counts them
+   * within the answer.
+   */
   readonly onUnreadable?: ((why: Unreadable, nth: number) => void) | undefined;
   /** Creates ids for calls without one. */
   readonly mintCallId: () => string;
-  /** An event was not as the API has it, and was repaired. */
+  /** Called when a nonconforming event was repaired. */
   readonly onRepaired?: ((repair: Repair) => void) | undefined;
-  /** Told of each event; its data as far as they are read. */
+  /** Called for each event, with its data if it was read. */
   readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
 }
 
 export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
 
 /**
- * Reads a streamed answer on its way to the app-server: each event is parsed once, repaired where the app-server would
- * not accept it, and handed on.
+ * Reads a streamed answer on its way to the app-server: parses each event once, repairs events that the
+ * app-server would not accept, and passes them on.
  */
 export class AnswerReader {
   readonly #options: AnswerReaderOptions;
@@ -41,7 +44,7 @@ export class AnswerReader {
     keepsData: isRead,
     onEvent: (type, data) => this.#arrived.push([type, data]),
   });
-  /** Events that have come and have not been read, with their types. */
+  /** Events that have arrived but have not been read, with their types. */
   #arrived: (readonly [type: string | null, data: string | null])[] = [];
   readonly #passed = new EventPassthrough((bytes) => this.#take(() => this.#events.push(bytes)));
   /** Before both readers: the app-server must see the same events as the relay. */
@@ -49,15 +52,15 @@ export class AnswerReader {
   readonly #repairs: EventRepairs;
   /** What the app-server gets instead of the event that was just read. */
   #replacement: Uint8Array | null = null;
-  /** The last word was said: nothing has to come any more. */
+  /** The final event has arrived. */
   #isOver = false;
   #isReported = false;
-  /** The backend has said that the answer failed. */
+  /** The backend has reported that the answer failed. */
   #hasFailed = false;
-  /** How many events could not be read. */
+  /** Number of unreadable events. */
   #unreadable = 0;
   #isWithoutId = false;
-  /** No more bytes will come. */
+  /** No more bytes will arrive. */
   #isAtEnd = false;
 
   constructor(options: AnswerReaderOptions) {
@@ -66,7 +69,9 @@ export class AnswerReader {
     this.#repairs = new EventRepairs(options.mintCallId);
   }
 
-  /** Why the answer is not complete, if it ends here; null: it is complete, or the backend has given a reason. */
+  /**
+   * Why the answer is incomplete if it ends here; null if it is complete or the backend has given a reason.
+   */
   get unfinished(): string | null {
     if (this.#isReported || this.#hasFailed) return null;
     if (this.#isWithoutId) return 'sent a response.completed event without an id';
@@ -79,7 +84,7 @@ export class AnswerReader {
     return this.#isOver;
   }
 
-  /** It says one thing and does not come to its end. */
+  /** Whether a single event exceeds the size limit. */
   get isOversized(): boolean {
     return this.#events.isOversized;
   }
@@ -89,8 +94,8 @@ export class AnswerReader {
   }
 
   /**
-   * Returns the bytes to pass on to the app-server now; a promise of them where an event is so long that it is read
-   * in several turns of the loop. Nothing may be pushed meanwhile.
+   * Returns the bytes to pass on to the app-server now; a promise of them if an event is so long that it is
+   * read in slices. Must not be called again before the promise resolves.
    */
   push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
     const reading = this.#passed.push(this.#lineFeeds.push(chunk));
@@ -99,7 +104,10 @@ export class AnswerReader {
     return step.done === true ? step.value : runSliced(reading, this.#options.signal);
   }
 
-  /** Nothing more comes: the backend broke off, or the app-server left. Without its last word an answer is not whole. */
+  /**
+   * No more bytes follow: the backend broke off, or the app-server disconnected. Without its final event an
+   * answer is incomplete.
+   */
   end(how: 'cut' | 'left'): Uint8Array {
     this.#isAtEnd = true;
     this.#arrived = [];
@@ -108,7 +116,7 @@ export class AnswerReader {
     return this.#passed.rest();
   }
 
-  /** Reads the events that come to their end; returns what the app-server gets instead of the last of them. */
+  /** Reads the completed events; returns what the app-server gets instead of the last of them. */
   *#take(arrive: () => void): Sliced<Uint8Array | null> {
     this.#replacement = null;
     arrive();
@@ -132,7 +140,7 @@ export class AnswerReader {
         onEvent?.(named, null);
         this.#beyond(named, read);
       } else if (read === null || typeof type !== 'string') {
-        // What is no JSON object says nothing to codex either.
+        // codex ignores data that is not a JSON object.
         onEvent?.(named, data);
         this.#cannotRead('no-json');
       } else {
@@ -161,7 +169,7 @@ export class AnswerReader {
     const response = isJsonObject(data['response']) ? data['response'] : {};
     switch (type) {
       case 'response.completed':
-        // The app-server does not take an answer without an id.
+        // The app-server rejects an answer without an id.
         if (typeof response['id'] === 'string') this.#completed(response);
         else this.#isWithoutId = true;
         return;
@@ -179,22 +187,22 @@ export class AnswerReader {
     }
   }
 
-  /** Content that nobody here can read must not be missing from an answer that is called whole. */
+  /** An answer must not count as complete if content of it could not be read. */
   #beyond(type: string | null, why: Exclude<Unreadable, 'no-json'>): void {
     this.#cannotRead(why);
-    // The app-server takes it, unless it is too deep.
+    // The app-server accepts it, unless it is nested too deeply.
     if (type === 'response.completed' && why !== 'too-deep') {
       this.#completed(null);
       return;
     }
-    // A preview that is too large is left out: what came of it stands in the item.
+    // A preview that is too large is skipped: the item contains its final form.
     if (type !== null && !isContent(type)) return;
     this.#onUpstreamEvent({ kind: 'refused', failure: failure('upstream_error', { message: BEYOND[why] }) });
     this.#report({ kind: 'answer-ended', how: 'cut' });
   }
 
   #completed(response: JsonObject | null): void {
-    // Nor does it take an event whose end is missing.
+    // The app-server also rejects an event without its end.
     if (!this.#isAtEnd) this.#report({ kind: 'answer-ended', how: 'completed', response });
   }
 

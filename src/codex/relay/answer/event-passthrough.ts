@@ -10,19 +10,22 @@ const NOTHING = new Uint8Array(0);
  */
 export class EventPassthrough {
   readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
-  /** The bytes of the event that is not complete yet. */
+  /** The bytes of the incomplete event. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  /** The event is too long to be held: its beginning has been passed on. */
+  /** The event is too long to hold: its start has been passed on. */
   #isPartlyPassed = false;
   #isLineEmpty = true;
 
-  /** `read` gets all bytes in order, and says what to pass on instead of the event that they complete; null: the event. */
+  /**
+   * `read` gets all bytes in order and returns the replacement of the event that they complete; null: keep
+   * the event.
+   */
   constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
     this.#read = read;
   }
 
-  /** Returns what to pass on now. */
+  /** Returns the bytes to pass on now. */
   *push(chunk: Uint8Array): Sliced<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;

@@ -8,7 +8,7 @@ import { readError, readErrorBody, type UpstreamError } from '../../failures/rea
 import { hostOf } from '../../failures/unreachable.ts';
 import { retryAfterOf } from '../request/headers.ts';
 
-/** Who answers, when, and what of our request it must not quote to the client. */
+/** Who answers, when, and which secrets must not be quoted to the client. */
 export interface Source {
   readonly host: string;
   readonly nowMs: number;
@@ -31,7 +31,7 @@ interface HttpError {
   readonly body: string;
 }
 
-/** An HTTP error of the backend as the client gets it. */
+/** Translates an HTTP error of the backend for the client. */
 export const httpFailure = (
   { status, headers, body }: HttpError,
   { host, nowMs, secrets }: Source,
@@ -47,7 +47,7 @@ export const httpFailure = (
   return classify(said, secrets);
 };
 
-/** The failure in an `error` event or a `response.failed`, whose error is nested in one way or the other. */
+/** The failure in an `error` event or a `response.failed`, whose error is nested in different ways. */
 export const streamFailure = (event: JsonObject, source: Source): Failure => {
   const response = isJsonObject(event['response']) ? event['response'] : {};
   const nested = [response['error'], event['error']].find(isJsonObject);
@@ -62,7 +62,7 @@ export const streamFailure = (event: JsonObject, source: Source): Failure => {
   return classify(said, source.secrets);
 };
 
-/** A backend says it in one way or the other, and a client needs the time and the wait. */
+/** Backends send the reset time or the delay; clients need both. */
 const withBothTimes = (read: UpstreamError, nowMs: number): UpstreamError => {
   const now = nowMs / 1000;
   const { resetsAt, resetsInSeconds } = read;

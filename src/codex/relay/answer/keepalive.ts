@@ -1,4 +1,4 @@
 const KEEPALIVES = new Set(['keepalive', 'ping']);
 
-/** An event that says only that the connection is there, which a comment does too. */
+/** Whether an event is only a keepalive, like an SSE comment. */
 export const isKeepalive = (type: string | null): boolean => type !== null && KEEPALIVES.has(type);

@@ -2,9 +2,11 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/jso
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../../kit/json/json-reader.ts';
 import { atOnce, type Sliced } from '../../../kit/async/event-loop.ts';
 
-/** What an event may hold. The app-server skips events beyond this depth; the rest is as for requests of clients. */
+/**
+ * Limits of an event. The app-server skips events beyond this depth; the others are those of client requests.
+ */
 const LIMITS: JsonLimits = { depth: 128, members: 10_000, values: 2_000_000 };
-/** Longer ones are parsed in steps. */
+/** Longer events are parsed in slices. */
 const LONG_CHARS = 64 * 1024;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
@@ -12,16 +14,16 @@ const OPEN_BRACE = 0x7b;
 /** Why an event is not read. */
 export type BeyondLimit = 'too-deep' | 'too-wide';
 
-/** Null: no JSON object. */
+/** Null: not a JSON object. */
 type ReadEvent = JsonObject | null | BeyondLimit;
 
 export const isLongEvent = (data: string): boolean => data.length > LONG_CHARS;
 
-/** At once, for an event that is not long. */
+/** Parses at once. For events that are not long. */
 export const readEvent = (data: string): ReadEvent =>
   hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLong(data));
 
-/** One that is not long takes no step. */
+/** Parses a long event in slices, a short one at once. */
 export function* readEventSteps(data: string): Sliced<ReadEvent> {
   return isLongEvent(data) ? yield* readLong(data) : readEvent(data);
 }
@@ -37,7 +39,7 @@ function* readLong(data: string): Sliced<ReadEvent> {
   }
 }
 
-/** Most events are short and flat: they cannot be beyond the limits. */
+/** Whether an event is too short or flat to exceed the limits, as most are. */
 const hasFewBrackets = (data: string): boolean => {
   let brackets = 0;
   for (let at = 0; at < data.length; at += 1) {

@@ -24,7 +24,7 @@ const INPUT_FIELDS: Readonly<Record<string, 'arguments' | 'input'>> = {
  */
 export class EventRepairs {
   readonly #mintCallId: () => string;
-  /** The ids that were given to calls, by item id and by output index. */
+  /** The ids assigned to calls, by item id and by output index. */
   readonly #callIds = new Map<Json, string>();
 
   constructor(mintCallId: () => string) {
@@ -84,7 +84,7 @@ export class EventRepairs {
 
 const isName = (value: Json | undefined): value is string => typeof value === 'string' && value !== '';
 
-/** A missing input stays missing: it may have come in deltas. */
+/** A missing input stays missing: it may have arrived in deltas. */
 const withTextInput = (
   object: JsonObject,
   field: 'arguments' | 'input',
@@ -96,7 +96,7 @@ const withTextInput = (
   return { ...object, [field]: wellFormedJson(value) };
 };
 
-/** Accepts the names of the Chat API. Usage without a single count is removed. */
+/** Accepts the Chat API's field names. Removes usage without any count. */
 const repairedUsage = (usage: Json | undefined, repairs: Set<Repair>): Json | undefined => {
   if (usage === undefined || usage === null || isReadableUsage(usage)) return usage;
   repairs.add('usage');

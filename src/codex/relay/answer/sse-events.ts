@@ -4,33 +4,35 @@ import { LineFeeds } from './line-feeds.ts';
 import { isLongEvent } from './read-event.ts';
 
 export interface SseListener {
-  /** Whether the data of events of this name is to be kept; asked only of events that have a name. */
+  /** Whether to keep the data of events with this name; asked only for named events. */
   keepsData(type: string): boolean;
   /**
-   * The type is null where neither the event's name nor its data says one. Data is null where nobody wants it,
-   * or where it is too long to be kept.
+   * `type` is null if neither the event's name nor its data has one. `data` is null if it is not kept or too
+   * long.
    */
   onEvent(type: string | null, data: string | null): void;
 }
 
-/** Events are small, but for those that hold a whole answer. What is longer passes unread. */
+/** Events are small, except those that hold a whole answer. Longer ones pass unread. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** No answer has an event like this. The app-server needs a minute for one, and four for one twice as long. */
+/**
+ * No answer has an event of this size. The app-server needs a minute for one, and four for one twice as long.
+ */
 const OVERSIZED_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
-/** So much of a line that is too long is looked at for its type. */
+/** How much of an overlong line is searched for its type. */
 const HEAD_LENGTH = 1024;
 const LF = 0x0a;
 const EMPTY = new Uint8Array(0);
 
-/** Cuts a stream of bytes into server-sent events. Lines may end in LF, CRLF or CR. */
+/** Splits a byte stream into server-sent events. Lines may end in LF, CRLF or CR. */
 export class SseEvents {
   readonly #listener: SseListener;
   #lines = createLineDecoder();
   /** Bytes since the last line end. */
   #lineBytes = 0;
   #isLongLine = false;
-  /** Bytes of a line that are not kept any more. */
+  /** Bytes of the line that are no longer kept. */
   #skippedBytes = 0;
   readonly #lineFeeds = new LineFeeds();
   #name: string | null = null;
@@ -41,12 +43,12 @@ export class SseEvents {
     this.#listener = listener;
   }
 
-  /** In the middle of a line that is longer than any comment: somebody is writing. */
+  /** Whether the current line is longer than any comment: the backend is sending. */
   get isInLongLine(): boolean {
     return this.#isLongLine || this.#lineBytes > LONG_LINE_BYTES;
   }
 
-  /** A line does not come to its end. */
+  /** Whether a line exceeds the size limit. */
   get isOversized(): boolean {
     return this.#isLongLine && this.#skippedBytes > OVERSIZED_BYTES;
   }
@@ -59,7 +61,7 @@ export class SseEvents {
     if (this.#lineBytes > MAX_EVENT_BYTES) this.#giveUpLine();
   }
 
-  /** The line gets too long: of its data only that they came is kept, and what they are. */
+  /** Drops the data of an overlong line; keeps only that it arrived, and its type. */
   #giveUpLine(): void {
     const [line = ''] = this.#lines.end();
     if (line.startsWith('data:')) {
@@ -73,13 +75,13 @@ export class SseEvents {
     this.#data = null;
   }
 
-  /** A last event without the empty line behind it counts too. */
+  /** Accepts a last event without its trailing empty line. */
   end(): void {
     for (const line of this.#lines.end()) this.#line(line);
     this.#dispatch();
   }
 
-  /** What of a chunk comes after the end of a line that is too long to be kept. */
+  /** The part of a chunk after the end of an overlong line. */
   #behindLongLine(chunk: Uint8Array): Uint8Array {
     if (!this.#isLongLine) return chunk;
     const end = chunk.indexOf(LF);
@@ -118,7 +120,7 @@ export class SseEvents {
   }
 }
 
-/** `message` is what an event is called that has no name. */
+/** `message` is the default name. */
 const nameOf = (line: string): string | null => {
   const name = line.slice(6).trim();
   return name === 'message' || name === '' ? null : name;
@@ -126,11 +128,14 @@ const nameOf = (line: string): string | null => {
 
 const dataOf = (line: string): string => line.slice(line.startsWith('data: ') ? 6 : 5);
 
-/** For streams without `event:` lines. Most write the type first, and then not all of the data is parsed for it. */
+/**
+ * For streams without `event:` lines. Most put the type first, so not all of the data has to be parsed for
+ * it.
+ */
 const typeOf = (data: string): string | null => {
   const first = FIRST_TYPE.exec(data)?.[1];
   if (first !== undefined) return first;
-  // Whoever parses it will see.
+  // The parser of the event will find it.
   if (isLongEvent(data)) return null;
   const type = parseJsonObject(data)?.['type'];
   return typeof type === 'string' ? type : null;

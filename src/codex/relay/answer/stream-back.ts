@@ -18,12 +18,12 @@ import { sourceOf } from './http-failure.ts';
 import type { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
 
-/** A backend that has said its last word and leaves the connection open is not waited for. */
+/** How long to wait for the connection to close after the final event. */
 const LINGER_MS = 500;
 
 /**
- * Streams an answer back and reads it on its way: what is read there is the turn's content. The app-server gets it
- * byte for byte, except for events that it would not accept, which are repaired. However the answer ends, that is told.
+ * Streams an answer to the app-server and reads it on the way: it is the turn's content. The app-server gets
+ * it byte for byte, except for events that it would not accept, which are repaired. Every ending is reported.
  */
 export const streamBack = async (
   relayed: RelayedRequest,
@@ -59,18 +59,18 @@ export const streamBack = async (
     reader?.begin();
     for await (const chunk of replayThenRead(streamStart ?? { held: [], pending: null }, chunks)) {
       if (!isRead) onActivity();
-      // First read, then passed on: what the app-server does about a chunk comes after we have told it.
+      // Read first, then pass on: the app-server's reaction to a chunk must follow our own.
       const reading = reader?.push(chunk);
       const read = reading instanceof Promise ? await reading : reading;
       const passed = isRead && read !== undefined ? read : chunk;
       if (call !== null && reader?.isOversized === true) {
         call.onUpstreamEvent({ kind: 'refused', failure: oversizedFailure(hostOf(relayed.target)) });
         reader.end('cut');
-        // Now, and not behind what was said before: nobody reads that to its end.
+        // Destroy at once instead of after the pending bytes: the app-server will not read them.
         outgoing.destroy();
         return;
       }
-      // What was just read has ended the turn: the app-server is not to act on it.
+      // This chunk has ended the turn: the app-server must not act on it.
       signal.throwIfAborted();
       if (passed.length > 0 && !outgoing.write(passed))
         await idleTimeout.without(once(outgoing, 'drain', { signal }));
@@ -91,8 +91,7 @@ export const streamBack = async (
     } else if (!signal.aborted) reportUnfinished(relayed, call, reader, isRead, options);
     const rest = reader?.end(signal.aborted ? 'left' : 'cut');
     if (isRead && rest !== undefined && !signal.aborted) outgoing.write(rest);
-    // Cut off upstream, or nobody is left downstream: the app-server's connection ends too, behind what
-    // was said before, and that is all.
+    // The upstream broke off, or the app-server disconnected: end its connection after the pending bytes.
     if (signal.aborted) outgoing.destroy();
     else if (idleTimeout.isAtEnd && isLingering) outgoing.end();
     else outgoing.socket?.destroySoon();
@@ -102,7 +101,7 @@ export const streamBack = async (
 
 const NO_STREAM = 'answered with something other than an event stream';
 
-/** Tells the client why its answer is not complete, where the backend has given no reason. */
+/** Reports why the answer is incomplete, if the backend has given no reason. */
 const reportUnfinished = (
   relayed: RelayedRequest,
   call: ModelCall | null,

@@ -6,7 +6,7 @@ import { isKeepalive } from './keepalive.ts';
 import { isLongEvent, readEvent } from './read-event.ts';
 import { SseEvents } from './sse-events.ts';
 
-/** Events that say nothing about the answer yet. */
+/** Events before the actual answer. */
 const NEUTRAL = new Set([
   'response.created',
   'response.in_progress',
@@ -19,24 +19,24 @@ const FAILED = new Set(['response.failed', 'error']);
 /** The first events repeat the instructions and tools of the request. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
-/** The beginning of a stream that has been read and not been passed on. */
+/** The start of a stream that has been read but not passed on. */
 export interface StreamStart {
   readonly held: readonly Buffer[];
-  /** The step that has been asked for and not been taken. */
+  /** A read that was started but not consumed. */
   readonly pending: Promise<IteratorResult<Buffer>> | null;
-  /** Set where the first thing that the answer says is that it failed. */
+  /** Set if the first event of the answer is a failure. */
   readonly failure: Failure | null;
 }
 
 export interface StreamStartOptions {
   readonly toFailure: (event: JsonObject) => Failure;
-  /** More than a keepalive came. */
+  /** More than a keepalive arrived. */
   readonly onActivity: () => void;
 }
 
 /**
- * Reads on until the stream says something. A backend without capacity may answer 200 and say so in
- * its first event, which is no more of an answer than a 503.
+ * Reads until the first event of the answer. An overloaded backend may answer 200 and report it in the first
+ * event, which counts like a 503.
  */
 export const readStreamStart = async (
   first: Buffer,
@@ -54,7 +54,7 @@ export const readStreamStart = async (
   try {
     while (!look.isFound && bytes <= MAX_HELD_BYTES) {
       pending = chunks.next();
-      // Whoever passes the rest on meets the end of the stream, or its error, where it belongs.
+      // The consumer of the rest sees the end of the stream, or its error, at the right point.
       const step = await Promise.race([pending.catch(() => null), late]);
       if (step === null || step.done === true) break;
       pending = null;
@@ -68,7 +68,7 @@ export const readStreamStart = async (
   return { held, pending, failure: look.failure };
 };
 
-/** What was held, then what comes. */
+/** Yields the held chunks, then the rest. */
 export async function* replayThenRead(
   { held, pending }: Pick<StreamStart, 'held' | 'pending'>,
   chunks: AsyncIterator<Buffer>,
@@ -108,7 +108,7 @@ class FirstEvent {
     if (this.isFound || (type !== null && NEUTRAL.has(type))) return;
     this.isFound = true;
     if (type === null || data === null || !FAILED.has(type)) return;
-    // One that is long or beyond a limit is left to whoever reads the whole answer.
+    // A long or oversized event is left to the reader of the whole answer.
     const event = isLongEvent(data) ? null : readEvent(data);
     if (event !== null && typeof event !== 'string') this.failure = this.#toFailure(event);
   }

@@ -15,12 +15,12 @@ import { codeOf, isConnectionError, readShortBody } from '../transport/connectio
 import { IdleTimeout } from '../transport/idle-timeout.ts';
 
 /**
- * A server of ours on loopback, between the app-server and the MCP servers that are reached by HTTP. The
- * app-server may know one certificate only, follows redirects wherever they lead, and keeps what it is
- * told in its logs: so it gets addresses of ours, and tokens, certificates and addresses are our business.
+ * A local server between the app-server and MCP servers over HTTP. The app-server may trust only one
+ * certificate, follows all redirects, and logs what it receives: so it gets local URLs, while this relay
+ * holds the real URLs, tokens and certificates.
  */
 export interface McpRelay {
-  /** From now on the server is reached through the relay. Throws a GatewayError if there are too many. */
+  /** Makes the server reachable through the relay. Throws a GatewayError if there are too many. */
   open(target: McpUpstream): ClientMcpRoute;
   close(): Promise<void>;
 }
@@ -29,37 +29,39 @@ export interface McpUpstream {
   readonly url: string;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the headers and the address: hidden in what is said about the server's errors. */
+  /** Secrets in the headers and URL, removed from the server's error messages. */
   readonly secrets: readonly string[];
   readonly dispatcher: Dispatcher;
-  /** How long it may be silent while it owes an answer. */
+  /** Idle timeout while a response is pending. */
   readonly idleMs: number;
-  /** Nothing will be sent to it any more. */
+  /** Called when nothing more will be sent to the server. */
   readonly onClosed?: () => void;
 }
 
 export interface ClientMcpRoute {
-  /** What the app-server is told instead of the server's own address. It cannot be guessed. */
+  /** The URL for the app-server. Contains a secret. */
   readonly address: string;
-  /** Why the last message to the server came to nothing, as the end of a sentence about it; null: it was answered. */
+  /**
+   * Why the last message to the server failed, as the end of a sentence about it; null if it was answered.
+   */
   readonly lastError: string | null;
-  /** What is under way is cut off, and nothing passes any more but the end of a session. */
+  /** Aborts requests in progress and accepts only the end of a session afterwards. */
   close(): void;
 }
 
 export interface McpRelayOptions {
-  /** Something threw that should not have. */
+  /** Called for an unexpected exception. */
   readonly onBug: (error: unknown) => void;
-  /** How many servers there may be at once. Handed in by tests. */
+  /** Maximum number of open servers. Set by tests. */
   readonly maxMcpRoutes?: number;
 }
 
-/** Clients may name servers too, a few for each turn that runs. */
+/** Clients may name servers too, a few per running turn. */
 const MAX_ROUTES = 4_096;
-/** The stream that a server may write to by itself is silent for as long as it likes: its thread ends it. */
+/** A server's own event stream may be silent for any time: its thread ends it. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const MAX_QUOTED = 300;
-/** The app-server ends its session when its thread is closed, a moment after that was asked for. */
+/** The app-server ends its MCP session shortly after its thread is closed. */
 const SESSION_END_MS = 5_000;
 
 export const startMcpRelay = async ({
@@ -69,13 +71,13 @@ export const startMcpRelay = async ({
   const mcpRoutes = new Map<string, McpRoute>();
   const loopback = await startLoopback({
     async serve(handle, incoming, outgoing) {
-      // Whatever else is asked for, such as where to sign in, is not there.
+      // Other paths, such as sign-in discovery, do not exist.
       const mcpRoute = mcpRoutes.get(handle);
       if (mcpRoute?.takes(incoming.method) === true) await mcpRoute.pass(incoming, outgoing);
       else notFound(outgoing);
     },
     onError: onBug,
-    // A call may take as long as its server was given.
+    // A call may take as long as its server's timeout allows.
     requestTimeout: 0,
   });
   return {
@@ -132,7 +134,7 @@ class McpRoute {
     this.#target.onClosed?.();
   }
 
-  /** Passes one request on, and streams its answer back byte for byte. */
+  /** Forwards one request and streams the answer back byte for byte. */
   async pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { method = 'POST' } = incoming;
     const gone = new AbortController();
@@ -181,7 +183,7 @@ class McpRoute {
       return;
     }
     if (statusCode >= 400) {
-      // The app-server writes it into its log.
+      // The app-server logs it.
       const body = hideSecrets(this.#target.secrets)((await readShortBody(answer)).toString('utf8'));
       this.#note(method, refusal(statusCode, body));
       const { 'content-length': _, ...back } = toAppServer(answer);
@@ -190,7 +192,7 @@ class McpRoute {
     }
     this.#note(method, null);
     outgoing.writeHead(statusCode, toAppServer(answer));
-    // The first event of a stream may be far away.
+    // The first event of a stream may arrive much later.
     outgoing.flushHeaders();
     for await (const chunk of answer.body as AsyncIterable<Buffer>) {
       idleTimeout.heard();
@@ -201,23 +203,23 @@ class McpRoute {
     outgoing.end();
   }
 
-  /** Only messages count: a server may have no stream of its own, and no end of sessions. */
+  /** Only messages count: a server may have no event stream and no session end. */
   #note(method: string, lastError: string | null): void {
     if (method === 'POST') this.lastError = lastError;
   }
 }
 
-/** What MCP says in headers. The rest is the app-server's, such as a token that stands for ours. */
+/** The headers that MCP defines. Others are the app-server's own, such as its placeholder token. */
 const PASSED = /^(?:accept|content-type|content-length|last-event-id|user-agent|mcp-.*)$/;
 
 const toServer = (headers: IncomingMessage['headers']): Headers =>
   Object.fromEntries(Object.entries(endToEnd(headers)).filter(([name]) => PASSED.test(name)));
 
-/** Names of headers are the same in any case, and none is to be sent twice. */
+/** Header names are case-insensitive, and none may be sent twice. */
 const lowerCased = (headers: McpUpstream['headers']): Headers =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 
-/** Without what would lead the app-server to sign in by itself. */
+/** Removes headers that would make the app-server sign in by itself. */
 const toAppServer = (answer: Dispatcher.ResponseData): Headers => {
   const { 'set-cookie': _cookies, 'www-authenticate': _signIn, ...headers } = endToEnd(answer.headers);
   return headers;

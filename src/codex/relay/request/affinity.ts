@@ -5,19 +5,19 @@ import type { Conversations } from '../server/conversations.ts';
 import { isRealUuidV7 } from './uuid-v7.ts';
 
 /**
- * The key under which a conversation's prompt is cached. Every request is a fresh thread, whose own
- * id would be a cold cache: so the key is that of the conversation.
+ * The prompt cache key of a conversation. Every request is a new thread, and its id would mean a cold cache,
+ * so the key belongs to the conversation.
  */
 export interface AffinityKey {
   /** For the body. */
   readonly cacheKey: string;
-  /** For the session headers: always of the form that codex uses, whatever the client wrote. */
+  /** For the session headers: always in codex's format, whatever the client sent. */
   readonly session: string;
 }
 
 export interface AffinityOptions {
   readonly conversations: Conversations;
-  /** `uuid`: the backend of a ChatGPT login may put a cold key in the place of any other. */
+  /** `uuid`: the backend of a ChatGPT login may replace any other key by a cold one. */
   readonly cacheKeys: 'any' | 'uuid';
 }
 
@@ -32,7 +32,7 @@ export const affinityKey = (
   return { cacheKey: own.length <= MAX_KEY ? own : hashOf(own), session };
 };
 
-/** What backends take at the most. */
+/** Maximum length that backends accept. */
 const MAX_KEY = 64;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -3,16 +3,16 @@ import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { Json, JsonObject } from '../../../kit/json/json.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 
-/** Which fields of the backend's request say what the client asked for. */
+/** Which fields of the model request carry the client's values. */
 export interface FieldSelection {
   readonly sets: (field: EditField) => boolean;
-  /** The client asked for it, and the backend does not take it. */
+  /** Whether the client set it but the backend does not accept it. */
   readonly isWithheld: (field: EditField) => boolean;
 }
 
 /**
- * codex fills in what a client left out, and fits the rest to what it knows about the model. A backend
- * that takes plain requests gets what the client said, and nothing where the client said nothing.
+ * codex fills in fields that the client omitted, and adapts others to what it knows about the model. A
+ * Responses backend gets exactly what the client sent.
  */
 export const setClientFields = (
   edited: Record<string, Json | undefined>,
@@ -27,18 +27,18 @@ export const setClientFields = (
     ...(mode === undefined ? {} : { mode }),
   });
   const { parallelToolCalls, clientMetadata } = request;
-  // Instead of the app-server's own notes about the turn: with them no two requests would be the same bytes.
+  // Replaces the app-server's turn metadata, which would make every request different.
   setOrDelete(edited, 'client_metadata', sets('client_metadata') ? (clientMetadata ?? {}) : {});
   if (parallelToolCalls === null || isWithheld('parallel_tool_calls')) delete edited['parallel_tool_calls'];
   else edited['parallel_tool_calls'] = parallelToolCalls;
   if (Array.isArray(edited['tools']) && edited['tools'].length === 0) {
-    // There are backends that refuse an empty list, and a choice among no tools.
+    // Some backends reject an empty list, and a choice without tools.
     delete edited['tools'];
     if (request.toolChoice.mode === 'auto' && allTools(request).length === 0) delete edited['tool_choice'];
   }
 };
 
-/** codex takes an effort that it does not know for another one, and says nothing. */
+/** codex silently replaces an effort that it does not know. */
 const reasoningOf = ({ reasoning: { effort, summary } }: TurnRequest): JsonObject => ({
   ...(effort === null ? {} : { effort }),
   ...(summary === null ? {} : { summary }),

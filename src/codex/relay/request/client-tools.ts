@@ -19,14 +19,14 @@ import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 export interface ToolsContext {
   readonly requestFormat: RequestFormat;
   readonly profile: Pick<BackendProfile, 'isChatgpt'>;
-  /** Names the item that holds the tools in the codex format: the same for all requests of a conversation. */
+  /** Names the item that holds the tools in the codex format; constant within a conversation. */
   readonly session: string;
   readonly mcp: McpShape | null;
 }
 
 /**
- * The client's tools, in front of those that the app-server adds itself. On the Responses format they stand in `tools`,
- * in the codex format in the first item of the input.
+ * Writes the client's tools before those that the app-server adds: in the Responses format into `tools`, in
+ * the codex format into the first input item.
  */
 export const writeTools = (
   body: JsonObject,
@@ -46,13 +46,13 @@ export const writeTools = (
   return { input: [item, ...input.slice(has ? 1 : 0)] };
 };
 
-/** codex has a namespace for tools that are in none, in the codex format. */
+/** In the codex format codex has a namespace for tools without one. */
 const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject): readonly JsonObject[] => {
   const isFlat = ({ kind }: Tool): boolean => kind === 'function' || kind === 'custom';
   const flat = tools.filter(isFlat).map(write);
   const others = tools.filter((tool) => !isFlat(tool));
   if (flat.length === 0) return others.map(write);
-  // A client may have one of this name, too: it holds both.
+  // If the client has a namespace with this name too, it holds both.
   const isSame = (tool: Tool): boolean => tool.kind === 'namespace' && tool.name === FLAT_NAMESPACE;
   const same = others.filter(isSame).map(write);
   return [
@@ -67,7 +67,7 @@ const inNamespaces = (tools: readonly Tool[], write: (tool: Tool) => JsonObject)
   ];
 };
 
-/** codex's own backend is used to functions in which codex has filled in what the client left out. */
+/** codex's own backend expects the defaults that codex fills in. */
 const writeTool = (tool: Tool, profile: ToolsContext['profile']): JsonObject => {
   switch (tool.kind) {
     case 'function':
@@ -100,14 +100,14 @@ const hosted = ({ raw, model, mask }: HostedTool, profile: ToolsContext['profile
   ...(mask === undefined ? {} : { input_image_mask: { image_url: mask.url } }),
 });
 
-/** A hosted tool by the name that its backend has for it. */
+/** A hosted tool by the backend's name for it. */
 const named = (raw: RawTool, { isChatgpt }: ToolsContext['profile']): RawTool =>
   (isChatgpt ? chatgptTool(raw) : null) ?? raw;
 
 const furtherFields = ({ more }: FunctionTool | CustomTool, profile: ToolsContext['profile']): JsonObject =>
   Object.fromEntries(Object.entries(more ?? {}).filter(([field]) => keepsToolField(field, profile)));
 
-/** The tool as the client declared it: a field that it left out has a meaning too, such as no `strict`. */
+/** The tool as the client declared it: an omitted field, such as `strict`, has a meaning too. */
 const declaredTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
   type: 'function',
   name,

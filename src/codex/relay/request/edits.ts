@@ -17,47 +17,49 @@ import { setClientFields } from './client-fields.ts';
 import type { TurnAnswers } from './turn-answers.ts';
 import { toolChoiceField, writeTools } from './client-tools.ts';
 
-/** What the app-server was given to make its model requests of. */
+/** The parameters that the app-server builds its model requests from. */
 export interface ThreadShape {
   readonly strategy: RequestStrategy;
   readonly injected: Injected;
-  /** What the app-server itself puts in front of all that; null: nothing. */
+  /** What the app-server itself puts before all items; null: nothing. */
   readonly developerInstructions: string | null;
-  /** Whether the app-server says itself how much the model is to write. */
+  /** Whether the app-server itself sets the verbosity. */
   readonly sendsVerbosity: boolean;
-  /** Null: there are no MCP servers. */
+  /** Null: no MCP servers. */
   readonly mcp: McpShape | null;
 }
 
 export interface RequestEdits {
-  /** What will be set, so that a refusal can be told from one that is not our doing. */
+  /** The fields that will be set; tells our refused fields from the client's. */
   readonly fields: ReadonlySet<EditField>;
   apply(body: JsonObject, context: EditContext): JsonObject;
 }
 
 export interface EditContext {
-  /** What the backend has refused since. */
+  /** Fields that the backend has refused meanwhile. */
   readonly without: ReadonlySet<EditField>;
-  /** A turn may hold several model requests; behind the first one the app-server adds to our items. */
+  /** A turn may send several model requests; after the first one the app-server appends to our items. */
   readonly isFirstRequest: boolean;
   readonly answers: TurnAnswers;
   readonly onInput: (found: InputFindings) => void;
 }
 
-/** What had to be done to the input, which should be nothing. */
+/** What had to be changed in the input; normally nothing. */
 export interface InputFindings {
   readonly added: number;
   readonly missing: number;
   readonly isLost: boolean;
 }
 
-/** What a backend takes, and what of that it was found to refuse for this model. */
+/** What a backend accepts, and what it has refused for this model. */
 export interface BackendLimits {
   readonly profile: BackendProfile;
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/** A canonical request and what its backend takes → what the relay sets on the model request. */
+/**
+ * Computes what the relay sets on the model request, from a canonical request and what its backend accepts.
+ */
 export const requestEdits = (
   request: TurnRequest,
   shape: ThreadShape,
@@ -87,7 +89,7 @@ export const requestEdits = (
       const edited: Record<string, Json | undefined> = { ...body };
       if (body['model'] === strategy.slug) edited['model'] = request.model;
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
-      // codex sends these by itself: what the backend refuses must go.
+      // codex always sends these: remove them if the backend refuses them.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
       if (
         typeof edited['service_tier'] === 'string' &&
@@ -103,14 +105,14 @@ export const requestEdits = (
       if (include.size > 0) edited['include'] = [...include];
       else delete edited['include'];
       if (sets('tool_choice')) {
-        // Behind the first answer of a turn the call has been made: forced again and again, it would never end.
+        // After the first answer of a turn the forced call has been made: forcing it again would never end.
         const choice = isFirstRequest ? request.toolChoice : released(request.toolChoice);
         edited['tool_choice'] = toolChoiceField(choice, profile);
       }
       if (sets('parallel_tool_calls')) edited['parallel_tool_calls'] = false;
       if (sets('text.format') || sets('text.verbosity')) edited['text'] = editText(body, request, sets);
       if (sets('tools')) {
-        // The model sees them all where the backend can be told which of them may be called.
+        // The model sees all tools if the backend receives the tool choice.
         const isTold = request.toolChoice.mode === 'auto' || sets('tool_choice');
         const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
         Object.assign(
@@ -138,7 +140,7 @@ export const requestEdits = (
           isWithheld: (field) => asked.includes(field) && !sets(field),
         });
       }
-      // A reviewer is told what the app-server writes for it.
+      // A review has the app-server's own input.
       if (Array.isArray(edited['input']) && request.isReview !== true) {
         const isNews = INPUT_FIELDS.some((field) => without.has(field));
         const own = isNews ? exactWith(new Set([...refuses, ...without])) : exact;
@@ -155,13 +157,13 @@ export const requestEdits = (
   };
 };
 
-/** What may be refused of the input. */
+/** Input features that a backend may refuse. */
 const INPUT_FIELDS = ['input_file', 'prompt_cache_breakpoint', 'call_fields'] as const;
 
-/** For a backend that wants instructions in a request whose own stand elsewhere: it says nothing. */
+/** For a backend that requires instructions although the client's are elsewhere. */
 export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
 
-/** The field holds what the client wrote in it; a backend that insists on the field gets it in any case. */
+/** Sets the field to the client's instructions, or to neutral ones if the backend requires it. */
 const setInstructions = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,
@@ -179,7 +181,7 @@ const setInstructions = (
 
 const CODEX_SENDS = ['service_tier', 'prompt_cache_key'] as const;
 
-/** codex tells its backend the thread's id and the model's name here too. */
+/** codex also puts the thread id and the model name here. */
 const withSession = (metadata: JsonObject, session: Session): JsonObject =>
   Object.fromEntries(
     Object.entries(metadata).map(([name, value]) => [
@@ -188,13 +190,13 @@ const withSession = (metadata: JsonObject, session: Session): JsonObject =>
     ]),
   );
 
-/** What a Responses backend takes at the least. */
+/** Minimum that Responses backends accept. */
 const MIN_OUTPUT_TOKENS = 16;
 
-/** Parameters that are a member of the request and nothing else. */
+/** Parameters that are a plain field of the request. */
 const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap<EditField, Json> => {
   const plain = new Map<EditField, Json>(plainValues(request));
-  // A smaller limit, which Chat allows, is kept by us.
+  // A smaller limit, which Chat allows, is enforced here.
   if ((request.maxOutputTokens ?? 0) >= MIN_OUTPUT_TOKENS) {
     plain.set('max_output_tokens', request.maxOutputTokens);
   }
@@ -203,7 +205,7 @@ const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap
   return plain;
 };
 
-/** What codex asks for in `include`. Models that do not reason have backends that refuse it. */
+/** The value that codex requests in `include`. Backends of models without reasoning refuse it. */
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[] => {
@@ -212,7 +214,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     [ENCRYPTED, true],
     ['include', request.include.length > 0],
     ['tool_choice', request.toolChoice.mode !== 'auto'],
-    // With a ChatGPT login true is left alone: codex knows models that take one call at a time only.
+    // With a ChatGPT login, true is not set: codex knows which models make only one call at a time.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
     ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],

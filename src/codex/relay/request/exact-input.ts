@@ -11,7 +11,7 @@ import {
   type Injected,
 } from '../../translate/inject-items.ts';
 
-/** What a backend takes in the input of a request. */
+/** What a backend accepts in the input of a request. */
 export interface InputSupport {
   readonly systemRole: boolean;
   readonly imageDetail: boolean;
@@ -20,7 +20,7 @@ export interface InputSupport {
   readonly callFields: boolean;
 }
 
-/** The conversation as the client would have sent it itself, with its own ids or none. */
+/** The conversation as the client would have sent it, with its own ids or none. */
 export const exactInput = (
   { instructions, items }: Injected,
   support: InputSupport,
@@ -35,7 +35,7 @@ const exactItem = (given: Item, support: InputSupport): JsonObject => {
   return 'notes' in given && given.notes !== undefined ? { ...exact, [NOTES]: given.notes } : exact;
 };
 
-/** Where codex writes what it notes about an item. Nobody but a backend reads it. */
+/** The field where codex stores notes about an item, for its backend only. */
 const NOTES = 'internal_chat_message_metadata_passthrough';
 
 const exactForm = (given: Item, support: InputSupport): JsonObject => {
@@ -62,7 +62,7 @@ const exactPart = (part: Part, fromAssistant: boolean, support: InputSupport): J
     : exact;
 };
 
-/** The part as the client sent it, where the app-server's own form of it says less. */
+/** The part as the client sent it, if the app-server's form has less information. */
 const exactContent = (part: Part, fromAssistant: boolean, support: InputSupport): JsonObject => {
   if (part.kind === 'audio') {
     return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
@@ -77,27 +77,27 @@ const exactContent = (part: Part, fromAssistant: boolean, support: InputSupport)
 
 export interface RestoredInput {
   readonly input: readonly Json[];
-  /** Items that the app-server had put among ours by itself, and that are out again. */
+  /** Number of items that the app-server had added among ours; removed. */
   readonly added: number;
-  /** Items of ours that the app-server had left out, and that are back. */
+  /** Number of our items that the app-server had dropped; restored. */
   readonly missing: number;
-  /** None of ours was found: the input is as the app-server made it. */
+  /** None of our items was found: the input stays as the app-server made it. */
   readonly isLost: boolean;
 }
 
-/** What the app-server may put in front of the conversation because we asked it to. */
+/** What the app-server may put before the conversation at our request. */
 export interface InputPrefix {
-  /** A message with the developer instructions: this text. */
+  /** The text of the message with the developer instructions. */
   readonly developerInstructions: string | null;
-  /** The first model request of a thread ends with our last item; later ones go on behind it. */
+  /** The first model request of a thread ends with our last item; later ones continue after it. */
   readonly isFirstRequest: boolean;
-  /** What the model has put out in this turn. */
+  /** What the model has output in this turn. */
   readonly answers: TurnAnswers;
 }
 
 /**
- * Puts the client's own items back where the app-server has its forms of them. They are found by the
- * id that each was injected under, so it does not matter where they stand.
+ * Replaces the app-server's forms of the client's items by the originals. Finds them by the id that each was
+ * injected with, so their position does not matter.
  */
 export const restoreInput = (
   input: readonly Json[],

@@ -5,28 +5,28 @@ import type { JsonObject } from '../../../kit/json/json.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 
-/** What the app-server calls the thread and the model of a request, and what the backend is told. */
+/** The app-server's names of the thread and model of a request, and the backend's. */
 export interface Session {
   readonly threadId: string;
   readonly session: string;
   readonly slug: string;
   readonly model: string;
-  /** What a client that is codex itself notes about its turn. */
+  /** The turn metadata of a client that is codex itself. */
   readonly clientMetadata: JsonObject | null;
-  /** The trace that the backend is told of; absent: whatever the app-server says. */
+  /** The trace context for the backend; absent: the app-server's own. */
   readonly traceContext?: TraceContext;
 }
 
-/** A text of codex's with the names that the backend knows. */
+/** Replaces codex's names in a text by those that the backend knows. */
 export const inBackendNames = (text: string, { threadId, session, slug, model }: Session): string => {
   const told = text.replaceAll(threadId, session);
   return slug === model ? told : told.replaceAll(JSON.stringify(slug), JSON.stringify(model));
 };
 
-/** A backend that meets these takes us for something that stands in front of many others. */
+/** Headers that make a backend treat us as a proxy for many users. */
 const ABOUT_FORWARDING = /^(?:forwarded|via|x-real-ip|true-client-ip|x-forwarded-.*|cf-.*)$/;
 
-/** The headers of a request of the app-server: its body may be another, and its key may be ours. */
+/** The headers of a model request; its body may differ from the app-server's, and the key may be ours. */
 export const requestHeaders = (
   headers: IncomingHttpHeaders,
   session: Session | null,
@@ -40,11 +40,11 @@ export const requestHeaders = (
   const { traceContext } = session;
   if (traceContext !== undefined) {
     passed['traceparent'] = traceContext.traceparent;
-    // A state belongs to its own parent.
+    // A `tracestate` belongs to its own `traceparent`.
     if (traceContext.tracestate === null) delete passed['tracestate'];
     else passed['tracestate'] = traceContext.tracestate;
   }
-  // The answer is read on its way back, so it must come as it is.
+  // The answer is read on its way back, so it must not be compressed.
   delete passed['accept-encoding'];
   for (const [name, value] of Object.entries(passed)) {
     if (typeof value === 'string' && isAboutSession(name)) {
@@ -54,18 +54,18 @@ export const requestHeaders = (
   return passed;
 };
 
-/** The longest note about a turn that is put into a header. */
+/** Maximum length of turn metadata in a header. */
 const MAX_NOTE = 8 * 1024;
 const HEADER_VALUE = /^[\x20-\x7e]+$/;
 
-/** codex says the same about a turn in headers and in the body: a backend must not hear of two turns. */
+/** codex sends its turn metadata in headers and in the body: both must describe the same turn. */
 const clientNote = (name: string, notes: JsonObject | null): string | null => {
   const own =
     name.startsWith('x-codex-') && notes !== null && Object.hasOwn(notes, name) ? notes[name] : null;
   return typeof own === 'string' && own.length <= MAX_NOTE && HEADER_VALUE.test(own) ? own : null;
 };
 
-/** codex says its thread's id in several places; a backend must not see two ids of one conversation. */
+/** codex sends its thread id in several headers; a backend must not see two ids for one conversation. */
 const isAboutSession = (name: string): boolean =>
   name === 'session-id' ||
   name === 'thread-id' ||
@@ -73,8 +73,8 @@ const isAboutSession = (name: string): boolean =>
   name.startsWith('x-codex-');
 
 /**
- * What the client may want to know: the backend's request id, and how much of its limits is left. A backend may
- * name a limit after the key that it is for.
+ * Headers for the client: the backend's request id and rate limits. Secrets are removed, because a backend
+ * may name a limit after the key.
  */
 export const callerHeaders = (
   headers: IncomingHttpHeaders,
@@ -89,10 +89,10 @@ export const callerHeaders = (
   return told;
 };
 
-/** How much of a ChatGPT plan is used; the state of a turn is between codex and its backend. */
+/** Usage of a ChatGPT plan. The turn state is only for codex and its backend. */
 const isCodexLimit = (name: string): boolean => name.startsWith('x-codex-') && name !== 'x-codex-turn-state';
 
-/** In whole seconds; null where nothing sensible is said. */
+/** In whole seconds; null without a valid value. */
 export const retryAfterOf = (headers: IncomingHttpHeaders, nowMs: number): number | null => {
   const value = headers['retry-after'];
   if (value !== undefined) {

@@ -1,27 +1,30 @@
 import type { McpToolInfo } from '../../../canonical/mcp/mcp-tools.ts';
 import { isJsonObject, type Json } from '../../../kit/json/json.ts';
 
-/** The MCP servers of a turn, as the model is to see them. */
+/** The MCP servers of a turn, as shown to the model. */
 export interface McpShape {
   /**
-   * The tools that are offered of a server, by the names that the model sees; `many`: it is not known which of them
-   * it is; undefined: it is no server's namespace.
+   * The offered tool with these names; `many`: ambiguous; null: not offered; undefined: not a namespace of a
+   * server.
    */
   offered(namespace: string, wireName: string): McpToolInfo | 'many' | null | undefined;
-  /** codex's own tools for the resources of servers, where a client asks for them. */
+  /** Whether a client asked for one of codex's own tools for MCP resources. */
   offersResource(name: string): boolean;
-  /** The turn has made as many calls as it may. */
+  /** Whether the turn has reached its limit of calls. */
   isLimitReached(): boolean;
 }
 
-/** With MCP servers come three tools that nobody asked for. */
+/** With MCP servers codex adds these three tools unasked. */
 export const RESOURCE_TOOLS: ReadonlySet<string> = new Set([
   'list_mcp_resources',
   'list_mcp_resource_templates',
   'read_mcp_resource',
 ]);
 
-/** The tools that codex adds for MCP servers: what the client allows, with the servers' own schemas, which codex thins out. */
+/**
+ * The tools that codex adds for MCP servers, filtered to those that the client allows, with the servers' own
+ * schemas instead of codex's reduced ones.
+ */
 export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly Json[] =>
   tools.flatMap((tool): readonly Json[] => {
     if (!isJsonObject(tool)) return [tool];
@@ -32,7 +35,7 @@ export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly
     }
     if (type !== 'namespace' || !Array.isArray(tool['tools'])) return [tool];
     const members = (tool['tools'] as readonly Json[]).flatMap((member) => restored(member, name, shape));
-    // A namespace of somebody else is as it was.
+    // A foreign namespace stays unchanged.
     return members.length === 0 ? [] : [{ ...tool, tools: members }];
   });
 

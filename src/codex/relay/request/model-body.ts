@@ -3,7 +3,7 @@ import { jsonBytesSteps } from '../../../kit/json/json-bytes.ts';
 import { readJsonSteps } from '../../../kit/json/json-reader.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 
-/** A model request holds a whole conversation: it is read and written in turns. Null: no JSON object. */
+/** Parses a model request in slices, because it holds a whole conversation. Null: not a JSON object. */
 export const readModelBody = async (bytes: Uint8Array, signal: AbortSignal): Promise<JsonObject | null> => {
   try {
     const value = await runSliced(readJsonSteps(bytes), signal);

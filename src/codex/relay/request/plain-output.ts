@@ -1,11 +1,13 @@
 import { isJsonObject, type Json } from '../../../kit/json/json.ts';
 
-/** codex says in front of a tool's output how long the tool took. */
+/** codex prepends the duration to a tool's output. */
 const TIMED = /^Wall time: [\d.]+ seconds\nOutput:$/;
-/** The same in front of one text: a result with structured content, of which codex shows the model nothing else. */
+/**
+ * The same before a single text: a result with structured content, which is all that codex shows the model.
+ */
 const TIMED_TEXT = /^Wall time: [\d.]+ seconds\nOutput:\n/;
 
-/** An output as the tool gave it. */
+/** Restores the output that the tool returned. */
 export const plainOutput = (item: Json): Json => {
   if (!isJsonObject(item)) return item;
   if (typeof item['output'] === 'string') return { ...item, output: item['output'].replace(TIMED_TEXT, '') };
@@ -16,6 +18,6 @@ export const plainOutput = (item: Json): Json => {
   const texts = rest.map((part) =>
     isJsonObject(part) && part['type'] === 'input_text' ? part['text'] : null,
   );
-  // As it comes back later, in a client's history: the model is to see it the same.
+  // In the same form as in a client's history later, so that the model sees the same.
   return { ...item, output: texts.every((text) => typeof text === 'string') ? texts.join('\n') : rest };
 };

@@ -1,41 +1,43 @@
 import { readErrorBody } from '../../failures/read-error.ts';
 import { PLAIN_PARAMETERS, type EditField } from '../../capabilities/profile.ts';
 
-/** "I do not know this", in the words of OpenAI, ChatGPT and others. */
+/** "Unknown parameter", in the words of OpenAI, ChatGPT and others. */
 const SAYS_UNSUPPORTED =
   /unsupported|unknown|unrecogni[sz]ed|not_supported|extra_forbidden|deprecated|\bnot (?:supported|permitted|allowed|accepted|available|implemented)|(?:does not|doesn't|do not|cannot) (?:support|accept|take|allow)|extra (?:inputs?|fields?)|additional propert|unexpected (?:field|key|keyword|param|argument|propert)/i;
 
-/** "I know this, but not such a value": that is between the client and the backend. */
+/** "Known parameter, invalid value": an error of the client. */
 const SAYS_VALUE =
   /maximum|minimum|\b(?:must|should) be\b|between|out of range|less than|greater than|at (?:most|least)|too (?:long|many|large|small|short)|above_max|below_min|invalid_value|invalid_type/i;
 
-/** One value of `include`, in the words of OpenAI and by its name. */
+/** A value of `include`, in OpenAI's words and by its name. */
 const ENCRYPTED = 'reasoning.encrypted_content';
 const SAYS_ENCRYPTED = /encrypted content is not supported|reasoning\.encrypted_content/i;
 
-/** Text files go as text where a backend knows no parts of this type. */
+/** Text files are sent as text if a backend does not know parts of this type. */
 const FILE = 'input_file';
 
-/** It is kept here where the backend is not told, and its values were checked: "must be auto" is a refusal of it. */
+/**
+ * Enforced here if the backend does not accept it, and already validated: "must be auto" means that it is
+ * unsupported.
+ */
 const CHOICE = 'tool_choice';
 const SAYS_CHOICE = /support|\bmust be\b/i;
 
 const BREAKPOINT = 'prompt_cache_breakpoint';
 
-/** Fields of calls and of their outputs. */
+/** Additional fields of calls and their outputs. */
 const CALL_FIELDS = 'call_fields';
 const SAYS_CALL_FIELD = /\binput(?:\[\d+\]|\.\d+)\.(?:caller|async|name|namespace)\b/;
 
 /**
- * Which of the fields that we set a 400 is about; null when it is about the client's own request.
- * Whoever can make us believe in a refusal takes the parameter away from everyone: so a mere
- * complaint about its value is none.
+ * The field set by us that a 400 is about; null if it is about the client's own request. A remembered refusal
+ * disables the parameter for everyone, so a complaint about its value does not count.
  */
 export const refusedField = (body: string, set: ReadonlySet<EditField>): EditField | null => {
   const error = readErrorBody(body);
   const message = error.message ?? body;
   const words = `${error.code ?? ''} ${error.type ?? ''} ${message}`;
-  // There are backends that list what else a part may be.
+  // Some backends list the accepted part types instead.
   if (set.has(FILE) && mentions(message, FILE)) return FILE;
   const { param } = error;
   if (
@@ -48,7 +50,7 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   if (set.has(CALL_FIELDS) && SAYS_CALL_FIELD.test(param ?? message)) return CALL_FIELDS;
   const candidates = [...set].filter((field) => PLAIN_PARAMETERS.has(field) || DISPENSABLE.has(field));
   if (candidates.includes(ENCRYPTED) && SAYS_ENCRYPTED.test(message)) return ENCRYPTED;
-  // It stands in parts of the input, at whatever place.
+  // It can be in any input part.
   if (candidates.includes(BREAKPOINT) && (param ?? message).includes(BREAKPOINT)) return BREAKPOINT;
   // `include[1]` is about `include`.
   if (param !== null) return candidates.find((field) => param.replace(/\[\d+\]$/, '') === field) ?? null;
@@ -56,8 +58,8 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
 };
 
 /**
- * Fields whose loss a client can be told about, or does not see. A tool or an output format that is
- * refused is not among them: without it the answer would be another.
+ * Fields whose loss can be reported to the client or is invisible. Tools and output formats are not among
+ * them: without them the answer would differ.
  */
 const DISPENSABLE: ReadonlySet<EditField> = new Set([
   'tool_choice',

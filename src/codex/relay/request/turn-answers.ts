@@ -3,12 +3,15 @@ import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json
 import { readItem } from '../../sources/read-item.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
-/** The items of one answer, in order: those that codex leaves out or thins out whole, of all others the type. */
+/**
+ * The items of one answer in order: those that codex drops or reduces are kept whole, of all others only the
+ * type.
+ */
 type Answer = (JsonObject & { readonly type: string })[];
 
 /**
- * What the model put out so far in a turn. codex does not know what hosted tools do and leaves it out when it
- * asks the model again in the same turn, so it is put back.
+ * What the model has output so far in a turn. codex drops items of hosted tools when it calls the model again
+ * in the same turn, so they are restored.
  */
 export class TurnAnswers {
   readonly #all: Answer[] = [];
@@ -21,7 +24,7 @@ export class TurnAnswers {
       note(current, signal.data['item']);
     }
     if (signal.kind !== 'answer-ended') return;
-    // codex forgets an answer that came to nothing. Of one that it left because somebody steers it keeps whole items.
+    // codex drops an answer that failed. Of one interrupted by steering it keeps complete items.
     if (signal.how === 'cut' || signal.how === 'incomplete') this.#all.pop();
     else if (signal.how === 'completed' && current.length === 0) {
       const output = signal.response?.['output'];
@@ -29,7 +32,7 @@ export class TurnAnswers {
     }
   }
 
-  /** What stands behind the client's items in codex's next request, with what it left out. */
+  /** Adds the items that codex dropped to those after the client's items in its next request. */
   restoreInto(behind: readonly Json[]): readonly Json[] {
     if (!this.#all.some((answer) => answer.some(isWhole))) return behind;
     const places = placesByType(behind);
@@ -55,7 +58,7 @@ export class TurnAnswers {
         const place = placeOf(item.type);
         if (place !== undefined) passTo(place);
         if (!isWhole(item)) passTo(next + (place === undefined ? 0 : 1));
-        // What nobody has answered would be refused.
+        // A call without an output would be refused.
         else if (place !== undefined || !isClientCall(item.type) || answered.has(item['call_id'])) {
           whole.push(item);
           if (place !== undefined) next += 1;
@@ -74,13 +77,13 @@ const note = (answer: Answer, item: Json | undefined): void => {
   answer.push(read !== null && typeof read === 'object' && 'raw' in read ? read.raw : { type });
 };
 
-/** codex keeps most of what models put out, and nothing of it has to be read here. */
+/** Types that codex keeps, as it does most output; their content is not needed here. */
 const KEPT: ReadonlySet<string> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 
-/** Of the others there is nothing but their type. */
+/** Of the others only the type is kept. */
 const isWhole = (item: JsonObject): boolean => Object.keys(item).length > 1;
 
-/** The last one first. */
+/** Positions by type, last one first. */
 const placesByType = (items: readonly Json[]): ReadonlyMap<string, number[]> =>
   Map.groupBy([...items.keys()].toReversed(), (place) => typeOf(items[place]));
 

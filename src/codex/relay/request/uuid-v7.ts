@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** A UUID whose first 48 bits are the time that it was made, as codex and its backend use them. */
+/** A UUID that starts with its creation time, as codex and its backend use them. */
 export const uuidV7 = (nowMs: number): string => {
   const bytes = randomBytes(16);
   bytes.writeUIntBE(nowMs, 0, 6);
@@ -12,12 +12,12 @@ export const uuidV7 = (nowMs: number): string => {
 
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Before this there were no UUIDs of version 7. */
+/** UUIDs of version 7 did not exist before. */
 const EARLIEST_MS = Date.UTC(2020, 0);
 /** Clocks differ. */
 const AHEAD_MS = 24 * 60 * 60 * 1000;
 
-/** Whether a text is a UUID of version 7 that somebody made at its time, and not one that only looks so. */
+/** Whether a text is a genuine UUIDv7 with a plausible time. */
 export const isRealUuidV7 = (text: string, nowMs: number): boolean => {
   if (!UUID_V7.test(text)) return false;
   const madeAt = Number.parseInt(text.slice(0, 8) + text.slice(9, 13), 16);

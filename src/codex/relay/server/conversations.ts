@@ -5,33 +5,33 @@ import { isRealUuidV7, uuidV7 } from '../request/uuid-v7.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 import { within } from '../../../kit/async/within.ts';
 
-/** The id of each conversation as the backend knows it: the same for all its turns, also after a restart. */
+/** The backend's id of each conversation: the same for all its turns, even after a restart. */
 export interface Conversations {
-  /** `key` is `TurnRequest.conversation`. One that is not known gets an id. */
+  /** `key` is `TurnRequest.conversation`. Creates an id for an unknown key. */
   idOf(key: string): string;
-  /** Writes what is not written yet, if the disk lets it. */
+  /** Writes pending entries, if the disk allows it. */
   close(): Promise<void>;
 }
 
 export interface ConversationsOptions {
   readonly file: string;
-  /** The conversations that were used last are remembered; an older one gets another id. */
+  /** Number of recently used conversations to remember; an older one gets a new id. */
   readonly max?: number;
   readonly now?: () => number;
-  /** Told once: ids are not kept over a restart, and everything else goes on. */
+  /** Called once if ids cannot be persisted across a restart; everything else works. */
   readonly onError: (error: unknown) => void;
 }
 
 const MAX_CONVERSATIONS = 10_000;
-/** `<32 hex digits> <UUID>` and the end of the line. */
+/** `<32 hex digits> <UUID>` and a line feed. */
 const LINE_BYTES = 32 + 1 + 36 + 1;
-/** A disk that does not answer must not keep a server from stopping. */
+/** A blocked disk must not keep a server from stopping. */
 const CLOSE_WAIT_MS = 2_000;
 
 export const openConversations = async (options: ConversationsOptions): Promise<Conversations> => {
   const { file, max = MAX_CONVERSATIONS, now = Date.now } = options;
   const log = new ConversationLog(file, max, options.onError);
-  /** In the order of their last use. `line`: the number of the newest line about it, among all of them. */
+  /** In order of last use. `line`: number of the newest line about the conversation. */
   const known = new Map<string, { readonly id: string; readonly line: number }>();
   let lines = 0;
   const use = (key: string, id: string, line: number): void => {
@@ -52,7 +52,8 @@ export const openConversations = async (options: ConversationsOptions): Promise<
     idOf(key) {
       const found = known.get(key);
       const id = found?.id ?? uuidV7(now());
-      // The file keeps the newest lines, so one about a conversation that lives on must not grow old.
+      // The file keeps the newest lines, so an active conversation must be written again before its line is
+      // dropped.
       if (found === undefined || lines - found.line >= max / 2) write(key, id);
       else use(key, id, found.line);
       return id;
@@ -62,9 +63,9 @@ export const openConversations = async (options: ConversationsOptions): Promise<
 };
 
 /**
- * One line for each conversation, newest last. Lines are only added, each batch in one piece, so
- * several servers may share the file. It is rewritten when it has grown to twice its bound; a line
- * that another server adds at that moment is lost, which costs one conversation its id after a restart.
+ * One line per conversation, newest last. Batches are appended in one write, so several servers may share the
+ * file. It is rewritten at twice its limit; a line that another server appends at that moment is lost, which
+ * costs one conversation its id after a restart.
  */
 class ConversationLog {
   readonly #file: string;
@@ -72,7 +73,7 @@ class ConversationLog {
   readonly #onError: (error: unknown) => void;
   #unwritten = new Map<string, string>();
   #writing: Promise<void> | null = null;
-  /** The last line may have been cut off: by a full disk, or by the end of the process. */
+  /** The last line may be incomplete after a full disk or the end of the process. */
   #isTorn = true;
   #hasReportedError = false;
 
@@ -82,12 +83,12 @@ class ConversationLog {
     this.#onError = onError;
   }
 
-  /** The newest lines, oldest first; what is no line of ours is passed over. */
+  /** The newest entries, oldest first; skips invalid lines. */
   async read(): Promise<ReadonlyMap<string, string>> {
     try {
       await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
       const entries = parse(await this.#tail());
-      // It can be read: whose it is does not matter then.
+      // Best effort: the file is readable even if another user owns it.
       await chmod(this.#file, 0o600).catch(() => {});
       return entries;
     } catch (error) {
@@ -109,9 +110,9 @@ class ConversationLog {
     if (this.#writing !== null) await within(this.#writing, CLOSE_WAIT_MS);
   }
 
-  /** What comes while a batch is being written is the next batch. */
+  /** Entries that arrive during a write form the next batch. */
   async #write(): Promise<void> {
-    // Never within the call that asked for an id.
+    // Never within the caller's `idOf`.
     await Promise.resolve();
     while (this.#unwritten.size > 0) {
       const batch = this.#unwritten;
@@ -119,7 +120,7 @@ class ConversationLog {
       try {
         await this.#add(batch);
       } catch (error) {
-        // Tried again with the next one: a disk that was full may have room by then.
+        // Retried with the next batch: a full disk may have space by then.
         this.#unwritten = newest([...batch, ...this.#unwritten], this.#max);
         this.#isTorn = true;
         this.#report(error);
@@ -151,7 +152,7 @@ class ConversationLog {
     }
   }
 
-  /** No more of the file than it may hold, whatever became of it. */
+  /** Reads no more of the file than it may hold. */
   async #tail(): Promise<string> {
     const handle = await open(this.#file, 'r').catch(ignoreMissing);
     if (handle === undefined) return '';
@@ -180,7 +181,7 @@ const parse = (text: string): Map<string, string> => {
   for (const line of text.split('\n')) {
     const [, key, id] = /^([0-9a-f]{32}) (\S{36})$/.exec(line) ?? [];
     if (key === undefined || id === undefined || !isRealUuidV7(id, Infinity)) continue;
-    // The newest line about a conversation counts, and says where it stands.
+    // The newest line about a conversation counts, and determines its position.
     entries.delete(key);
     entries.set(key, id);
   }

@@ -21,18 +21,18 @@ import { refusedField } from '../request/refused-field.ts';
 import { sendOnce, type BegunAnswer } from '../transport/send-once.ts';
 import { streamBack } from '../answer/stream-back.ts';
 
-/** How often a request is sent again that came to nothing before its first byte. */
+/** Retries of a request that failed before the first byte of its answer. */
 const RETRIES = 2;
 const RETRY_DELAY_MS = 150;
-/** A backend that needs longer than this to fail has used up the client's patience. */
+/** After a failure that took longer than this, a retry would take too long for the client. */
 const RETRY_WITHIN_MS = 30_000;
-/** A backend that asks for a longer pause than this gets no second try: its wish goes to the client. */
+/** If a backend asks for a longer pause than this, the error goes to the client instead. */
 const MAX_PAUSE_SECONDS = 2;
-/** A backend that refuses one field after the other is not asked for ever. */
+/** Limit for a backend that refuses one field after the other. */
 const MAX_WITHHELD = 8;
 const NOTHING = Buffer.alloc(0);
 
-/** Passes a request of the app-server on, and streams the answer back byte for byte. */
+/** Forwards a request of the app-server and streams the answer back byte for byte. */
 export const forward = async (
   relayed: RelayedRequest,
   call: ModelCall | null,
@@ -42,7 +42,7 @@ export const forward = async (
   const host = hostOf(relayed.target);
   const refused: EditField[] = [];
   let retries = 0;
-  // codex itself tries again what it asks for beside the model.
+  // codex itself retries its other requests.
   const maxRetries = relayed.purpose === 'model' ? RETRIES : 0;
   const timeLeft = (): number =>
     retries < maxRetries && call?.budget.isLimitReached !== true
@@ -67,7 +67,7 @@ export const forward = async (
         return 'over';
       }
       if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
-      // Nobody should wait as long once more.
+      // After a timeout a retry would double the wait.
       if (!idleTimeout.isAtEnd && !isPermanent(code) && timeLeft() > 0) {
         await again(0, code);
         return 'again';
@@ -135,13 +135,13 @@ export const forward = async (
   }
 };
 
-/** Of the headers of an error, those that say what kind of error it is. */
+/** The headers of an error that tell its kind. */
 const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
   const { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type } = headers;
   return { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type };
 };
 
-/** Some backends quote the account. Neither codex, who tells it in its own words, nor a story is to do so. */
+/** Some backends quote the account. It must not reach codex's own error messages or a trace. */
 const withoutSecrets = ({ target, headers, apiKey }: RelayedRequest, body: Buffer): Buffer => {
   const said = body.toString('utf8');
   const hidden = hideSecrets(sourceOf(target, headers, apiKey).secrets)(said);
@@ -177,13 +177,13 @@ const errorBack = (
   relayed.outgoing.end(body);
 };
 
-/** The app-server would follow it, past us and with the client's request in its hands. */
+/** The app-server would follow a redirect past us, with the client's request. */
 const redirected = (host: string): Failure =>
   failure('upstream_error', {
     message: `The upstream at ${host} answered with a redirect. On the server, check PROXY_UPSTREAM_BASE_URL.`,
   });
 
-/** There is no answer that could be passed on. */
+/** Reports a failure without an answer to pass on. */
 const noAnswer = (relayed: RelayedRequest, call: ModelCall | null, failed: Failure): void => {
   call?.onUpstreamEvent({ kind: 'refused', failure: failed });
   relayed.outgoing.writeHead(502, { 'content-type': 'application/json' });
@@ -200,9 +200,9 @@ const pause = async (
   options.onRetry(reason);
   const jittered = RETRY_DELAY_MS * 2 ** (retry - 1) * (0.5 + Math.random());
   const wait = sleep(Math.max(jittered, atLeastSeconds * 1000), undefined, { signal: relayed.signal });
-  // Aborted while waiting: the next attempt to send finds that out.
+  // If aborted while waiting, the next attempt fails.
   await wait.catch(() => {});
 };
 
-/** A moment later it may be different. */
+/** Whether a retry may succeed. */
 const isTransientStatus = (status: number): boolean => status >= 500 && status !== 501;

@@ -29,7 +29,7 @@ export interface RelayTurnOptions extends Turn {
   readonly signIn: () => Failure | null;
 }
 
-/** One turn as the relay knows it: what to set on its model requests, and who hears of the answers. */
+/** One turn in the relay: the edits of its model requests, and the listeners of its answers. */
 export class RelayTurn implements RelayReport, ModelCall {
   readonly session: Session;
   readonly model: string;
@@ -41,10 +41,10 @@ export class RelayTurn implements RelayReport, ModelCall {
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
-  /** The answer that is under way; resolved when there is none. */
+  /** Pending while an answer is in progress. */
   #answering = Promise.withResolvers<void>();
   #isInputLost = false;
-  /** Whether the model has answered once: what comes behind our items is then its own doing. */
+  /** Whether the model has answered once: items after ours are its own from then on. */
   #hasAnswer = false;
   headers: Readonly<Record<string, string>> = {};
 
@@ -56,7 +56,8 @@ export class RelayTurn implements RelayReport, ModelCall {
       slug: shape.strategy.slug,
       model: request.model,
       clientMetadata: request.clientMetadata,
-      // The service behind a ChatGPT login gets what codex sends it, and codex sends no trace of its clients.
+      // The backend of a ChatGPT login gets what codex sends, and codex sends no trace context of its
+      // clients.
       ...(context.traceContext === undefined || limits.profile.isChatgpt
         ? {}
         : { traceContext: context.traceContext }),
@@ -88,7 +89,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
-  /** All that is to be told of the last answer has been told. */
+  /** Resolves when the last answer has been fully reported. */
   get answered(): Promise<void> {
     return this.#answering.promise;
   }
@@ -134,7 +135,7 @@ export class RelayTurn implements RelayReport, ModelCall {
 
   cut(): void {
     this.#cut.abort();
-    // Nobody is to wait for what will not come.
+    // Release waiters: nothing more will come.
     this.#begun.resolve();
     this.#answering.resolve();
   }
@@ -144,6 +145,6 @@ export class RelayTurn implements RelayReport, ModelCall {
   }
 }
 
-/** Without what the last event of the answer has said. */
+/** The event without the content of the answer's last event. */
 const toldSignal = (signal: UpstreamEvent): object =>
   signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;

@@ -16,19 +16,19 @@ import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
 import { RelayTurn } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
-/** A server of ours on loopback, between the app-server and its backend. */
+/** A local server between the app-server and its backend. */
 export interface Relay {
-  /** What the app-server is told instead of the real addresses. The paths cannot be guessed. */
+  /** URLs for the app-server instead of the real ones. They contain a secret. */
   readonly addresses: RelayAddresses;
   readonly profile: BackendProfile;
-  /** What the backend is known to refuse of a request like this. */
+  /** Fields that the backend is known to refuse for a request like this. */
   refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
-  /** Model requests of this thread are ours from now on. */
+  /** Registers a turn: model requests of this thread belong to it from now on. */
   open(threadId: string, ask: RelayTurnParams): RelayTurnHandle;
   close(): Promise<void>;
 }
 
-/** Everything that an app-server talks to: its model, and with a login its account. */
+/** Everything that an app-server connects to: its model, and with a login its account. */
 export interface RelayAddresses {
   readonly model: string;
   readonly account: string;
@@ -41,46 +41,46 @@ export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | n
 export interface RelayTurnParams extends Turn {
   readonly shape: ThreadShape;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  /** A model request is sent, or its backend is heard. */
+  /** A model request was sent, or its backend sent something. */
   readonly onActivity: (sign: 'sent' | 'heard') => void;
 }
 
 export interface RelayTurnHandle {
   readonly report: RelayReport;
   /**
-   * Somebody hears what the model says. Until then nobody has ended the turn at an answer that calls a tool of the
-   * client, so what the app-server asks the model about that answer waits.
+   * Starts delivery of the model's output. Until then nothing can end the turn at a call of a client's tool,
+   * so the app-server's next model request waits.
    */
   begin(): void;
-  /** The answer that is here is the last one: the model is not to be asked again. */
+  /** Rejects further model requests: the current answer is the last one. */
   refuseFurtherRequests(): void;
-  /** The thread is let go: what still runs for it upstream is cut off. */
+  /** Releases the thread and aborts what still runs for it upstream. */
   close(): void;
 }
 
 export interface RelayOptions extends ForwardOptions, RenewalsOptions {
-  /** Where things really are, without a slash at the end; null: the app-server has no business there. */
+  /** The real URLs without a trailing slash; null: not used by the app-server. */
   readonly targets: RelayTargets;
-  /** For the model's host; null where the app-server has its own. */
+  /** Key for the model's host; null if the app-server has its own. */
   readonly apiKey: string | null;
   readonly profile: BackendProfile;
-  /** How conversations are named to the backend. */
+  /** How conversations are identified to the backend. */
   readonly affinity: AffinityOptions;
-  /** A model request that belongs to no turn of ours passed untouched. */
+  /** Called for a model request without a turn; it is forwarded unchanged. */
   readonly onUnplaced: () => void;
-  /** How the app-server had left the conversation before the relay restored it. */
+  /** Called with what the relay had to restore in the input. */
   readonly onInput: (found: InputFindings) => void;
-  /** Something threw that should not have; the app-server's request was cut off. */
+  /** Called for an unexpected exception; the app-server's request was aborted. */
   readonly onBug: (error: unknown) => void;
 }
 
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
-/** More than an app-server holds threads before it is replaced. */
+/** More threads than an app-server holds before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
 /**
- * Before the first model request of every thread codex asks for the account's settings, and waits. All
- * that it wants to know is whether to add a message about git to the prompt.
+ * codex requests the account's settings before the first model request of every thread, and waits. It needs
+ * them only to decide whether to add a message about git to the prompt.
  */
 const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
@@ -104,7 +104,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     const threadId = turnThreadOf(incoming.headers);
     if (closed.has(threadId)) {
-      // A thread that was let go may be about to ask the model once more; nobody would hear the answer.
+      // A released thread may still send a model request, whose answer has no reader.
       gone(outgoing);
       return;
     }
@@ -120,14 +120,14 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     const left = new AbortController();
     outgoing.on('close', () => left.abort());
-    // Only requests to the model are ours: a thread has others, such as for its compaction.
+    // Only model requests are handled; a thread sends others, such as for compaction.
     const isModelRequest =
       route.name === 'model' && incoming.method === 'POST' && route.path === '/responses';
     const open = (isModelRequest ? relayTurns.get(threadId) : undefined) ?? null;
     const relayTurn = open?.relayTurn ?? null;
     if (route.name === 'model' && incoming.method === 'POST' && relayTurn === null) {
       options.onUnplaced();
-      // Not the turn's own request, but caused by it, and paid for like one.
+      // Not the turn's own request, but caused by it, and counted like one.
       if (relayTurns.get(threadId)?.relayTurn.budget.take() === false) {
         gone(outgoing);
         return;
@@ -135,7 +135,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     if (relayTurn !== null && !relayTurn.isFirstRequest) {
       await relayTurn.begun;
-      // Who steers makes codex hang up and ask anew, which may be seen in another order.
+      // Steering makes codex disconnect and send a new request, which may arrive before the disconnect.
       await relayTurn.answered;
       if (closed.has(threadId)) {
         gone(outgoing);
@@ -143,13 +143,13 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       }
     }
     const signal = relayTurn === null ? left.signal : AbortSignal.any([left.signal, relayTurn.signal]);
-    // Held by the hop alone, which lets it go.
+    // Referenced only by the relayed request, which releases it.
     const body = await readBody(incoming, signal).catch((error: unknown) => {
       if (signal.aborted) return null;
       throw error;
     });
     if (body === null) {
-      // The app-server left, or its turn has ended.
+      // The app-server has disconnected, or its turn has ended.
       outgoing.destroy();
       return;
     }
@@ -164,7 +164,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const loopback = await startLoopback({
     serve,
     onError(error, incoming) {
-      // Else the app-server went away while it was still sending: there is nobody to answer.
+      // Otherwise the app-server disconnected while sending: there is no one to answer.
       if (incoming.complete) options.onBug(error);
     },
   });
@@ -223,14 +223,14 @@ const toRelayedRequest = (
   headers,
 });
 
-/** The thread whose turn a request belongs to: a reviewer has a thread of its own, below ours. */
+/** The thread whose turn a request belongs to: a review has a thread of its own below ours. */
 const turnThreadOf = (headers: IncomingHttpHeaders): string =>
   String(headers[headers['x-openai-subagent'] === 'review' ? 'x-codex-parent-thread-id' : 'thread-id']);
 
-/** Its turn has ended: nobody would hear what the model says. */
+/** The turn has ended: no one would read the answer. */
 const gone = (outgoing: ServerResponse): void => void outgoing.writeHead(410, { connection: 'close' }).end();
 
-/** How the addresses differ. Behind one that does not say `backend-api` codex would look for other paths. */
+/** Path segments of the addresses. Without `backend-api` in it codex would use other paths. */
 const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
   model: 'model',
   account: 'backend-api',
@@ -241,16 +241,16 @@ const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
 interface RelayRoute {
   readonly name: keyof RelayAddresses;
   readonly target: string;
-  /** Behind the name, with its slash and query. */
+  /** The path after the name, with its slash and query. */
   readonly path: string;
 }
 
-/** Where a request of the app-server is to go; null: nowhere. */
+/** Where a request of the app-server goes; null: nowhere. */
 const routeOf = (rest: string, targets: RelayTargets): RelayRoute | null => {
   for (const name of Object.keys(SEGMENTS) as (keyof RelayAddresses)[]) {
     const target = targets[name];
     const path = rest.slice(SEGMENTS[name].length);
-    // Tokens are renewed at one address; the others are where paths begin.
+    // Tokens are refreshed at a single URL; the others are base URLs.
     const isWhole = name === 'refresh' || name === 'revoke' ? path === '' : path.startsWith('/');
     if (rest.startsWith(SEGMENTS[name]) && isWhole) return target === null ? null : { name, target, path };
   }

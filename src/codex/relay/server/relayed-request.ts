@@ -17,25 +17,25 @@ import { sourceOf, streamFailure } from '../answer/http-failure.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
-/** A turn of ours to which a model request belongs. */
+/** A turn that model requests belong to. */
 export interface ModelCall {
   readonly model: string;
-  /** From which each of its model requests is taken. */
+  /** Limits the number of its model requests. */
   readonly budget: ModelBudget;
   readonly edits: RequestEdits;
   readonly session: Session;
   /** Fields that this backend has just refused. */
   readonly withheld: ReadonlySet<EditField>;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  /** A request is sent for it, or its backend is heard: something goes on that may be waited for. */
+  /** A request was sent, or the backend sent something: the turn is active. */
   readonly onActivity: (sign: 'sent' | 'heard') => void;
   /** Whether the model has not answered in this turn yet. */
   readonly isFirstRequest: boolean;
-  /** What the model has put out in this turn. */
+  /** What the model has output in this turn. */
   readonly answers: TurnAnswers;
   headers: Readonly<Record<string, string>>;
   onInput(found: InputFindings): void;
-  /** Whether somebody writes down what is said for it. */
+  /** Whether a trace is recorded for it. */
   readonly isTraced: boolean;
   record(kind: TraceKind, facts: object): void;
   withhold(field: EditField): void;
@@ -43,42 +43,42 @@ export interface ModelCall {
 
 export interface ForwardOptions {
   readonly dispatcher: Dispatcher;
-  /** How long a backend may be silent, before its answer and in it. */
+  /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
-  /** Null: cookies are between the app-server and its backend. */
+  /** Null: the app-server manages cookies itself. */
   readonly cookies: CookieJar | null;
   readonly onRetry: (reason: string) => void;
-  /** A request was answered once these fields were left out. */
+  /** A request succeeded after these fields were left out. */
   readonly onLearnt: (model: string, field: EditField) => void;
-  /** From sending a model request to the first byte of its answer. */
+  /** Time from sending a model request to the first byte of its answer. */
   readonly onFirstByte: (ms: number) => void;
-  /** A page of Cloudflare's came instead of an answer to a model request. */
+  /** Called if a Cloudflare page was the answer to a model request. */
   readonly onBlocked: () => void;
-  /** The backend itself answered a model request, with whatever. */
+  /** Called if the backend itself answered a model request, with any status. */
   readonly onServed: () => void;
-  /** An event of an answer could not be read, the nth one of that answer. */
+  /** Called for the nth unreadable event of an answer. */
   readonly onUnreadable?: (why: Unreadable, nth: number) => void;
-  /** A stream ended without `response.completed`; the message is what the client is told. */
+  /** Called if a stream ended without `response.completed`; the message is the client's. */
   readonly onUnfinished?: (message: string) => void;
   /** Creates ids for calls that a backend sends without one. */
   readonly mintCallId: () => string;
-  /** An event of an answer was not as the API has it, and was repaired. */
+  /** Called when a nonconforming event was repaired. */
   readonly onRepaired?: (repair: Repair) => void;
 }
 
 export interface RelayedRequest {
-  /** What it asks for: the model, or something that the turn can do without. */
+  /** Whether it is a model request, or one that the turn can do without. */
   readonly purpose: 'model' | 'other';
   readonly method: string;
-  /** Where the path begins, without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly target: string;
   readonly path: string;
-  /** Set where the key is ours and not the app-server's. */
+  /** Set if the key is ours instead of the app-server's. */
   readonly apiKey: string | null;
   readonly headers: IncomingHttpHeaders;
-  /** Let go when the answer comes: a conversation is large, and an answer may take minutes. */
+  /** Released when the answer arrives: a conversation is large, and an answer may take minutes. */
   body: Buffer;
-  /** The app-server or the client is gone. */
+  /** Aborted when the app-server or the client has disconnected. */
   readonly signal: AbortSignal;
   readonly outgoing: ServerResponse;
 }
@@ -88,7 +88,7 @@ export const toStreamFailure =
   (event: JsonObject): Failure =>
     streamFailure(event, sourceOf(relayed.target, relayed.headers, relayed.apiKey));
 
-/** What the app-server gets of the headers: cookies that we keep for it are not among them. */
+/** The headers for the app-server, without cookies that we manage for it. */
 export const responseHeaders = (
   relayed: RelayedRequest,
   answer: Dispatcher.ResponseData,

@@ -5,7 +5,7 @@ import { isCertificateError } from '../../failures/unreachable.ts';
 const MAX_SHORT_BYTES = 256 * 1024;
 const SHORT_BODY_TIMEOUT_MS = 5_000;
 
-/** The body of an error or a token, as far as it comes soon and is not too long. */
+/** Reads the body of an error or token response, up to a time and size limit. */
 export const readShortBody = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -27,7 +27,7 @@ export const readShortBody = async (answer: Dispatcher.ResponseData): Promise<Bu
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 export const isTimeout = (code: string): boolean => TIMEOUTS.has(code);
 
-/** Those that no second try a moment later would change; nobody should wait for one. */
+/** Errors that a retry a moment later would not change. */
 const PERMANENT = new Set([
   ...TIMEOUTS,
   'UND_ERR_INVALID_ARG',
@@ -37,7 +37,7 @@ const PERMANENT = new Set([
 ]);
 export const isPermanent = (code: string): boolean => PERMANENT.has(code) || isCertificateError(code);
 
-/** Errors of a connection have a code, and aborts a name; anything else is a mistake of ours. */
+/** Connection errors have a code, and aborts a name; anything else is a bug. */
 export const isConnectionError = (error: unknown): boolean =>
   codeOf(error) !== '' || (error instanceof Error && error.name === 'AbortError');
 

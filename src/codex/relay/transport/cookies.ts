@@ -10,13 +10,13 @@ interface Kept {
   readonly name: string;
   readonly value: string;
   readonly path: string;
-  /** Null: as long as we run. */
+  /** Null: until the process ends. */
   readonly expiresAtMs: number | null;
 }
 
 /**
- * The cookies of one host, in memory, as a browser keeps them. Cloudflare remembers by them whom it
- * has let through; the app-server's own jar does not help, because it talks to us.
+ * The cookies of one host, in memory, like a browser's. Cloudflare recognises admitted clients by them; the
+ * app-server's own cookie jar does not help, because it connects to us.
  */
 export class CookieJar {
   readonly #origin: string;
@@ -33,13 +33,13 @@ export class CookieJar {
     return URL.parse(url)?.origin === this.#origin;
   }
 
-  /** Keeps what an answer from this address sets. */
+  /** Stores the cookies that a response from this URL sets. */
   keep(url: string, setCookie: string | readonly string[] | undefined): void {
     if (setCookie === undefined || !this.isFor(url)) return;
     for (const line of typeof setCookie === 'string' ? [setCookie] : setCookie) this.#keepOne(line);
   }
 
-  /** The `cookie` header of a request to this address; null if there is nothing to say. */
+  /** The `cookie` header for a request to this URL; null without cookies. */
   headerFor(url: string): string | null {
     if (!this.isFor(url)) return null;
     const { pathname } = new URL(url);
@@ -62,7 +62,7 @@ export class CookieJar {
   #keepOne(line: string): void {
     if (line.length > MAX_COOKIE_BYTES) return;
     const cookie = parseCookie(line);
-    // What cannot stand in a header would be refused where it is sent.
+    // Values that are invalid in a header would be rejected when sent.
     if (cookie === null || cookie.name === '' || !/^[\x21-\x7e]*$/.test(cookie.name + cookie.value)) return;
     const { name, value, maxAge, expires } = cookie;
     const path = cookie.path?.startsWith('/') === true ? cookie.path : '/';
@@ -70,7 +70,7 @@ export class CookieJar {
     const now = this.#now();
     const until = maxAge === undefined ? expires : now + maxAge * 1000;
     const expiresAtMs = until === undefined ? null : Number(until);
-    // The newest stand last, so that the oldest are forgotten first.
+    // Newest last, so that the oldest are removed first.
     this.#kept.delete(key);
     if (expiresAtMs !== null && expiresAtMs <= now) return;
     this.#kept.set(key, { name, value, path, expiresAtMs });

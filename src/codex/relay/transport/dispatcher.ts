@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The certificates that codex would trust too: it reads the first of these that is set. */
+/** The certificates that codex would trust too: the first of these that is set. */
 const ownCertificates = async (environment: Environment): Promise<string | null> => {
   const file = environment['CODEX_CA_CERTIFICATE'] || environment['SSL_CERT_FILE'];
   return file === undefined || file === '' ? null : readFile(file, 'utf8');
@@ -20,7 +20,7 @@ const isOnThisMachine = (target: string): boolean => {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 };
 
-/** How the relay reaches what it stands in front of: through the proxy and with the certificates of the environment. */
+/** How the relay connects to its targets: with the proxy and certificates of the environment. */
 export const openDispatcher = async (
   targets: readonly string[],
   environment: Environment,
@@ -30,7 +30,7 @@ export const openDispatcher = async (
     : null;
   const trust = own === null ? {} : { ca: [...getCACertificates('default'), own] };
   const options = { connect: { timeout: CONNECT_TIMEOUT_MS, ...trust }, keepAliveTimeout: 60_000 };
-  // What runs on this machine is never behind a proxy.
+  // Servers on this machine are never behind a proxy.
   if (targets.every(isOnThisMachine)) return new Agent(options);
   const setting = (name: string): string | undefined => environment[name.toLowerCase()] ?? environment[name];
   const [httpProxy, httpsProxy, noProxy] = [

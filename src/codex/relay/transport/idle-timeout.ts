@@ -1,11 +1,11 @@
 import { IdleTimer } from '../../../kit/async/idle-timer.ts';
 
-/** How long a backend is waited for. When it is silent for too long, what is asked of it is broken off. */
+/** Idle timeout of a backend: aborts a request if nothing arrives for too long. */
 export class IdleTimeout {
   readonly #late = new AbortController();
   readonly #idleTimer: IdleTimer;
   #ms: number;
-  /** Aborted when the patience is at its end, or when nobody waits any more. */
+  /** Aborted when the time is up, or when the caller no longer waits. */
   readonly signal: AbortSignal;
 
   constructor(ms: number, gone: AbortSignal) {
@@ -22,13 +22,13 @@ export class IdleTimeout {
     this.#idleTimer.heard();
   }
 
-  /** From now on it is waited for no longer than this. */
+  /** Shortens the timeout from now on. */
   shorten(ms: number): void {
     this.#ms = Math.min(ms, this.#ms);
     this.#idleTimer.allow(this.#ms);
   }
 
-  /** While the reader of an answer takes its time, the backend's silence is not its own. */
+  /** Suspends the timer: while the reader of an answer is slow, the backend cannot send. */
   async without<T>(wait: Promise<T>): Promise<T> {
     this.#idleTimer.hold();
     try {

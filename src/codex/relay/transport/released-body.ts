@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 
-/** Below this nobody minds that a body is kept until its answer has ended. */
+/** Smaller bodies may be kept until their answer has ended. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * A body that is forgotten as soon as the socket has it. The HTTP client keeps a buffer that it is handed
- * until the answer has ended, and an answer may take minutes. It must be told the length beside it.
+ * A body that is released as soon as the socket has it. The HTTP client keeps a buffer until the answer has
+ * ended, which may take minutes. The length must be passed separately.
  */
 export const releasedBody = (bytes: Uint8Array): Uint8Array | Readable =>
   bytes.length <= SMALL_BYTES ? bytes : Readable.from(handedOver([bytes]), { objectMode: false });

@@ -15,9 +15,9 @@ import { httpFailure, sourceOf } from '../answer/http-failure.ts';
 export interface RenewalsOptions {
   readonly dispatcher: Dispatcher;
   readonly cookies: CookieJar | null;
-  /** A page of Cloudflare's came instead of an answer. */
+  /** Called if a Cloudflare page was returned. */
   readonly onBlocked: () => void;
-  /** The login is renewed far too often; this time it was not. */
+  /** Called if the login is renewed far too often; the renewal was rejected. */
   readonly onRenewalThrottled: () => void;
   /** Where the login is kept. */
   readonly login: RenewedLogin;
@@ -26,11 +26,11 @@ export interface RenewalsOptions {
 export interface RenewedLogin {
   /** Called with new tokens before an app-server gets them. */
   renewed(refreshToken: string | null, answer: string): Promise<void>;
-  /** The answer for a refresh token that has been replaced by other means; null: it has not. */
+  /** The response for a refresh token that was replaced by other means; null if it was not. */
   successorOf(refreshToken: string): Promise<string | null>;
 }
 
-/** A renewal as codex asks for it. */
+/** A token refresh as codex requests it. */
 export interface Renewal {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -44,30 +44,31 @@ export interface RenewalAnswer {
 
 /** A login is renewed every few hours; a start, or two workers at once, may need some more. */
 const SEND_BURST = 6;
-/** As many turns may find at the same time that their token has ended. */
+/** As many turns may find at the same time that their token has expired. */
 const ASK_BURST = 256;
 const ONE_MORE_EVERY_MS = 30_000;
-/** A token that was given out this recently is not renewed again: its app-server gets the same answer once more. */
+/** A token issued this recently is not renewed again: its app-server gets the same response once more. */
 const SHARED_FOR_MS = 10_000;
 const MAX_REMEMBERED = 64;
 const TIMEOUT_MS = 30_000;
-/** A turn that fails later than this after a renewal has a reason of its own. */
+/** A turn that fails later than this after a renewal has another cause. */
 const FAILURE_COUNTS_MS = 60_000;
 
-/** As of a service that is down for a moment: codex goes on with the tokens that it has. */
+/** Like a service that is down for a moment: codex continues with its current tokens. */
 const THROTTLED: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
 
-/** A successful renewal, under the refresh token that it used up and under the one that it gave. */
+/** A successful renewal, stored under the refresh token that it used up and the one that it issued. */
 interface Remembered {
   readonly answer: RenewalAnswer;
   readonly at: number;
 }
 
 /**
- * The renewals of one login. codex renews once per thread, without asking whether another thread has
- * just done so, and a refresh token can be used once: so all who come with the same refresh token share one
- * answer. Another refresh token, as of a new sign-in, has a renewal of its own. And codex renews a token that is about to end without a pause: on a machine whose clock is ahead
- * every token looks so, and its service would be asked some hundred times a second.
+ * The token renewals of one login. codex renews once per thread without checking whether another thread has
+ * just done so, and a refresh token can be used once: so all requests with the same refresh token share one
+ * response. A different refresh token, such as from a new sign-in, is renewed separately. codex also renews
+ * an expiring token without a pause: if the machine's clock is ahead, every token looks expired, and the
+ * token service would get hundreds of requests per second.
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
@@ -82,7 +83,7 @@ export class Renewals {
     this.#options = options;
   }
 
-  /** Why the login could not be renewed of late, where that is not the login's own fault. */
+  /** Why the login could not be renewed recently, if that is not the login's own fault. */
   get failure(): Failure | null {
     return this.#failure !== null && Date.now() - this.#failure.at < FAILURE_COUNTS_MS
       ? this.#failure.failed
@@ -125,7 +126,7 @@ export class Renewals {
   #remember(token: string, answer: RenewalAnswer): void {
     const given = refreshTokenIn(answer.body.toString('utf8'));
     const remembered = { answer, at: Date.now() };
-    // A service that gives no other refresh token goes on taking the old one.
+    // A service that issues no new refresh token accepts the old one again.
     const isRotated = token !== '' && given !== '' && given !== token;
     if (isRotated) this.#used.set(token, remembered);
     this.#given.set(isRotated ? given : token, remembered);
@@ -143,7 +144,7 @@ export class Renewals {
     return THROTTLED;
   }
 
-  /** Sent once: its old token may be void even if the answer got lost on the way. */
+  /** Sent once: the old token may be void even if the response was lost. */
   async #send({ url, headers, body }: Renewal): Promise<RenewalAnswer> {
     const { dispatcher, cookies } = this.#options;
     try {
@@ -180,7 +181,7 @@ export class Renewals {
     }
     const said = { status, headers, body: body.toString('utf8') };
     const failed = httpFailure(said, sourceOf(url, asked, null));
-    // What the service says about the login itself, codex repeats in its own words.
+    // codex itself repeats what the service reports about the login.
     if (failed.kind === 'upstream_blocked') {
       this.#options.onBlocked();
       this.#failed(failed);
@@ -193,12 +194,12 @@ export class Renewals {
   }
 }
 
-/** Empty where there is none. */
+/** Empty if missing. */
 const refreshTokenIn = (body: string): string => textIn(parseJsonObject(body) ?? {}, 'refresh_token');
 
 const isTimeUp = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
-/** So many at once, and then one more now and then. */
+/** Allows a burst, then a steady rate. */
 class TokenBucket {
   readonly #most: number;
   #left: number;
@@ -209,7 +210,7 @@ class TokenBucket {
     this.#left = most;
   }
 
-  /** Whether there is one left; if so it is taken. */
+  /** Takes a token if one is left. */
   take(): boolean {
     const more = Math.floor((Date.now() - this.#countedAtMs) / ONE_MORE_EVERY_MS);
     if (more > 0) {

@@ -16,10 +16,13 @@ import { readModelBody, writeModelBody } from '../request/model-body.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
 import { releasedBody } from './released-body.ts';
 
-/** An overloaded backend says so at once; a model that thinks first is not to be kept from saying that it does. */
+/**
+ * How long the start of an answer is held back. An overloaded backend reports it at once; a reasoning model
+ * must not be delayed longer.
+ */
 const HOLD_MS = 3_000;
 
-/** An answer whose head has come, and the beginning of its body where the body is the answer. */
+/** An answer whose headers have arrived, with the start of its body if successful. */
 export interface BegunAnswer {
   readonly answer: Dispatcher.ResponseData;
   readonly chunks: AsyncIterator<Buffer>;
@@ -30,7 +33,7 @@ export interface BegunAnswer {
 export interface Sending {
   readonly relayed: RelayedRequest;
   readonly call: ModelCall | null;
-  /** Within this time an answer that says only that it failed may still be asked for again. */
+  /** Within this time an answer that is only a failure may be retried. */
   readonly retryWithinMs: number;
   readonly idleTimeout: IdleTimeout;
   readonly options: ForwardOptions;
@@ -52,7 +55,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
     ...content,
     signal: idleTimeout.signal,
     dispatcher: options.dispatcher,
-    // Patience knows better what is a sign of life.
+    // `IdleTimeout` limits the wait instead.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -60,7 +63,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   options.cookies?.keep(url, answer.headers['set-cookie']);
   const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   if (answer.statusCode >= 400) return { answer, chunks, streamStart: null, firstByteMs: 0 };
-  // A backend that breaks off here has said nothing yet: the request may be sent again.
+  // A backend that disconnects here has sent nothing: the request may be retried.
   const first = await chunks.next();
   const firstByteMs = performance.now() - sentAt;
   const streamStart =
@@ -73,7 +76,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   return { answer, chunks, streamStart, firstByteMs };
 };
 
-/** The body as it is sent. It is read anew for every attempt: what was read of it would be as large again. */
+/** The body to send. Built anew for every attempt: keeping the parsed form would double the memory. */
 const contentOf = async (
   relayed: RelayedRequest,
   call: ModelCall | null,

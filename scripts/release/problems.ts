@@ -1,0 +1,67 @@
+/** What a release must be. Pure: each function takes what was read and says what is wrong with it. */
+
+export interface Versions {
+  readonly inPackage: string;
+  readonly inLock: string;
+}
+
+/** The newest dated section must be that of the version, and its date a real one. */
+export const versionProblems = ({ inPackage, inLock }: Versions, changelog: string): readonly string[] => {
+  const headings = [...changelog.matchAll(/^## \[([^\]]+)\](?: - (\S+))?$/gm)];
+  const [, version, date] = headings.find(([, name]) => name !== 'Unreleased') ?? [];
+  return [
+    ...(inLock === inPackage ? [] : [`package-lock.json has version ${inLock}, package.json ${inPackage}.`]),
+    ...(version === inPackage
+      ? []
+      : [`The newest section of CHANGELOG.md is ${version ?? 'missing'}, the version is ${inPackage}.`]),
+    ...(date !== undefined && /^\d{4}-\d\d-\d\d$/.test(date) && !Number.isNaN(Date.parse(date))
+      ? []
+      : [`The section of ${version ?? inPackage} in CHANGELOG.md has no date such as 2026-11-16.`]),
+  ];
+};
+
+/** `tagged` and `head` are commits; a tag that does not exist yet is null. */
+export const tagProblems = (tag: string, tagged: string | null, head: string): readonly string[] =>
+  tagged === null || tagged === head
+    ? []
+    : [`The tag ${tag} points to ${tagged}, not to HEAD (${head}): choose another version.`];
+
+const REQUIRED = [
+  'package.json',
+  'README.md',
+  'LICENSE',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'bin/codex-app-server-proxy.js',
+  'dist/main.js',
+  'dist/sbom.json',
+  'docs/configuration.md',
+  'docs/config.schema.json',
+  'docs/operating.md',
+];
+
+/** Nothing else belongs into the package. */
+const ALLOWED = /^(?:package\.json|[A-Z]+(?:\.md)?|bin\/.+\.js|dist\/.+\.js(?:on)?|docs\/.+|examples\/.+)$/;
+const FORBIDDEN = /\.map$|\.test\.|(?:^|\/)(?:tests?|node_modules|__snapshots__)\//;
+
+/** `files` are the paths in the package. */
+export const contentProblems = (files: readonly string[]): readonly string[] => [
+  ...REQUIRED.filter((file) => !files.includes(file)).map((file) => `The package has no ${file}.`),
+  ...files
+    .filter((file) => !ALLOWED.test(file) || FORBIDDEN.test(file))
+    .map((file) => `The package contains ${file}, which does not belong there.`),
+];
+
+/** An SBOM of this version that names packages, and no address but that of its own schema. */
+export const sbomProblems = (text: string, version: string): readonly string[] => {
+  const { metadata, components } = JSON.parse(text) as {
+    readonly metadata: { readonly component: { readonly version: string } };
+    readonly components: readonly unknown[];
+  };
+  const hosts = [...new Set([...text.matchAll(/https?:\/\/([^/"]+)/g)].map(([, host]) => host))];
+  return [
+    ...(metadata.component.version === version ? [] : [`The SBOM is that of ${metadata.component.version}.`]),
+    ...(components.length > 0 ? [] : ['The SBOM lists no packages.']),
+    ...hosts.filter((host) => host !== 'cyclonedx.org').map((host) => `The SBOM names the host ${host}.`),
+  ];
+};
