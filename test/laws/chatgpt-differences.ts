@@ -33,7 +33,7 @@ export const CHATGPT_ONLY: readonly Difference[] = [
   {
     field: '`caller` and `async` of a call, `caller`, `name` and `namespace` of an output, `reasoning.mode`',
     arrives: 'nothing',
-    why: 'codex never sends them, so nobody knows whether the service takes them. They are named in `x-proxy-ignored-params`.',
+    why: 'codex never sends them, so it is unknown whether the service accepts them. They are named in `x-proxy-ignored-params`.',
     apply(own) {
       const items = mapItems(own, (item) => (isCarried(item) ? item : without(item, 'caller')));
       const reasoning = isJsonObject(own['reasoning']) ? own['reasoning'] : null;
@@ -121,7 +121,7 @@ export const CHATGPT_ONLY: readonly Difference[] = [
   {
     field: 'a part `input_file`',
     arrives: 'a part `input_text`: the name of the file, and its text',
-    why: 'codex sends no files, so nobody knows whether the service takes any. One that is not a text gets a 400.',
+    why: 'codex sends no files, so it is unknown whether the service accepts any. One that is not a text gets a 400.',
     apply: (own) =>
       mapItems(own, (item) =>
         mapParts(item, (part) => {

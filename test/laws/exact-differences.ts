@@ -19,7 +19,7 @@ export interface Difference {
 export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   {
     field: '`model` with an alias of this server',
-    arrives: 'the model, and the effort or the tier that the alias stands for',
+    arrives: 'the model, and the effort or the tier of the alias',
     why: 'The request may name another effort or tier.',
     apply(own) {
       const [, model, effort] = /^(.+)-(low|high)$/.exec(textOf(own['model'])) ?? [];
@@ -214,7 +214,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
       }),
   },
   {
-    field: 'a message of the assistant without a word',
+    field: 'an empty message of the assistant',
     arrives: 'nothing',
     why: 'This server puts one in front of calls in its own answers.',
     apply: (own) =>

@@ -25,7 +25,7 @@ export const COMPLETION_PARAMETERS: ParameterTable<CreateCompletion> = {
   logit_bias: CHAT_PARAMETERS.logit_bias,
   user: CHAT_PARAMETERS.user,
   suffix: { policy: 'rejected', note: 'Chat models do not fill in the middle of a text.' },
-  echo: { policy: 'emulated', note: 'The prompt stands in front of its answer.' },
+  echo: { policy: 'emulated', note: 'The answer begins with the prompt.' },
   best_of: { policy: 'rejected', note: 'Answers are not weighed against each other.' },
   logprobs: { policy: 'rejected', note: 'Log probabilities are given in chat only.' },
 };
