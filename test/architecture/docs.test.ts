@@ -13,7 +13,7 @@ const pages = ['*.md', 'docs/**/*.md', 'examples/*.md']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .map((file) => ({ file, text: read(file) }));
 
-/** Every match of a pattern's first group, with the page that says it. */
+/** Every match of a pattern's first group, with its page. */
 const mentions = (pattern: RegExp): readonly { readonly file: string; readonly name: string }[] =>
   pages.flatMap(({ file, text }) =>
     [...text.matchAll(pattern)].flatMap(([, name]) => (name === undefined ? [] : [{ file, name }])),
@@ -23,16 +23,16 @@ const said = (list: readonly { readonly file: string; readonly name: string }[])
   list.map(({ file, name }) => `${file}: ${name}`);
 
 describe('documents', () => {
-  it('are seen at all', () => {
+  it('are found', () => {
     expect(pages.length).toBeGreaterThan(15);
     expect(mentions(/\]\(([^)\s]+)\)/g).length).toBeGreaterThan(30);
   });
 
-  it('that are generated say what the code says', async () => {
+  it('are up to date if they are generated', async () => {
     expect(await stalePages(printPages())).toEqual([]);
   });
 
-  it('that list endpoints list those that are served', () => {
+  it('list all served endpoints', () => {
     const endpoints = (file: string): string[] =>
       [...read(file).matchAll(/http\/routes\/([\w-]+)\.ts/g)].map(([, name = '']) => name).toSorted();
     const listed = endpoints('scripts/pages/http-api.ts').filter((name) => name !== 'table');
@@ -78,7 +78,7 @@ describe('documents', () => {
     expect(said(settings)).toEqual([]);
   });
 
-  it('show the whole tree, and nothing that is not in it', () => {
+  it('show the whole tree and nothing else', () => {
     const [, section = ''] = /## The tree\n(.+?)\n## /su.exec(read('docs/architecture.md')) ?? [];
     const names = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
     const shown = [...section.matchAll(/^\| (`[^|]+) \|([^|]*)\|/gm)].flatMap(

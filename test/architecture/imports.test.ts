@@ -9,16 +9,16 @@ const CENTRE = ['canonical', 'kit'];
 
 /** What a layer may import besides itself: `codex` means all of codex, `node:` the modules of Node. */
 const RULES: Readonly<Record<string, readonly string[]>> = {
-  // Pure: nothing from outside, not even from Node.
+  // Pure layers: no packages and no Node modules.
   kit: [],
   canonical: ['kit'],
   'codex/failures': [...CENTRE],
   'codex/translate': [...CENTRE, 'codex/failures', 'codex/protocol'],
-  // Of home and translate only their types.
+  // Only types of home and translate.
   'codex/capabilities': [...CENTRE, 'codex/home', 'codex/translate'],
   'codex/sources': [...CENTRE, 'codex/failures', 'codex/protocol', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
-  // The client side and the backend side never see each other.
+  // The client side and the backend side do not import each other.
   openai: [...CENTRE, 'zod'],
   'codex/protocol': ['kit'],
   'codex/rpc': ['kit', 'node:'],
@@ -28,7 +28,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/relay': [...CENTRE, 'codex', 'node:', 'undici'],
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
-  // The rim.
+  // IO.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
   capture: [...CENTRE, 'observe', 'node:'],
   threads: ['kit', 'node:'],
@@ -50,7 +50,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     '@hono/node-server',
     'busboy',
   ],
-  // Puts the parts together.
+  // Composition.
   compose: [
     ...CENTRE,
     'capture',
@@ -96,7 +96,7 @@ const specifiersOf = (file: string): string[] => {
     ...module.staticExports.flatMap((one) =>
       one.entries.flatMap((entry) => entry.moduleRequest?.value ?? []),
     ),
-    // One that is not a plain string becomes a package that no rule allows.
+    // A computed import becomes a package name that no rule allows.
     ...module.dynamicImports.map((one) => text.slice(one.moduleRequest.start + 1, one.moduleRequest.end - 1)),
   ];
 };
@@ -118,7 +118,7 @@ const imports = files.flatMap(importsOf);
 const said = (list: readonly Import[]): string[] => list.map((one) => `${one.file} → ${one.specifier}`);
 
 describe('imports', () => {
-  it('are seen at all', () => {
+  it('are found', () => {
     expect(files.length).toBeGreaterThan(90);
     expect(imports.length).toBeGreaterThan(300);
     // A new folder needs a rule.
@@ -129,7 +129,7 @@ describe('imports', () => {
     expect(said(imports.filter((one) => !isAllowed(one)))).toEqual([]);
   });
 
-  it('go round in no circle', () => {
+  it('have no cycles', () => {
     const next = new Map(
       [...new Set(imports.map((one) => one.from))].map((from) => [
         from,
@@ -137,7 +137,7 @@ describe('imports', () => {
       ]),
     );
     const reached = (from: string): ReadonlySet<string> => {
-      // A set that grows while it is walked: each layer once.
+      // The set grows while it is iterated: each layer once.
       const seen = new Set(next.get(from));
       for (const layer of seen) for (const more of next.get(layer) ?? []) seen.add(more);
       return seen;
@@ -145,7 +145,7 @@ describe('imports', () => {
     expect([...next.keys()].filter((layer) => reached(layer).has(layer))).toEqual([]);
   });
 
-  it('have rules that keep the pure layers pure, the two sides apart, and http at the rim', () => {
+  it('have rules that keep pure layers pure, the two sides separate, and http at the edge', () => {
     const outside = (layer: string): string[] =>
       (RULES[layer] ?? []).filter((one) => one === 'node:' || !Object.keys(RULES).includes(one));
     expect(

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-/** What `npm ci` brings is what the lock file holds the hash of; the one exception is named in `docs/security.md`. */
+/** Everything that `npm ci` installs has a hash in the lock file; the one exception is named in `docs/security.md`. */
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
@@ -20,14 +20,14 @@ const fetched = Object.entries(packages).filter(([where]) => where !== '');
 const named = (isOne: (locked: Locked) => boolean): readonly string[] =>
   fetched.filter(([, locked]) => isOne(locked)).map(([where]) => where);
 
-describe('what is installed', () => {
-  it('is pinned by its hash, wherever it comes from', () => {
+describe('installed packages', () => {
+  it('are pinned by hash', () => {
     expect(fetched.length).toBeGreaterThan(50);
     expect(named(({ integrity }) => integrity?.startsWith('sha512-') !== true)).toEqual([]);
     expect(named(({ resolved }) => resolved !== undefined)).toEqual([]);
   });
 
-  it('runs one script, which is allowed by name, beside an optional package of one system', () => {
+  it('run one install script, which is allowed by name, besides an optional package of one system', () => {
     const { allowScripts } = read('package.json') as { allowScripts: Readonly<Record<string, boolean>> };
     expect(allowScripts).toEqual({ node: true });
     expect(named(({ hasInstallScript, optional }) => hasInstallScript === true && optional !== true)).toEqual(

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-/** One file, one idea: a longer one has two. */
+/** One file, one idea: a longer file has two. */
 const MAX_LINES = 320;
 
 const files = globSync('{src,test,bench,scripts}/**/*.ts', { cwd: ROOT }).filter(
@@ -13,7 +13,7 @@ const files = globSync('{src,test,bench,scripts}/**/*.ts', { cwd: ROOT }).filter
 const linesOf = (file: string): number => readFileSync(path.join(ROOT, file), 'utf8').split('\n').length - 1;
 
 describe('files', () => {
-  it('are seen at all', () => {
+  it('are found', () => {
     expect(files.length).toBeGreaterThan(500);
   });
 

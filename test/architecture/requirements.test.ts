@@ -33,22 +33,22 @@ const rows = [...page.matchAll(/^\| (\d+) \| (.+?) \| (.+?) \| (.+) \|$/gm)].map
 /** Every match of a pattern in the page. */
 const named = (pattern: RegExp): string[] => [...page.matchAll(pattern)].map(([, name = '']) => name);
 
-describe('the page of requirements', () => {
+describe('the requirements page', () => {
   it('has every number once, in order', () => {
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
   });
 
-  it('says of each whether it is served', () => {
+  it('states for each requirement whether it is served', () => {
     expect(rows.filter(({ status }) => !STATUSES.has(status))).toEqual([]);
   });
 
-  it('names a file, a setting, an endpoint or a page wherever something is served', () => {
+  it('names a file, a setting, an endpoint or a page for each served requirement', () => {
     const proof = /`(?:src|test|scripts)\/|`PROXY_|`(?:GET|POST) \/|`npm run |\]\(/;
     const served = rows.filter(({ status }) => status !== 'not served');
     expect(served.filter(({ where }) => !proof.test(where)).map(({ number }) => number)).toEqual([]);
   });
 
-  it('explains at its beginning everything that is not served, by number', () => {
+  it('explains at its beginning every requirement that is not served, by number', () => {
     const [, summary = ''] = /## What is not served\n(.+?)\n## /su.exec(page) ?? [];
     const explained = new Set(
       [...summary.matchAll(/^\| .+? \| ([\d, ]+) \| /gm)].flatMap(([, list = '']) =>
@@ -61,13 +61,13 @@ describe('the page of requirements', () => {
     expect(missing).toEqual([]);
   });
 
-  it('names files that exist, each with its name', () => {
+  it('names existing files, each with its name', () => {
     const files = named(/`((?:src|test|scripts|docs)\/[^`\s]+)`/g);
     expect(files.length).toBeGreaterThan(200);
     expect(files.filter((file) => !existsSync(path.join(ROOT, file)))).toEqual([]);
   });
 
-  it('names settings that exist, or says of them that they are not served', () => {
+  it('names existing settings, or states that they are not served', () => {
     const settings = named(/\b(PROXY_[A-Z_]*[A-Z])\b/g);
     expect(settings.length).toBeGreaterThan(20);
     const absent = settings.filter((name) => !Object.hasOwn(SETTINGS, name));
@@ -78,7 +78,7 @@ describe('the page of requirements', () => {
     expect(claimed).toEqual([]);
   });
 
-  it('names endpoints and metrics that exist', () => {
+  it('names existing endpoints and metrics', () => {
     const routes = new Set(
       [...read('docs/http-api.md').matchAll(/^\| (GET|POST) \| `([^`]+)` \|/gm)].map(
         ([, method, route]) => `${method} ${route}`,

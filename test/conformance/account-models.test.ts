@@ -13,7 +13,7 @@ import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { openModels, type OpenModels, type OpenModelsOptions } from '../../src/compose/models.ts';
 
-/** The real codex with a made-up ChatGPT login, and a backend that lists what a test says. */
+/** The real codex with a made-up ChatGPT login, and a backend whose model list the test sets. */
 
 interface Asked {
   readonly url: string;
@@ -68,7 +68,7 @@ afterEach(async () => {
 
 const tokenUntil = (seconds: number): string => {
   const claims = {
-    email: 'nobody@example.com',
+    email: 'user@example.com',
     exp: Math.floor(Date.now() / 1000) + seconds,
     'https://api.openai.com/auth': { chatgpt_plan_type: 'plus', chatgpt_account_id: 'acc_1' },
   };
@@ -135,7 +135,7 @@ const NEW_MODEL = {
 const LISTED = { models: [NEW_MODEL, { slug: 'gpt-5.5', priority: 1 }] };
 
 describe('the models of an account', () => {
-  it('are what the backend lists, asked for once by codex itself', async () => {
+  it('are listed by the backend, and codex requests the list once', async () => {
     answer = json(LISTED);
     const models = await open(await signIn(tokenUntil(DAYS)));
     expect(await models.models()).toMatchObject({
@@ -167,14 +167,14 @@ describe('the models of an account', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('without a relay codex asks alone, and its own reading counts', async () => {
+  it('are read from codex itself without the relay', async () => {
     const homes = await signIn(tokenUntil(DAYS));
     answer = json({ models: [NEW_MODEL] });
     const models = await open(homes, { hasRelay: false });
     expect(await idsOf(models)).toEqual({ ids: ['gpt-9-nova'], standard: 'gpt-9-nova' });
   });
 
-  it('a token that has run out is refreshed first', async () => {
+  it('are requested after an expired token was refreshed', async () => {
     const token = tokenUntil(DAYS);
     answer = (one, response) =>
       one.url === '/oauth/token'
@@ -194,7 +194,7 @@ describe('the models of an account', () => {
     ['no list', json({ detail: 'no' }), 'not a list of models'],
     ['an empty list', json({ models: [] }), 'not a list of models'],
     ['a hung up connection', (_one, response) => void response.destroy(), 'other side closed'],
-  ])('%s: the bundled list, and the reason is said', async (_what, given, reason) => {
+  ])('%s: falls back to the bundled list and reports the reason', async (_what, given, reason) => {
     answer = given;
     const models = await open(await signIn(tokenUntil(DAYS)));
     const { ids, standard } = await idsOf(models);
@@ -206,7 +206,7 @@ describe('the models of an account', () => {
     ]);
   });
 
-  it('a start without a network knows the last answer', async () => {
+  it('are the last known ones after a start without a network', async () => {
     const homes = await signIn(tokenUntil(DAYS));
     answer = json(LISTED);
     await (await open(homes)).catalogue();
@@ -214,7 +214,7 @@ describe('the models of an account', () => {
     const models = await open(homes);
     expect(await idsOf(models)).toEqual({ ids: ['gpt-9-nova', 'gpt-5.5'], standard: 'gpt-9-nova' });
     const files = await readdir(path.join(homes.lastingDirectory, 'account-models'));
-    // Neither a name of a person nor a prompt of codex is left lying about.
+    // The stored list contains no personal name and no prompt of codex.
     expect(files).toEqual([expect.stringMatching(/^[\da-f]{32}\.json$/)]);
     expect(
       await readFile(path.join(homes.lastingDirectory, 'account-models', files[0] ?? ''), 'utf8'),
@@ -238,8 +238,8 @@ const CODEX = {
   context: 'all_turns',
 };
 
-describe('request formats, as codex takes them with our catalogue', () => {
-  it('lite for the names that are, full for their twins and for all others', async () => {
+describe('request formats that codex uses with our catalogue', () => {
+  it('are codex for models that need it, and responses for their twins and all others', async () => {
     answer = json(LISTED);
     const homes = await signIn(tokenUntil(DAYS));
     const models = await open(homes);

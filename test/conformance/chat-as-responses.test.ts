@@ -4,8 +4,8 @@ import { openProxy } from '../support/open-proxy.ts';
 import { obedient } from '../support/scripts.ts';
 
 /**
- * The same conversation through Chat and through Responses puts the same bytes before the model.
- * Each pair is written by hand in both forms; what reached the scripted model is compared.
+ * The same conversation through Chat and through Responses must give the same model request.
+ * Each pair is written by hand in both forms; the tests compare what reached the scripted model.
  */
 
 const proxy = await openProxy(obedient);
@@ -15,7 +15,7 @@ interface Conversation {
   readonly responses: object;
 }
 
-/** An honest one: the app-server puts a sentence in the place of what it cannot decode. */
+/** A valid image: the app-server replaces images that it cannot decode with a sentence. */
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
 const MARKDOWN = `data:text/markdown;base64,${Buffer.from('# Title').toString('base64')}`;
@@ -24,7 +24,7 @@ const chatTool = (name: string, more: object = {}) => ({
   type: 'function',
   function: { name, description: 'd', parameters, ...more },
 });
-/** A function of Chat is not strict unless it says so; in Responses that has to be said. */
+/** Functions are not strict by default in Chat; in Responses that must be explicit. */
 const responsesTool = (name: string, more: object = {}) => ({
   type: 'function',
   name,
@@ -274,7 +274,7 @@ const conversations: Readonly<Record<string, Conversation>> = {
   },
 };
 
-/** The request as it reached the model, to the byte. */
+/** The model request, byte for byte. */
 const sent = async (path: string, body: object): Promise<string> => {
   const response = await proxy.post(path, { model: 'gpt-5.5', ...body });
   expect([response.status, response.status === 200 ? '' : await response.text()]).toEqual([200, '']);
@@ -291,7 +291,7 @@ describe('the same conversation', () => {
     expect((JSON.parse(viaChat) as { input: unknown[] }).input.length).toBeGreaterThan(0);
   });
 
-  it('was tried in twenty ways', () => {
+  it('covers twenty cases', () => {
     expect(Object.keys(conversations).length).toBeGreaterThanOrEqual(20);
   });
 });

@@ -2,7 +2,7 @@ import { APIError } from 'openai';
 
 import type { TestProxy } from '../support/proxy.ts';
 
-/** What the tests of chat ask, and what the scripted model answers. */
+/** Requests of the chat tests, and the answers of the scripted model. */
 export const HELLO = 'Hello from the scripted model.';
 export const ask = { model: 'gpt-5.5', messages: [{ role: 'user' as const, content: 'hi' }] };
 export const USAGE = {
@@ -28,7 +28,7 @@ export const failureOf = async (promise: PromiseLike<unknown>): Promise<APIError
   throw new Error('it did not fail');
 };
 
-/** Until everything that ran upstream has been let go. */
+/** Waits until no turn runs upstream. */
 export const untilIdle = async ({ model }: TestProxy): Promise<void> => {
   while (model.activeRequests() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 };

@@ -10,17 +10,17 @@ import { watchedFetch, type Seen } from './watched-fetch.ts';
 
 interface CheckedChat {
   readonly openai: OpenAI;
-  /** The newest answer as it came over the wire. */
+  /** The newest answer, as received. */
   lastText(): string;
   lastHeader(name: string): string | null;
   lastChunks(): Promise<readonly Record<string, unknown>[]>;
-  /** Fails with what OpenAI's schema says against the chat answers since the last call. */
+  /** Fails if a chat answer since the last call violates OpenAI's schema. */
   check(): Promise<void>;
-  /** Lets the connections go: an unused one would keep a server from closing for a minute. */
+  /** Closes the connections: an idle one would keep a server from closing for a minute. */
   close(): Promise<void>;
 }
 
-/** OpenAI's SDK over a fetch that keeps a copy of every answer, to hold it against OpenAI's schema. */
+/** OpenAI's SDK with a fetch that copies every answer, to validate it against OpenAI's schema. */
 const checkedChat = (proxy: TestProxy): CheckedChat => {
   const { seen, close, fetch: watched } = watchedFetch();
   let checked = 0;
@@ -48,7 +48,7 @@ const checkedChat = (proxy: TestProxy): CheckedChat => {
   };
 };
 
-/** A proxy and a client for all tests of a file, whose answers are checked after each of them. */
+/** A proxy and a client for all tests of a file; answers are validated after each test. */
 export const openCheckedChat = async (
   ...options: Parameters<typeof openProxy>
 ): Promise<{ readonly proxy: TestProxy; readonly client: CheckedChat }> => {
@@ -62,7 +62,7 @@ export const openCheckedChat = async (
 const chunksOf = async (one: Seen): Promise<readonly Record<string, unknown>[]> =>
   eventsOf(await collect(readSse(one.text)));
 
-/** OpenAI's document has custom tools in messages, and forgot them in chunks. */
+/** OpenAI's schema has custom tools in messages but not in chunks. */
 const NO_CUSTOM = /\/delta\/tool_calls\/\d+\/type must be equal to one of the allowed values: \["function"\]/;
 
 const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {

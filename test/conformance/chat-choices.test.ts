@@ -8,11 +8,11 @@ import { hang, hello, http429, inTurn, says, slow } from '../support/scripts.ts'
 import { ask, failureOf, HELLO, untilIdle, USAGE } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
-/** OpenAI's own SDK: several answers, stops, the older completions, and what is not served. */
+/** OpenAI's own SDK: several choices, stop sequences, legacy completions, and unsupported endpoints. */
 
 const { proxy, client } = await openCheckedChat(hello);
 
-/** A model that says what it was told, and that it was. */
+/** A model that repeats its input. */
 const repeats: Script = ({ body }, connection) => {
   const last = itemsOf(body).at(-1)?.['content'];
   return answer(connection, [{ text: `${textOf(last)}!` }]);
@@ -28,14 +28,14 @@ const ZERO = {
 };
 
 describe('stop', () => {
-  it('cuts before the text, interrupts the model, and says stop', async () => {
-    // A model that would never end by itself.
+  it('cuts before the stop text, interrupts the model, and reports stop', async () => {
+    // A model that never stops by itself.
     proxy.use(says([{ text: 'one two three four five', end: 'open' }, { hang: true }]));
     const { choices, usage } = await client.openai.chat.completions.create({
       ...ask,
       stop: ['hree f', 'never'],
     });
-    // "one two t" is what the client was given, so that is what is counted.
+    // The client received "one two t", so that is counted.
     expect([usage?.completion_tokens, usage?.total_tokens]).toEqual([3, 3 + (usage?.prompt_tokens ?? 0)]);
     expect(choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: 'one two t' } });
     await untilIdle(proxy);
@@ -49,7 +49,7 @@ describe('n', () => {
   );
   const three = () => inTurn(texts[0] ?? hello, texts[1] ?? hello, texts[2] ?? hello);
 
-  it('gives choices by index and sums the usage', async () => {
+  it('returns choices by index and sums the usage', async () => {
     proxy.use(three());
     const { choices, usage } = await client.openai.chat.completions.create({ ...ask, n: 3 });
     expect(choices.map((choice) => choice.index)).toEqual([0, 1, 2]);
@@ -59,7 +59,7 @@ describe('n', () => {
     expect(usage?.completion_tokens).toBe('firstsecondthird'.length);
   });
 
-  it('streams them side by side', async () => {
+  it('streams choices in parallel', async () => {
     proxy.use(three());
     const stream = client.openai.chat.completions.stream({
       ...ask,
@@ -78,7 +78,7 @@ describe('n', () => {
     expect(usage?.completion_tokens).toBe('firstsecondthird'.length);
   });
 
-  it('fails as a whole when one fails, and lets the others go', async () => {
+  it('fails completely if one choice fails, and cancels the others', async () => {
     proxy.use(inTurn(hang, http429(), hang));
     const failed = await failureOf(client.openai.chat.completions.create({ ...ask, n: 3 }));
     expect(failed.status).toBe(429);
@@ -86,7 +86,7 @@ describe('n', () => {
     expect(proxy.model.activeRequests()).toBe(0);
   });
 
-  it('ends them all when the client goes', async () => {
+  it('cancels all choices when the client disconnects', async () => {
     proxy.use(slow(50));
     const stream = await client.openai.chat.completions.create({ ...ask, n: 3, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
@@ -96,7 +96,7 @@ describe('n', () => {
 });
 
 describe('completions', () => {
-  it('answers a prompt with text, whole and in chunks', async () => {
+  it('answers a prompt with text, as JSON and in chunks', async () => {
     proxy.use(hello);
     const whole = await client.openai.completions.create({ model: 'gpt-5.5', prompt: 'hi' });
     expect(whole).toEqual({
@@ -118,7 +118,7 @@ describe('completions', () => {
     expect(text).toBe(HELLO);
   });
 
-  it('answers several prompts, texts or tokens, by the order in which they stand', async () => {
+  it('answers several text or token prompts in their order', async () => {
     proxy.use(repeats);
     const asked = { model: 'gpt-5.5', prompt: ['one', 'two', 'three'], n: 2, echo: true };
     const expected = ['one', 'one', 'two', 'two', 'three', 'three'].map((text) => `${text}${text}!`);
@@ -139,7 +139,7 @@ describe('completions', () => {
     await untilIdle(proxy);
   });
 
-  it('reads tokens in the encoding of the requested model', async () => {
+  it('decodes tokens in the encoding of the requested model', async () => {
     proxy.use(repeats);
     const { choices } = await client.openai.completions.create({
       model: 'gpt-3.5-turbo-instruct',
@@ -151,7 +151,7 @@ describe('completions', () => {
   it.each([
     ['nothing', false, ''],
     ['its prompt', true, 'hello world'],
-  ])('answers %s where no output is wanted, without asking the model', async (_, echo, text) => {
+  ])('returns %s for zero output tokens without a model request', async (_, echo, text) => {
     const before = proxy.model.requests.length;
     const asked = { model: 'gpt-5.5', prompt: 'hello world', max_tokens: 0, echo };
     const { data, response } = await client.openai.completions.create(asked).withResponse();
@@ -176,7 +176,7 @@ describe('completions', () => {
     expect(last).toMatchObject(counted);
   });
 
-  it('says which prompt is none', async () => {
+  it('names the invalid prompt', async () => {
     const error = await failureOf(
       client.openai.completions.create({ model: 'gpt-5.5', prompt: [[1], [199_999]] }),
     );
@@ -184,14 +184,14 @@ describe('completions', () => {
   });
 });
 
-describe('what is not served', () => {
+describe('unsupported endpoints', () => {
   it.each([
     '/v1/embeddings',
     '/v1/images/variations',
     '/v1/audio/speech',
     '/v1/messages',
     '/v1/messages/count_tokens',
-  ])('%s is answered at once', async (path) => {
+  ])('%s is rejected at once', async (path) => {
     const response = await proxy.post(path, { input: 'x' });
     expect([response.status, await response.json()]).toEqual([
       404,
@@ -206,7 +206,7 @@ describe('what is not served', () => {
     ]);
   });
 
-  it('asks for the key all the same', async () => {
+  it('still require the API key', async () => {
     const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });
     expect(response.status).toBe(401);
   });

@@ -9,7 +9,7 @@ import { hello, reasoningThenText } from '../support/scripts.ts';
 import { HELLO } from './chat-ask.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
-/** What Cursor is known to post to the path of Chat: bodies of the Responses API, and mixtures of both. */
+/** Bodies that Cursor posts to the Chat path: Responses bodies, and mixtures of both. */
 
 const { proxy, client } = await openCheckedChat(hello);
 
@@ -50,7 +50,7 @@ const CALLS = [
   { id: 'c2', type: 'function', function: { name: 'ReadFile', arguments: '{"path":"a"}' } },
 ];
 
-/** A model that edits and reads, and then says what came of it. */
+/** A model that edits and reads, then reports the results. */
 const edits: Script = ({ body }, connection) => {
   const outputs = itemsOf(body).filter(({ output }) => output !== undefined);
   return answer(
@@ -73,7 +73,7 @@ const ask = (body: object): Promise<ChatCompletion> =>
     stream_options: undefined,
   } as never);
 
-/** The message of a stream, put together as clients do. */
+/** The message of a stream, assembled as clients do. */
 const streamed = async (body: object) => {
   const stream = await client.openai.chat.completions.create({
     ...(body as ChatCompletionCreateParamsStreaming),
@@ -149,12 +149,12 @@ describe.each([
       { type: 'custom_tool_call_output', call_id: 'c1' },
       { type: 'function_call_output', call_id: 'c2' },
     ]);
-    // An id that says that the item is of another kind.
+    // An id with the prefix of another item type.
     expect(itemsOf(sent()).some(({ id }) => id === 'fc_1')).toBe(false);
   });
 });
 
-it('says what has no effect in the words of the body', async () => {
+it('names ignored parameters as the body does', async () => {
   proxy.use(reasoningThenText);
   const { choices } = await ask({
     ...CURSOR,
@@ -169,7 +169,7 @@ it('says what has no effect in the words of the body', async () => {
   );
 });
 
-it('takes a text as its input, and a schema in its own form', async () => {
+it('accepts a text as input, and a schema in its own form', async () => {
   proxy.use(hello);
   const schema = { type: 'object', properties: {}, additionalProperties: false };
   const format = { type: 'json_schema', name: 'answer', schema, strict: true };
@@ -178,7 +178,7 @@ it('takes a text as its input, and a schema in its own form', async () => {
   expect(sent()['text']).toMatchObject({ format });
 });
 
-describe('what is wrong is named as it was sent', () => {
+describe('errors name parameters as the body does', () => {
   it.each([
     [{ input: 'hi', messages: MESSAGES }, 'invalid_value', 'input'],
     [{ input: [] }, 'empty_array', 'input'],
@@ -201,7 +201,7 @@ describe('what is wrong is named as it was sent', () => {
     [{ messages: MESSAGES, tools: [TOOLS[2], TOOLS[0], TOOLS[0]] }, 'invalid_value', 'tools[2].name'],
     [{ messages: MESSAGES, tools: [{ type: 'custom' }] }, 'missing_required_parameter', 'tools[0].custom'],
     [
-      { messages: MESSAGES, tools: TOOLS, tool_choice: { type: 'function', name: 'Nobody' } },
+      { messages: MESSAGES, tools: TOOLS, tool_choice: { type: 'function', name: 'Unknown' } },
       'invalid_value',
       'tool_choice.name',
     ],

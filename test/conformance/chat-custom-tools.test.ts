@@ -38,7 +38,7 @@ const calls = says([
 ]);
 const sent = (): Readonly<Record<string, unknown>> => proxy.model.requests.at(-1)?.body ?? {};
 
-/** The calls of a stream, put together by their index, as clients do. */
+/** The calls of a stream, assembled by index as clients do. */
 const streamedCalls = async (): Promise<readonly unknown[]> => {
   const stream = await client.openai.chat.completions.create({ ...ask, stream: true });
   const all: { type?: string; [kind: string]: unknown }[] = [];
@@ -58,7 +58,7 @@ const streamedCalls = async (): Promise<readonly unknown[]> => {
   return all;
 };
 
-it('a custom tool reaches the model, and its calls come back whole and in chunks', async () => {
+it('a custom tool reaches the model, and its calls come back as JSON and in chunks', async () => {
   proxy.use(calls);
   const { choices } = await client.openai.chat.completions.create(ask);
   expect(choices[0]).toMatchObject({
@@ -114,14 +114,14 @@ it.each([
   ['custom.format.grammar', { format: { type: 'grammar', ...GRAMMAR } }],
   ['custom.format.grammar.syntax', { format: { type: 'grammar', grammar: { ...GRAMMAR, syntax: 'bnf' } } }],
   ['custom.name', { name: '' }],
-])('a wrong custom tool is refused by its place: %s', async (param, different) => {
+])('an invalid custom tool is rejected by its location: %s', async (param, different) => {
   const tools = [TOOLS[2], { type: 'custom', custom: { name: 'note', ...different } }];
   const response = await proxy.post('/v1/chat/completions', { ...ask, tools });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: { param: `tools[1].${param}` } });
 });
 
-it('a backend without custom tools is told of functions, and its calls are custom again', async () => {
+it('a backend without custom tools gets functions, and its calls become custom again', async () => {
   proxy.use((request, connection) => {
     if (JSON.stringify(request.body['tools']).includes('"custom"')) {
       const body = errorBody('Unsupported tool type: custom', 'invalid_request_error', null, null);

@@ -18,7 +18,7 @@ const QUESTION: ChatCompletionMessageParam = { role: 'user', content: 'What is t
 const ask = { model: 'gpt-5.5', messages: [QUESTION], tools: [WEATHER] };
 const answer = says([{ text: 'It rains in Paris.' }]);
 
-/** What the model was sent, without the ids that codex gives to items. */
+/** The model's input, without the ids that codex assigns to items. */
 const sentInput = (): unknown => {
   const body: Readonly<Record<string, unknown>> = proxy.model.requests.at(-1)?.body ?? {};
   const withoutIds = JSON.stringify(body['input'], (key, value: unknown) =>
@@ -34,7 +34,7 @@ const CALL = {
 };
 
 describe('a tool call', () => {
-  it('comes back as JSON and in chunks, with content null', async () => {
+  it('is returned as JSON and in chunks, with content null', async () => {
     proxy.use(toolCall());
     const whole = await client.openai.chat.completions.create(ask);
     expect(whole.choices[0]).toEqual({
@@ -49,7 +49,7 @@ describe('a tool call', () => {
     expect(choice?.message.tool_calls).toEqual([CALL]);
   });
 
-  it('goes back in with its output as the same items that the model made', async () => {
+  it('is sent back with its output as the same items that the model made', async () => {
     proxy.use(inTurn(toolCall(), answer));
     const first = await client.openai.chat.completions.create(ask);
     const message = first.choices[0]?.message;
@@ -80,13 +80,13 @@ describe('a tool call', () => {
     ]);
   });
 
-  it('may be the only one', async () => {
+  it('can be limited to one', async () => {
     proxy.use(parallelCalls);
     const { choices } = await client.openai.chat.completions.create({ ...ask, parallel_tool_calls: false });
     expect(choices[0]?.message.tool_calls?.map((call) => call.id)).toEqual(['call_paris']);
   });
 
-  it('has the older form for those who use it', async () => {
+  it('supports the legacy function form', async () => {
     proxy.use(toolCall());
     const functions = [{ name: 'get_weather', parameters }];
     const older = { model: 'gpt-5.5', messages: [QUESTION], functions };
@@ -141,7 +141,7 @@ describe('runTools', () => {
       : client.openai.chat.completions.runTools({ model, messages, tools: [tool] });
   };
 
-  it.each([false, true])('goes on for several rounds (stream: %s)', async (stream) => {
+  it.each([false, true])('runs several rounds (stream: %s)', async (stream) => {
     proxy.use(inTurn(round('Paris', 'call_1'), round('Oslo', 'call_2'), answer));
     const called: string[] = [];
     const content = await runner(called, stream).finalContent();
@@ -177,7 +177,7 @@ describe('a web search', () => {
       'a tool',
       { tools: [{ type: 'web_search', search_context_size: 'low' } as unknown as ChatCompletionTool] },
     ],
-  ])('is asked for in %s, and what it found is cited', async (_, how) => {
+  ])('is requested by %s, and its results are cited', async (_, how) => {
     proxy.use(found);
     const request = { model: 'gpt-5.5', messages: [QUESTION], ...how };
     const whole = await client.openai.chat.completions.create(request);
@@ -198,7 +198,7 @@ describe('a web search', () => {
     expect(deltas.map(({ delta }) => delta)).toContainEqual({ annotations });
   });
 
-  it('comes back with the message, and says nothing to the model', async () => {
+  it('may be sent back in the message, and does not reach the model', async () => {
     proxy.use(inTurn(found, answer));
     const first = await client.openai.chat.completions.create({
       ...ask,

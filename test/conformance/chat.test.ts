@@ -27,7 +27,7 @@ import { openCheckedChat } from './chat-checked.ts';
 const { proxy, client } = await openCheckedChat(hello);
 
 describe('create', () => {
-  it('answers with a whole completion', async () => {
+  it('returns a complete completion', async () => {
     proxy.use(hello);
     await client.openai.chat.completions.create(ask);
     expect(JSON.parse(client.lastText())).toEqual({
@@ -62,7 +62,7 @@ describe('create', () => {
       ],
       ['function_call', 'function_call_output'],
     ],
-  ] as const)('answers %s alone, with top_p 0', async (_, messages, kinds) => {
+  ] as const)('accepts %s alone, with top_p 0', async (_, messages, kinds) => {
     proxy.use(hello);
     const { choices } = await client.openai.chat.completions.create({
       model: 'gpt-5.5',
@@ -77,13 +77,13 @@ describe('create', () => {
     ]);
   });
 
-  it('joins commentary and answer by a blank line', async () => {
+  it('joins commentary and answer with a blank line', async () => {
     proxy.use(commentaryThenFinal);
     const { choices } = await client.openai.chat.completions.create(ask);
     expect(choices[0]?.message.content).toBe('Let me have a look.\n\nHere it is.');
   });
 
-  it('tells a refusal, an empty answer, and one without usage', async () => {
+  it('returns a refusal, an empty answer, and an answer without usage', async () => {
     proxy.use(refusal);
     const refused = await client.openai.chat.completions.create(ask);
     expect(refused.choices[0]?.message).toEqual({
@@ -105,7 +105,7 @@ describe('create', () => {
     expect('usage' in uncounted).toBe(false);
   });
 
-  it('carries the reasoning summary where it is asked for', async () => {
+  it('includes the reasoning summary if requested', async () => {
     proxy.use(reasoningThenText);
     const reasoning: object = { reasoning: { summary: 'auto' } };
     const { choices } = await client.openai.chat.completions.create({ ...ask, ...reasoning });
@@ -119,7 +119,7 @@ describe('create', () => {
     });
   });
 
-  it('says length when the answer was cut', async () => {
+  it('reports length for a truncated answer', async () => {
     proxy.use(incompleteMaxTokens);
     const { choices } = await client.openai.chat.completions.create(ask);
     expect(choices[0]).toMatchObject({
@@ -128,7 +128,7 @@ describe('create', () => {
     });
   });
 
-  it('names what it ignores, and sets on the wire what the backend takes', async () => {
+  it('names ignored parameters, and forwards those that the backend accepts', async () => {
     proxy.use(hello);
     await client.openai.chat.completions.create({
       ...ask,
@@ -144,7 +144,7 @@ describe('create', () => {
 });
 
 describe('parse', () => {
-  it('reads a structured answer, also behind commentary', async () => {
+  it('parses a structured answer, even after commentary', async () => {
     proxy.use(says([{ text: 'Thinking.', phase: 'commentary' }, { text: '{"city":"Oslo"}' }]));
     const format = zodResponseFormat(z.object({ city: z.string() }), 'place');
     const { choices } = await client.openai.chat.completions.parse({ ...ask, response_format: format });
@@ -156,21 +156,21 @@ describe('parse', () => {
 });
 
 describe('stream', () => {
-  it('is put together by the SDK to what the JSON answer is', async () => {
-    // Not with reasoning: of a field that it does not know the SDK keeps the last delta only.
+  it('is assembled by the SDK to the JSON answer', async () => {
+    // Without reasoning: the SDK keeps only the last delta of fields that it does not know.
     for (const script of [hello, commentaryThenFinal, refusal, incompleteMaxTokens]) {
       proxy.use(script);
       const stream = client.openai.chat.completions.stream(ask);
       const streamed = await stream.finalChatCompletion();
       const whole = await client.openai.chat.completions.create(ask);
-      // A stream tells annotations only where there are some.
+      // A stream has annotations only if there are some.
       const plain = (message: object | undefined) => ({ annotations: [], ...message, parsed: undefined });
       expect(plain(streamed.choices[0]?.message)).toEqual(plain(whole.choices[0]?.message));
       expect(streamed.choices[0]?.finish_reason).toBe(whole.choices[0]?.finish_reason);
     }
   });
 
-  it('sends the usage last, when asked', async () => {
+  it('sends the usage last, if requested', async () => {
     proxy.use(hello);
     const stream = await client.openai.chat.completions.create({
       ...ask,
@@ -184,7 +184,7 @@ describe('stream', () => {
     expect(client.lastText().endsWith('data: [DONE]\n\n')).toBe(true);
   });
 
-  it('says an error of the middle, and ends', async () => {
+  it('reports an error in the middle, and ends', async () => {
     proxy.use(cutMidStream);
     const failed = await failureOf(
       client.openai.chat.completions.stream({ ...ask, stream: true }).finalChatCompletion(),
@@ -193,7 +193,7 @@ describe('stream', () => {
     expect(client.lastText()).toContain('data: {"error":{"message":');
   });
 
-  it('is aborted by the client, and the model call with it', async () => {
+  it('is aborted by the client, together with the model request', async () => {
     proxy.use(slow(50));
     const stream = await client.openai.chat.completions.create({ ...ask, stream: true });
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
@@ -201,7 +201,7 @@ describe('stream', () => {
     expect(proxy.model.requests.at(-1)?.aborted).toBe(true);
   });
 
-  it('is aborted while the model is silent', async () => {
+  it('can be aborted while the model is silent', async () => {
     proxy.use(hang);
     const controller = new AbortController();
     const promise = client.openai.chat.completions.create(ask, { signal: controller.signal });
@@ -214,7 +214,7 @@ describe('stream', () => {
 });
 
 describe('errors', () => {
-  it('have the type that the SDK has for them', async () => {
+  it("have the SDK's error types", async () => {
     proxy.use(http429(7));
     const limited = await failureOf(client.openai.chat.completions.create(ask));
     expect(limited).toBeInstanceOf(RateLimitError);

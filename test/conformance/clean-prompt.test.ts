@@ -6,8 +6,8 @@ import { hello } from '../support/scripts.ts';
 import { objectsIn, withoutId } from './responses-sent.ts';
 
 /**
- * By itself codex adds over 20 KB to a request: its prompt, its tools, its view of the machine. Here
- * the model sees what the client sent and not one byte more, whatever kind of model it is.
+ * codex adds over 20 KB to a request by default: its prompt, its tools, and a description of the machine. Here the
+ * model sees exactly what the client sent, for every kind of model.
  */
 
 const MODELS = {
@@ -49,14 +49,14 @@ const CONVERSATION: readonly JsonObject[] = [
 
 const INSTRUCTIONS = 'Answer in one sentence.';
 
-/** What the model sees of a request: instructions, tools and items, wherever they stand. */
+/** What the model sees: instructions, tools and items, from all their fields. */
 interface Visible {
   readonly instructions: readonly string[];
   readonly tools: readonly JsonObject[];
   readonly items: readonly JsonObject[];
 }
 
-/** Newer models get their tools in an item, wrapped into a namespace without words of its own. */
+/** Newer models get their tools in an item, inside a namespace without a description. */
 const toolsOf = (tool: JsonObject): readonly JsonObject[] =>
   tool['type'] === 'namespace' && tool['name'] === 'functions' && tool['description'] === ''
     ? objectsIn(tool['tools'])
@@ -78,7 +78,7 @@ const visible = (body: JsonObject): Visible => {
 
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Fields of the request that change what the model does, and that nobody asked for. */
+/** Request fields that change the model's behaviour and that the client did not send. */
 const unasked = (body: JsonObject): unknown => {
   const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
   const { effort = null, summary = null } = reasoning;
@@ -100,7 +100,7 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
     const answer = await proxy.post('/v1/responses', request);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('x-proxy-ignored-params')).toBeNull();
-    // One request of the client is one request to the model.
+    // One client request is one model request.
     expect(proxy.model.requests.length - before).toBe(1);
     return proxy.model.requests.at(-1)?.body ?? {};
   };
@@ -121,7 +121,7 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
             role: 'developer',
             content: [{ type: 'input_text', text: INSTRUCTIONS }],
           };
-          // In the field for them, which only the relay can set; else as the first message.
+          // In their own field, which only the relay can set, or else as the first message.
           const isMessage = hasInstructions && wire === 'off';
           const isField = hasInstructions && wire === 'on';
           const sent = {
@@ -130,7 +130,7 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
             items: isMessage ? [instructions, ...CONVERSATION] : CONVERSATION,
           };
           const seen = visible(body);
-          // Neither the prompt of codex nor a second copy of the client's.
+          // Neither codex's prompt nor a second copy of the client's.
           expect(seen).toEqual(sent);
           const addedBytes = bytes(seen) - bytes(sent);
           expect(addedBytes).toBe(0);
@@ -141,12 +141,12 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
     }
   }
 
-  it('a string is one message of the user', async () => {
+  it('a string becomes one user message', async () => {
     const { items } = visible(await arrived({ model: 'gpt-5.5', input: 'hi' }));
     expect(items).toEqual([{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }]);
   });
 
-  it('what the client asks for arrives, and only that', async () => {
+  it("only the client's settings arrive", async () => {
     const body = await arrived({
       model: 'gpt-5.5',
       input: 'hi',
@@ -163,7 +163,7 @@ describe.each(['on', 'off'])('with the relay %s', (wire) => {
     });
   });
 
-  it('the machine does not show: no path, no user, no platform', async () => {
+  it('the request reveals no path, user name or platform of the machine', async () => {
     const body = await arrived({ model: 'gpt-5.5', input: 'hi', tools: TOOLS });
     expect(JSON.stringify(visible(body))).not.toMatch(/\/tmp|\/root|\/home|linux|sandbox|codex/i);
   });

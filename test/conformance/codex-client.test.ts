@@ -8,7 +8,7 @@ import { collect } from '../support/turn-events.ts';
 
 const proxy = await openProxy(hello);
 
-/** What codex's own client declares, in both of its forms, but shorter. */
+/** The declarations of codex's own client in both of its forms, shortened. */
 const EXEC = {
   type: 'custom',
   name: 'exec',
@@ -66,7 +66,7 @@ const ask = async (body: JsonObject): Promise<readonly JsonObject[]> => {
 };
 const sent = (): JsonObject => proxy.model.requests.at(-1)?.body ?? {};
 
-/** Calls as the model makes them, and what a client answers. */
+/** Calls of the model, and the client's answers. */
 const SEARCHED = {
   type: 'tool_search_call',
   id: 'tsc_1',
@@ -108,7 +108,7 @@ it.each([
   ]);
   expect(sent()['tools']).toEqual('tools' in body ? body.tools : undefined);
   expect(sent()['input']).toEqual(beginning);
-  // A tool that was found may be called.
+  // A tool that was found can be called.
   const call = { name: 'create_event', namespace: 'calendar', arguments: '{}', callId: 'c4' };
   proxy.use(says([{ call }]));
   const input = [...beginning, ...output, ...OUTPUTS];
@@ -120,7 +120,7 @@ it.each([
   expect(proxy.model.requests.length - before).toBe(2);
 });
 
-it('a search that nobody declared is answered inside the turn', async () => {
+it('a tool search that was not declared is answered inside the turn', async () => {
   const before = proxy.model.requests.length;
   let nth = 0;
   proxy.use((request, connection) => {
@@ -138,7 +138,7 @@ it.each([
   ['input[0].tools[0].name', { ...ADDITIONAL, tools: [{ type: 'function' }] }],
   ['input[0].tools[0].tools[0].type', { ...ADDITIONAL, tools: [{ ...CLOCK, tools: [{ type: 'shell' }] }] }],
   ['input[0].tools[0].tools', { ...ADDITIONAL, tools: [{ type: 'namespace', name: 'x' }] }],
-])('a wrong item is refused by its place: %s', async (param, item) => {
+])('an invalid item is rejected by its location: %s', async (param, item) => {
   const response = await proxy.post('/v1/responses', { ...LITE, input: [item, QUESTION] });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ error: { param } });

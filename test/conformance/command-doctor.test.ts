@@ -9,7 +9,7 @@ import type { Script } from '../../src/demo/model-server.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello, http401, toolCall } from '../support/scripts.ts';
 
-/** `doctor`, against backends that are well and backends that are not. */
+/** `doctor` with healthy and broken backends. */
 
 let room: CommandRoom;
 beforeEach(async () => {
@@ -28,7 +28,7 @@ const ask = async (flags: readonly string[], env: Readonly<Record<string, string
   return { code, ...command.output };
 };
 
-/** `check: grade`, and the report's own verdict. */
+/** `check: grade`, and the overall verdict. */
 const examine = async (flags: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const { code, out } = await ask(['--json', ...flags], env);
   const report = JSON.parse(out) as Report;
@@ -43,14 +43,14 @@ const examine = async (flags: readonly string[], env: Readonly<Record<string, st
 
 const MACHINE = ['Node: ok', 'codex: ok', 'settings: ok', 'state: ok'];
 
-/** A provider that calls the tool it must, and has a prompt cache. */
+/** A provider that obeys a forced tool choice and has a prompt cache. */
 const provider: Script = (request, connection) => {
   const isForced = typeof request.body['tool_choice'] === 'object';
   return (isForced ? toolCall('say_ok', { ok: true }) : hello)(request, connection);
 };
 
 describe('doctor', () => {
-  it('finds everything well with the demo model, and says how to get a better one', async () => {
+  it('reports no problem with the demo model, and how to get a better one', async () => {
     const { code, out, err } = await ask([]);
     expect(code).toBe(0);
     expect(err).toContain('3,000 tokens');
@@ -61,7 +61,7 @@ describe('doctor', () => {
     expect(out.trimEnd().split('\n').at(-1)).toBe('0 problems, 1 warning.');
   });
 
-  it('gives up on a provider that takes requests and never answers, and asks it nothing more', async () => {
+  it('gives up on a provider that never answers, and sends no more requests', async () => {
     const silent = createServer();
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -69,7 +69,7 @@ describe('doctor', () => {
     try {
       const { code, grades, says } = await examine([], {
         PROXY_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`,
-        // Without this it waits for its own limit of 20 s.
+        // Without this it would wait for its own limit of 20 s.
         PROXY_UPSTREAM_IDLE_TIMEOUT_MS: '1000',
       });
       expect({ code, grades }).toEqual({
@@ -89,7 +89,7 @@ describe('doctor', () => {
     }
   }, 60_000);
 
-  it('asks a provider all that clients ask for', async () => {
+  it('tests everything that clients use', async () => {
     const model = await room.startModel({ script: provider });
     const { code, ok, grades, says } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     expect({ code, ok, grades }).toEqual({
@@ -110,7 +110,7 @@ describe('doctor', () => {
     expect(says['cache']).toBe('3 of 11 tokens of a second turn came from the cache');
   });
 
-  it('says what a provider refuses, once', async () => {
+  it('reports once what a provider rejects', async () => {
     const model = await room.startModel({ script: http401 });
     const { code, grades } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     expect({ code, grades: grades.slice(6) }).toEqual({
@@ -119,7 +119,7 @@ describe('doctor', () => {
     });
   });
 
-  it('goes on after a line that fails, and asks nothing that it was told not to ask', async () => {
+  it('continues after a failed check, and skips checks that are turned off', async () => {
     const model = await room.startModel({ script: provider, keepRequests: 1 });
     const { code, grades } = await examine(['--no-turns'], {
       PROXY_UPSTREAM_BASE_URL: model.baseUrl,
@@ -142,7 +142,7 @@ describe('doctor', () => {
     });
   });
 
-  it('names the config file and where each setting comes from, and no value', async () => {
+  it('names the config file and the source of each setting, but no value', async () => {
     await mkdir(room.stateDir, { recursive: true, mode: 0o700 });
     const file = path.join(room.stateDir, 'config.json');
     await writeFile(file, JSON.stringify({ demo: false, apiKey: ['sk-hidden'], port: 1 }));
@@ -153,13 +153,13 @@ describe('doctor', () => {
     expect(out).not.toContain('sk-hidden');
   });
 
-  it('stops where the settings make no sense', async () => {
+  it('stops if the settings are invalid', async () => {
     const { code, grades, says } = await examine([], { PROXY_DEMO: 'perhaps' });
     expect({ code, grades }).toEqual({ code: 1, grades: [...MACHINE.slice(0, 2), 'settings: problem'] });
     expect(says['settings']).toContain('PROXY_DEMO: "perhaps" is not allowed');
   });
 
-  it('tells what is in a login without showing a token, and what stands in the way of using it', async () => {
+  it('describes a login without showing a token, and what prevents its use', async () => {
     const claims = {
       email: 'ann@example.com',
       exp: 4_000_000_000,

@@ -7,7 +7,7 @@ import { COMMANDS } from '../../src/cli/table.ts';
 import { VERSION } from '../../src/version.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 
-/** The command itself, and signing in with it. */
+/** The command line, and signing in. */
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
@@ -24,7 +24,7 @@ const run = async (words: readonly string[], env: Readonly<Record<string, string
 };
 
 describe('the command', () => {
-  it('--version names both versions', async () => {
+  it('--version prints both versions', async () => {
     expect(await run(['--version'])).toEqual({
       code: 0,
       out: expect.stringMatching(
@@ -34,13 +34,13 @@ describe('the command', () => {
     });
   });
 
-  it('--help names every command', async () => {
+  it('--help lists every command', async () => {
     const { code, out, err } = await run(['--help']);
     const named = [...out.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name);
     expect([code, err, named]).toEqual([0, '', expect.arrayContaining(Object.keys(COMMANDS))]);
   });
 
-  it('does not guess at what it does not accept', async () => {
+  it('rejects unknown commands and options', async () => {
     expect(await run(['start'])).toEqual({
       code: 2,
       out: '',
@@ -48,7 +48,7 @@ describe('the command', () => {
     });
   });
 
-  it('has an npm script for each command, for those who have a clone', async () => {
+  it('has an npm script for each command', async () => {
     const { scripts } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -57,7 +57,7 @@ describe('the command', () => {
     expect(['start', ...Object.keys(COMMANDS).slice(1)].map((name) => scripts[name])).toEqual(commands);
   });
 
-  it('tells an older Node in one line what it needs', async () => {
+  it('tells users of an older Node in one line what it needs', async () => {
     const pretend = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
     const older = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(pretend)}` };
     expect(await run(['--version'], older)).toEqual({
@@ -69,13 +69,13 @@ describe('the command', () => {
 });
 
 describe('login', () => {
-  it('makes the home of the login and hands on how codex ended', async () => {
+  it('creates the home of the login, and returns the exit code of codex', async () => {
     const { code, err } = await run(['login', '--device']);
     expect(code).toBe(1);
     expect(err).toContain(`Signing in for ${room.stateDir}/codex\n`);
     expect(err).toContain('Not signed in; nothing has changed.\nIf auth.openai.com could not be reached:');
     expect((await stat(path.join(room.stateDir, 'codex'))).mode & 0o777).toBe(0o700);
-    // Nothing was left where nobody asked for it.
+    // Nothing was created elsewhere.
     expect(await readdir(room.home)).toEqual(['state']);
     expect(await readdir(path.join(room.stateDir, 'run'))).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('login', () => {
     expect(await readdir(home)).toEqual([]);
   });
 
-  it('logout has nothing to do where nobody is signed in', async () => {
+  it('logout does nothing if no one is signed in', async () => {
     expect(await run(['logout'])).toEqual({
       code: 0,
       out: '',
@@ -97,8 +97,8 @@ describe('login', () => {
 });
 
 describe('doctor', () => {
-  it('leaves nothing in the home of a person', async () => {
-    // codex makes helpers in its home, unless that is below the folder for temporary files.
+  it("leaves nothing in the user's home", async () => {
+    // codex creates helpers in its home, unless that is below the folder for temporary files.
     const temporary = path.join(room.home, 'temporary');
     await mkdir(temporary);
     await run(['doctor', '--no-turns'], { TMPDIR: temporary });

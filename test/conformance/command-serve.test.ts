@@ -12,7 +12,7 @@ import { hangMidStream, slow } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 
-/** The server as a person starts and stops it. */
+/** The server as a user starts and stops it. */
 
 const ASK = { model: 'gpt-5.5', input: 'hi', stream: true };
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.close());
 
-/** Waits for the banner, and reads it. */
+/** Waits for the banner and parses it. */
 const started = async ({
   output,
 }: RunningCommand): Promise<{ readonly url: string; readonly key: string }> => {
@@ -50,7 +50,7 @@ const messagesOf = ({ output }: RunningCommand): readonly string[] =>
     .map((line) => (JSON.parse(line) as { msg: string }).msg);
 
 describe('start', () => {
-  it('says where it is and what answers; SIGTERM lets the stream finish and exits with 0', async () => {
+  it('prints its address and backend; SIGTERM lets the stream finish and exits with 0', async () => {
     const model = await room.startModel({ script: slow(100), keepRequests: 5 });
     const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     const at = await started(server);
@@ -67,12 +67,12 @@ describe('start', () => {
     });
     expect(await server.exited).toEqual([0, null]);
 
-    // Standard output is nothing but log lines, and the key is in none of them.
+    // Standard output has only log lines, and none contains the key.
     expect(messagesOf(server)).toEqual(expect.arrayContaining(['stopping', 'request']));
     expect(server.output.out).not.toContain(at.key);
   });
 
-  it('stops in order when npm, which started it, gets SIGTERM', async () => {
+  it('stops cleanly when npm, which started it, gets SIGTERM', async () => {
     const model = await room.startModel({ script: slow(100), keepRequests: 5 });
     const npm = room.startByNpm('start', { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     const at = await started(npm);
@@ -80,13 +80,13 @@ describe('start', () => {
     npm.child.kill('SIGTERM');
     const events = eventsOf(await collect(readSse(await rest)));
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
-    // The server holds npm's standard output until it has ended.
+    // npm's standard output stays open until the server has ended.
     await npm.exited;
     expect(messagesOf(npm)).toEqual(expect.arrayContaining(['stopping', 'request']));
     await expect(fetch(`${at.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  it('shows the key that it makes once; later only the file that holds it', async () => {
+  it('shows a generated key once; later only the file that contains it', async () => {
     const first = room.start([]);
     const at = await started(first);
     first.child.kill('SIGTERM');
@@ -101,7 +101,7 @@ describe('start', () => {
     expect(second.output.err + second.output.out).not.toContain(at.key);
   });
 
-  it('answers with the demo model where nothing is configured, and says how to sign in', async () => {
+  it('answers with the demo model without configuration, and explains how to sign in', async () => {
     const server = room.start(['serve']);
     const at = await started(server);
     expect(server.output.err).toContain('the built-in demo model');
@@ -115,11 +115,11 @@ describe('start', () => {
     ]);
     server.child.kill('SIGINT');
     expect(await server.exited).toEqual([0, null]);
-    // Nobody waited for anything, so nobody was told to wait.
+    // No request was open, so the log does not mention waiting.
     expect(server.output.err).not.toContain('Stopping');
   });
 
-  it('says first that a named CODEX_HOME contains no login, and never answers with the demo model', async () => {
+  it('reports first that CODEX_HOME has no login, and never uses the demo model then', async () => {
     const home = path.join(room.home, 'named');
     await mkdir(home);
     const server = room.start([], { CODEX_HOME: home });
@@ -133,7 +133,7 @@ describe('start', () => {
   });
 });
 
-describe('a start that cannot be', () => {
+describe('a start that fails', () => {
   it.each<readonly [string, Readonly<Record<string, string>>, string]>([
     [
       'a setting',
@@ -145,14 +145,14 @@ describe('a start that cannot be', () => {
       { CODEX_HOME: '/nowhere/codex' },
       'CODEX_HOME=/nowhere/codex is not a folder: correct the path, or unset CODEX_HOME.\n',
     ],
-  ])('says why in one line: %s', async (_, env, err) => {
+  ])('prints the reason in one line: %s', async (_, env, err) => {
     const server = room.start([], env);
     expect(await server.exited).toEqual([1, null]);
     expect(server.output).toEqual({ out: '', err });
   });
 
   it.runIf(process.getuid?.() === 0)(
-    'names the folder that belongs to somebody else',
+    'names a folder that belongs to another user',
     { meta: { needs: 'files of another user: root' } },
     async () => {
       await mkdir(path.join(room.stateDir, 'codex'), { recursive: true });
@@ -166,7 +166,7 @@ describe('a start that cannot be', () => {
     },
   );
 
-  it('names the port that is taken, before anything else is started', async () => {
+  it('names the port that is in use, before it starts anything', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -182,7 +182,7 @@ describe('a start that cannot be', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('says what it waits for; a second one ends at once', async () => {
+  it('prints what it waits for; a second one ends at once', async () => {
     const model = await room.startModel({ script: hangMidStream, keepRequests: 5 });
     const server = room.start([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     const { rest } = await beginStream(await post(await started(server), ASK));
@@ -193,7 +193,7 @@ describe('Ctrl-C', () => {
       .toContain(
         'Stopping: 1 answer is in progress and may take 30 s to finish. Press Ctrl-C again to stop immediately.',
       );
-    // The first is not heard twice: only one that comes later is a second one.
+    // A repeated signal of the first Ctrl-C does not count as the second one.
     await expect
       .poll(
         () => {

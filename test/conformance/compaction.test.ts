@@ -11,7 +11,7 @@ import { hello, HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts
 import { collectSse, eventsOf } from '../support/sse.ts';
 import { sentBody, sentItems, withoutId } from './responses-sent.ts';
 
-/** A provider of which nothing is known, one that is known to compact, and one without the relay. */
+/** A provider with unknown capabilities, one that is known to compact, and one without the relay. */
 const [plain, native, unwired] = await Promise.all([
   openProxy(hello),
   openProxy(hello, { PROXY_UPSTREAM_PARAMS: 'all' }),
@@ -82,7 +82,7 @@ describe.each([
   ['of which nothing is known', plain],
   ['without the relay', unwired],
 ] as const)('a backend %s', (_, proxy) => {
-  it('writes a summary; what is sent back is what it was told, and that summary', async () => {
+  it("writes a summary; the result is the client's messages and that summary", async () => {
     proxy.use(says([{ text: SUMMARY }], { usage: HELLO_USAGE }));
     const compacted = await compact(proxy, { tools: [WEATHER], tool_choice: 'required' });
     expect(compacted).toMatchObject({ object: 'response.compaction', usage: usage(1) });
@@ -112,7 +112,7 @@ describe.each([
     });
     expect(sent.slice(3)).toEqual([REMEMBERED, message('user', 'And now?')]);
 
-    // The second compaction stands for the first one too, and not beside it.
+    // The second compaction replaces the first one.
     proxy.use(says([{ text: 'Shorter.' }]));
     const again = await proxy.openai.responses.compact({ model: 'gpt-5.5', input });
     expect(roles(again.output)).toEqual(['developer', 'user', 'user', 'user', 'compaction']);
@@ -158,7 +158,7 @@ describe('a trigger in an ordinary request', () => {
     },
   );
 
-  it('names what a summary cannot heed', async () => {
+  it('names parameters that do not apply to a summary', async () => {
     plain.use(says([{ text: SUMMARY }]));
     const response = await ask(plain, {
       tools: [WEATHER],
@@ -179,7 +179,7 @@ describe('a trigger in an ordinary request', () => {
   it.each([
     ['in the middle', [{ type: 'compaction_trigger' }, MORE], 'input[0]'],
     ['alone', [{ type: 'compaction_trigger' }], 'input[0]'],
-  ])('is refused %s', async (_, input, param) => {
+  ])('is rejected %s', async (_, input, param) => {
     const response = await plain.post('/v1/responses', { model: 'gpt-5.5', input });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code: 'invalid_value', param } });
@@ -187,7 +187,7 @@ describe('a trigger in an ordinary request', () => {
 });
 
 describe('a backend that compacts', () => {
-  it('gets a trigger, and its compaction back, untouched', async () => {
+  it('gets a trigger, and returns its compaction unchanged', async () => {
     native.use(inTurn(says([{ item: SEALED }], { usage: HELLO_USAGE }), hello));
     const compacted = await compact(native);
     expect(compacted).toMatchObject({ usage: usage(1) });
@@ -200,7 +200,7 @@ describe('a backend that compacts', () => {
     expect(sentItems(native.model).slice(-2)).toEqual([sealed, message('user', 'And now?')]);
   });
 
-  it('compacts by itself where it is told when, and that comes back in its place', async () => {
+  it('compacts by itself at the configured threshold, and the item keeps its position', async () => {
     const context_management = [{ type: 'compaction', compact_threshold: 200_000 }];
     const body = { model: 'gpt-5.5', input: CONVERSATION, context_management };
     native.use(says([{ item: SEALED }, { text: 'Tea is ready.' }]));
@@ -217,7 +217,7 @@ describe('a backend that compacts', () => {
     expect(roles(sentItems(native.model)).slice(-3)).toEqual(['compaction', 'assistant', 'user']);
   });
 
-  it('never gets a summary as something that it has sealed', async () => {
+  it('never gets a summary as encrypted content', async () => {
     plain.use(says([{ text: SUMMARY }]));
     native.use(hello);
     const { output } = await compact(plain);
@@ -228,7 +228,7 @@ describe('a backend that compacts', () => {
     expect(sentItems(native.model).at(-2)).toEqual(REMEMBERED);
   });
 
-  it('and is out of room says so', async () => {
+  it('reports that its context window is full', async () => {
     native.use(http400('Your input exceeds the context window.', 'input', 'context_length_exceeded'));
     await expect(compact(native)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' });
   });
@@ -238,7 +238,7 @@ describe.each([
   ['refuses the trigger', 'gpt-5.4', 1, http400("Invalid value: 'compaction_trigger'.", 'input[6]')],
   ['overlooks the trigger', 'gpt-5.4-mini', 2, hello],
 ] as const)('a backend that %s', (_, model, answers, first) => {
-  it('is asked for a summary, at once and from then on', async () => {
+  it('is asked for a summary, at once and in later requests', async () => {
     native.use(inTurn(first, says([{ text: SUMMARY }], { usage: HELLO_USAGE }), says([{ text: 'Again.' }])));
     const before = native.model.requests.length;
     const compacted = await compact(native, { model });
@@ -248,7 +248,7 @@ describe.each([
     expect(native.model.requests.length - before).toBe(3);
   });
 
-  it('still gets what is sealed: it may have made that before', async () => {
+  it('still gets encrypted compactions, which it may have made earlier', async () => {
     const input = [MORE, SEALED] as ResponseInputItem[];
     await native.openai.responses.create({ model, input });
     expect(sentItems(native.model).at(-1)).toEqual(withoutId(SEALED));
@@ -275,20 +275,20 @@ describe('the compaction endpoint', () => {
       'invalid_value',
       'input[1].encrypted_content',
     ],
-  ])('refuses %s', async (_, body, code, param) => {
+  ])('rejects %s', async (_, body, code, param) => {
     const response = await plain.post('/v1/responses/compact', body);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { code, param } });
   });
 
-  it('fails where no summary was written', async () => {
+  it('fails if no summary was written', async () => {
     plain.use(says([{ text: ' ' }]));
     await expect(compact(plain)).rejects.toMatchObject({ status: 502, code: 'upstream_error' });
     plain.use(says([{ text: 'The user wan' }, { incomplete: 'max_output_tokens' }]));
     await expect(compact(plain)).rejects.toMatchObject({ status: 502, code: 'upstream_error' });
   });
 
-  it('takes a text, and names what it does not know', async () => {
+  it('accepts a text as input, and names unknown parameters', async () => {
     plain.use(says([{ text: SUMMARY }]));
     const response = await plain.post('/v1/responses/compact', {
       model: 'gpt-5.5',

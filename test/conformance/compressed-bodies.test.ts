@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 
-/** What clients send compressed, through Node's own HTTP parser. */
+/** Compressed request bodies, through Node's own HTTP parser. */
 
 const proxy = await openProxy(hello, { PROXY_MAX_BODY_BYTES: '2000000' });
 
@@ -45,7 +45,7 @@ it.each([
   },
 );
 
-it('a form, too', async () => {
+it('accepts a compressed form', async () => {
   const form = new FormData();
   form.set('prompt', 'a hat');
   form.set('n', 'not a number');
@@ -58,7 +58,7 @@ it('a form, too', async () => {
   expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param: 'n' } }]);
 });
 
-it('what would be a gigabyte is too large, and holds nothing when it has been answered', async () => {
+it('rejects a body that would expand to a gigabyte, and frees its memory', async () => {
   const member = gzipSync(Buffer.alloc(10_000_000));
   const bomb = Buffer.concat(Array.from({ length: 100 }, () => member));
   const answer = await send('/v1/responses', bomb, { 'content-encoding': 'gzip' });
@@ -66,7 +66,7 @@ it('what would be a gigabyte is too large, and holds nothing when it has been an
   await expect.poll(async () => (await proxy.get('/metrics')).text()).toMatch(/^proxy_bytes_in_flight 0$/m);
 });
 
-it('what breaks off is a 400', async () => {
+it('rejects a truncated body with 400', async () => {
   const answer = await send('/v1/chat/completions', zstdCompressSync(ASK).subarray(0, 40), {
     'content-encoding': 'zstd',
   });

@@ -28,7 +28,7 @@ const SPACE = {
   ],
 };
 
-/** The function is called in the middle of a text that has to be escaped. */
+/** The call is split in the middle of text that must be escaped. */
 const ARGUMENTS = JSON.stringify({ input: INPUT });
 const calls = says([
   { call: { name: 'apply_patch', arguments: ARGUMENTS, callId: 'c1' }, chunkSize: 3 },
@@ -81,7 +81,7 @@ describe('a backend without custom tools', () => {
   it.each([
     ["Invalid value: 'custom'. Supported values are: 'function' and 'web_search'.", 'tools[0].type'],
     ["'type' of tool must be 'function'", null],
-  ])('is told of functions once it has refused them: %s', async (message, param) => {
+  ])('gets functions after it has rejected custom tools: %s', async (message, param) => {
     const proxy = await start(hello);
     let refusals = 0;
     await roundTrip(proxy, (request, connection) => {
@@ -91,7 +91,7 @@ describe('a backend without custom tools', () => {
       }
       return (answered(request.body) ? hello : calls)(request, connection);
     });
-    // It is not asked a second time.
+    // Later requests use functions at once.
     expect(refusals).toBe(1);
     expect(proxy.model.requests.at(-1)?.body['tools']).toMatchObject([
       {
@@ -105,7 +105,7 @@ describe('a backend without custom tools', () => {
     ]);
   });
 
-  it('that refuses a grammar has the last word', async () => {
+  it('gets its error through if it rejects only a grammar', async () => {
     const message = 'Invalid lark grammar for custom tool apply_patch.';
     const proxy = await start((_request, connection) =>
       connection.reply(400, errorBody(message, 'invalid_request_error', 'tools[0].format', 'invalid_value')),
@@ -117,7 +117,7 @@ describe('a backend without custom tools', () => {
   });
 });
 
-it('without the relay custom tools and namespaces are functions of the app-server', async () => {
+it('custom tools and namespaces are functions of the app-server without the relay', async () => {
   const proxy = await start(hello, { PROXY_WIRE: 'off' });
   await roundTrip(proxy, (request, connection) =>
     (answered(request.body) ? hello : calls)(request, connection),

@@ -20,7 +20,7 @@ const WEATHER: Tool = {
 };
 const ASK = { model: 'gpt-5.5', input: 'hi', tools: [PATCH, NOTE, WEATHER] };
 
-/** Nothing in it may be parsed, escaped or trimmed. */
+/** Must not be parsed, escaped or trimmed. */
 const INPUT = '*** Begin Patch\n "a\\u0041" \\ {"input":"x"}\t😀\u2028\n';
 const DELTAS = ['*** Begin', ' Patch\n "a\\u00', '41" \\ {"inp', 'ut":"x"}\t😀\u2028', '\n'];
 const custom = (callId: string, input: string, name = 'apply_patch', deltas?: readonly string[]) => ({
@@ -31,7 +31,7 @@ const lastTools = (): unknown => proxy.model.requests.at(-1)?.body['tools'];
 const lastChoice = (): unknown => proxy.model.requests.at(-1)?.body['tool_choice'];
 
 describe('a custom tool', () => {
-  it('reaches the model with its grammar, and its call comes back byte for byte', async () => {
+  it('reaches the model with its grammar, and its call is returned byte for byte', async () => {
     const before = proxy.model.requests.length;
     const script = says([custom('c1', INPUT, 'apply_patch', DELTAS)]);
     const { events, last, json } = await askBoth(proxy, client, script, ASK);
@@ -46,7 +46,7 @@ describe('a custom tool', () => {
     expect(proxy.model.requests.length - before).toBe(2);
   });
 
-  it('may be called with nothing, beside others and functions', async () => {
+  it('may be called with empty input, together with other tools and functions', async () => {
     const script = says([
       custom('c1', '', 'note'),
       { call: { name: 'get_weather', arguments: '{ "a" : 1 }', callId: 'c2' } },
@@ -87,7 +87,7 @@ describe('a custom tool', () => {
     expect(lastChoice()).toEqual(choice);
   });
 
-  it('that was not declared is answered inside the turn', async () => {
+  it('is answered inside the turn if it was not declared', async () => {
     const { last } = await askBoth(
       proxy,
       client,
@@ -97,7 +97,7 @@ describe('a custom tool', () => {
     expect(JSON.stringify(last['output'])).toContain('Hello from the scripted model.');
   });
 
-  it('is shown as it is written', async () => {
+  it('is streamed as it is written', async () => {
     proxy.use(says([{ ...custom('c1', INPUT, 'apply_patch', DELTAS), end: 'open' }, { hang: true }]));
     const stream = await client.openai.responses.create({
       ...ASK,
@@ -113,7 +113,7 @@ describe('a custom tool', () => {
   });
 });
 
-describe('a custom tool is refused', () => {
+describe('a custom tool is rejected', () => {
   it.each([
     ['format.type', { format: { type: 'xml' } }, 'invalid_value'],
     ['format.type', { format: {} }, 'missing_required_parameter'],
@@ -129,7 +129,7 @@ describe('a custom tool is refused', () => {
   });
 });
 
-it('is echoed with all that was said of it', async () => {
+it('is echoed with all its fields', async () => {
   proxy.use(hello);
   const tools = [
     { ...NOTE, defer_loading: true },

@@ -14,7 +14,7 @@ const QUESTION = { role: 'user', content: 'Do it.' } as const;
 const NATURAL = { headers: { 'x-proxy-output-layout': 'natural' } };
 const SHOP = { type: 'mcp', server_label: 'shop', server_url: 'https://example.org/mcp' };
 
-/** The tool of each item, and what a client answers to it. */
+/** The tool of each item, and the client's answer to it. */
 const TOOLS: Readonly<Record<keyof typeof HOSTED_ITEMS, readonly [tool: JsonObject, answer?: JsonObject]>> = {
   'web search': [{ type: 'web_search_preview', user_location: { type: 'approximate', city: 'Oslo' } }],
   'file search': [{ type: 'file_search', vector_store_ids: ['vs_1'], max_num_results: 3 }],
@@ -54,13 +54,13 @@ describe.each(Object.entries<HostedItem>(HOSTED_ITEMS))('%s', (name, hosted) => 
   const step = hostedStep(hosted);
   const { item, initial, events = [] } = step;
 
-  it('reaches the backend, and its item comes back whole; both go in with the next request', async () => {
+  it('reaches the backend, and its item is returned whole; both are sent with the next request', async () => {
     proxy.use(inTurn(says([step]), says([{ text: 'Done.' }])));
     const before = proxy.model.requests.length;
     const first = await client.openai.responses.create(ask(tool), NATURAL);
     expect(first.output).toEqual([item]);
     expect(first.tools).toEqual([tool]);
-    // Nothing more was asked in the name of the client, such as an answer of codex's own.
+    // There was no additional model request, such as an answer by codex itself.
     expect(proxy.model.requests.length).toBe(before + 1);
     expect(sentBody(proxy.model)['tools']).toEqual([tool]);
     const input = [QUESTION, ...first.output, ...(answered === undefined ? [] : [answered]), QUESTION];
@@ -72,7 +72,7 @@ describe.each(Object.entries<HostedItem>(HOSTED_ITEMS))('%s', (name, hosted) => 
     expect(objectsIn(sentBody(proxy.model)['input']).slice(1, -1)).toEqual(input.slice(1, -1));
   });
 
-  it('tells what it does in its own events', async () => {
+  it('reports its progress in its own events', async () => {
     proxy.use(says([step]));
     const stream = client.openai.responses.stream(ask(tool), NATURAL);
     expect((await stream.finalResponse()).output).toEqual([item]);
@@ -91,7 +91,7 @@ describe.each(Object.entries<HostedItem>(HOSTED_ITEMS))('%s', (name, hosted) => 
 describe('hosted tools', () => {
   const search = { type: 'web_search' };
 
-  it('are chosen by their type, and what they include is asked for', async () => {
+  it('are chosen by type, and their include values are forwarded', async () => {
     proxy.use(says([hostedStep(HOSTED_ITEMS['web search']), { text: 'Done.' }]));
     const include: ResponseIncludable[] = [
       'web_search_call.action.sources',
@@ -99,7 +99,7 @@ describe('hosted tools', () => {
       'code_interpreter_call.outputs',
       'computer_call_output.output.image_url',
     ];
-    // OpenAI takes this choice; its document has forgotten it.
+    // OpenAI accepts this choice, but its schema lacks it.
     const response = await proxy.post('/v1/responses', { ...ask(search), tool_choice: search, include });
     expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
     await response.text();
@@ -110,7 +110,7 @@ describe('hosted tools', () => {
     });
   });
 
-  it('stand beside functions, and an answer may hold calls of both', async () => {
+  it('can be combined with functions, and an answer may have calls of both', async () => {
     const weather = { type: 'function', name: 'get_weather', parameters: {}, strict: false };
     proxy.use((request, connection) =>
       says([
@@ -125,13 +125,13 @@ describe('hosted tools', () => {
     expect(output.map(({ type }) => type)).toEqual(['file_search_call', 'function_call']);
   });
 
-  it('that only the client could run are not called where it has none', async () => {
+  it('are not called if only the client could run them and it declared none', async () => {
     proxy.use(says([hostedStep(HOSTED_ITEMS.computer), { text: 'Never mind.' }]));
     const { output } = await client.openai.responses.create(ask(search), NATURAL);
     expect(output.map(({ type }) => type)).toEqual(['message']);
   });
 
-  it('that the backend does not have get its refusal, and are not left out', async () => {
+  it('are not dropped if the backend rejects them: the client gets the error', async () => {
     const message = "Hosted tool 'web_search_preview' is not supported with gpt-5.5.";
     proxy.use(http400(message, 'tools'));
     const before = proxy.model.requests.length;
@@ -143,7 +143,7 @@ describe('hosted tools', () => {
     expect(proxy.model.requests.length).toBe(before + 1);
   });
 
-  it('keep their place in a turn that codex goes on with', async () => {
+  it('keep their position in a turn that codex continues', async () => {
     proxy.use(
       inTurn(
         says([
@@ -169,7 +169,7 @@ describe('hosted tools', () => {
 describe('files', () => {
   const pdf = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' };
 
-  it('reach a backend that takes them as they are, from both APIs', async () => {
+  it('reach a backend that accepts files unchanged, from both APIs', async () => {
     proxy.use(hello);
     const content = [
       { type: 'input_file', ...pdf },
@@ -191,7 +191,7 @@ describe('files', () => {
     ]);
   });
 
-  it('that are text are text for a backend that knows no files, from the second try on', async () => {
+  it('are sent as text to a backend without files, from the second attempt on', async () => {
     proxy.use((request, connection) =>
       JSON.stringify(request.body).includes('"input_file"')
         ? http400("Invalid value: 'input_file'. Supported values are: 'input_text'.", null)(

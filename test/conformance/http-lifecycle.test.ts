@@ -6,14 +6,14 @@ import { hangMidStream, slow } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 
-/** Start and end of the server: nothing that runs is lost, nothing new is taken. */
+/** Start and stop of the server: running requests finish, new ones are rejected. */
 
 const ASK = { model: 'gpt-5.5', input: 'hi', stream: true };
 
 const lastEventOf = async (text: string): Promise<unknown> => eventsOf(await collect(readSse(text))).at(-1);
 
 describe('stop', () => {
-  it('lets a running answer finish and refuses a new request', async () => {
+  it('lets a running answer finish and rejects a new request', async () => {
     const proxy = await startProxy(slow(60));
     const { rest } = await beginStream(await proxy.post('/v1/responses', ASK));
     const stopped = proxy.app.stop(10_000);
@@ -40,7 +40,7 @@ describe('stop', () => {
     await proxy.close();
   });
 
-  it('ends an answer that takes too long, with an error that says why', async () => {
+  it('ends an answer that takes too long, with an error that explains it', async () => {
     const proxy = await startProxy(hangMidStream);
     const { rest } = await beginStream(await proxy.post('/v1/responses', ASK));
     await proxy.app.stop(50);

@@ -5,7 +5,7 @@ import { freshProxies } from '../support/open-proxy.ts';
 import { hello, noUsage, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
-/** What a deployment can choose. Each test starts a server of its own. */
+/** Settings of a deployment. Each test starts its own server. */
 
 const start = freshProxies();
 
@@ -17,7 +17,7 @@ const message = (role: string, text: string) => ({
 });
 
 describe('PROXY_STRICT_PARAMS', () => {
-  it('makes what would be ignored a 400, before the model is asked', async () => {
+  it('rejects parameters without effect with 400, before the model is called', async () => {
     const strict = await start(hello, { PROXY_STRICT_PARAMS: 'true' });
     const answer = await strict.post('/v1/responses', { ...ASK, store: true });
     expect([answer.status, await answer.json()]).toEqual([
@@ -33,7 +33,7 @@ describe('PROXY_STRICT_PARAMS', () => {
     ]);
     expect(strict.model.requests).toHaveLength(0);
     expect((await strict.post('/v1/responses', ASK)).status).toBe(200);
-    // What has an effect, or asks for nothing, is no reason.
+    // Parameters that have an effect, or only repeat the default, are accepted.
     const safeMessage = { stream: true, stream_options: { include_usage: true }, unheard_of: null };
     const answers = await Promise.all([
       strict.post('/v1/responses', { ...ASK, ...safeMessage }),
@@ -50,7 +50,7 @@ describe('PROXY_STRICT_PARAMS', () => {
     ]);
   });
 
-  it('also what only the backend could have taken', async () => {
+  it('rejects parameters that the backend turns out not to accept', async () => {
     const strict = await start(hello, { PROXY_STRICT_PARAMS: 'true', PROXY_WIRE: 'off' });
     const answer = await strict.post('/v1/responses', { ...ASK, temperature: 0.5 });
     expect([answer.status, await answer.json()]).toMatchObject([
@@ -61,7 +61,7 @@ describe('PROXY_STRICT_PARAMS', () => {
 });
 
 describe('PROXY_INSTRUCTIONS_TARGET', () => {
-  it('developer: all prompts of the client are one developer message', async () => {
+  it('developer: all prompts of the client become one developer message', async () => {
     const developer = await start(hello, { PROXY_INSTRUCTIONS_TARGET: 'developer', PROXY_WIRE: 'off' });
     const answer = await developer.post('/v1/responses', {
       model: 'gpt-5.5',
@@ -78,7 +78,7 @@ describe('PROXY_INSTRUCTIONS_TARGET', () => {
 });
 
 describe('PROXY_IGNORE_CLIENT_SYSTEM_PROMPT', () => {
-  it('leaves the prompts of the client out, and says so', async () => {
+  it('removes the prompts of the client, and reports it', async () => {
     const silent = await start(hello, { PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'true' });
     const answer = await silent.post('/v1/responses', {
       model: 'gpt-5.5',
@@ -94,7 +94,7 @@ describe('PROXY_IGNORE_CLIENT_SYSTEM_PROMPT', () => {
 });
 
 describe('PROXY_USAGE_POLICY', () => {
-  it('zeros: numbers where the upstream gave none', async () => {
+  it('zeros: reports zeros if the upstream reports no usage', async () => {
     const counting = await start(noUsage, { PROXY_USAGE_POLICY: 'zeros' });
     const body = (await (await counting.post('/v1/responses', ASK)).json()) as { usage: unknown };
     expect(body.usage).toEqual({
@@ -128,7 +128,7 @@ describe('PROXY_DEMO=false without an upstream and a login', () => {
 });
 
 describe('PROXY_LOG_CONTENT', () => {
-  it('logs what was asked and answered, under the id of the request, without the key', async () => {
+  it('logs request and answer under the request id, without the key', async () => {
     const open = await start(says([{ text: 'said by the model' }]), { PROXY_LOG_CONTENT: 'true' });
     const answer = await open.post('/v1/responses', {
       ...ASK,
@@ -153,7 +153,7 @@ describe('PROXY_LOG_CONTENT', () => {
 });
 
 describe('PROXY_SSE_KEEPALIVE_MS', () => {
-  it('comments fill the silence, and the answer comes all the same', async () => {
+  it('sends comments during silence, and the answer still arrives', async () => {
     const quiet = await start(says([{ wait: 400 }, { text: 'At last.' }]), { PROXY_SSE_KEEPALIVE_MS: '20' });
     const answer = await quiet.post('/v1/responses', { ...ASK, stream: true });
     const frames = (await answer.text()).split('\n\n').slice(0, -1);
@@ -164,7 +164,7 @@ describe('PROXY_SSE_KEEPALIVE_MS', () => {
     expect(events.at(-2)).toContain('"type":"response.completed"');
   });
 
-  it('an error after that is an event, because the status is sent', async () => {
+  it('sends a later error as an event, because the status is already sent', async () => {
     const script: Script = async (_, connection) => {
       await new Promise((resolve) => {
         setTimeout(resolve, 400);
@@ -182,7 +182,7 @@ describe('PROXY_SSE_KEEPALIVE_MS', () => {
 });
 
 describe('PROXY_MAX_BODY_BYTES', () => {
-  it('bounds what a small body refers to as well', async () => {
+  it('also limits the size of referenced content', async () => {
     const small = await start(says([{ text: 'x'.repeat(12_000) }]), { PROXY_MAX_BODY_BYTES: '20000' });
     const idOf = async (): Promise<string | undefined> => {
       const answer = await small.post('/v1/responses', ASK);

@@ -5,7 +5,7 @@ import { expectMatchesSchema } from '../support/schema.ts';
 import { hello, http400, reasoningThenText, says } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 
-/** The HTTP side as any client sees it: keys, ids, errors, headers, logs. */
+/** The HTTP interface: keys, ids, errors, headers, logs. */
 
 const ASK = { model: 'gpt-5.5', input: 'the secret of the client' };
 const KEYS = ['sk-first-key-0123456789', 'sk-second-key-0123456789'];
@@ -48,22 +48,22 @@ describe('keys', () => {
     ]);
   });
 
-  it.each([`Bearer ${KEYS[0]}`, `bearer  ${KEYS[1]} `])('each of several keys opens (%#)', async (key) => {
+  it.each([`Bearer ${KEYS[0]}`, `bearer  ${KEYS[1]} `])('each of them is accepted (%#)', async (key) => {
     const answer = await bare('/v1/models', withKey(key));
     expect(answer.status).toBe(200);
   });
 
-  it('are asked for before the body is looked at', async () => {
+  it('are checked before the body is read', async () => {
     const answer = await bare('/v1/responses', { method: 'POST', body: 'no JSON' });
     expect(answer.status).toBe(401);
   });
 
-  it.each(['/healthz', '/readyz'])('are not asked for at %s', async (path) => {
+  it.each(['/healthz', '/readyz'])('are not required at %s', async (path) => {
     expect((await bare(path)).status).toBe(200);
   });
 });
 
-describe('what is not there', () => {
+describe('unknown routes', () => {
   it.each([
     ['GET', '/'],
     ['GET', '/v1'],
@@ -82,7 +82,7 @@ describe('what is not there', () => {
     ]);
   });
 
-  it('tells a client without /v1 in its base URL', async () => {
+  it('explain a missing /v1 in the base URL', async () => {
     const answer = await bare('/chat/completions', { method: 'POST' });
     expect([answer.status, await errorOf(answer)]).toMatchObject([
       404,
@@ -116,7 +116,7 @@ describe('what is not there', () => {
 describe('bodies', () => {
   const send = (body: string): Promise<Response> => proxy.post('/v1/responses', null, { body });
 
-  it('one that is too large: 413', async () => {
+  it('too large: 413', async () => {
     const answer = await send(JSON.stringify({ ...ASK, input: 'x'.repeat(20_000) }));
     expect([answer.status, await errorOf(answer)]).toEqual([
       413,
@@ -129,7 +129,7 @@ describe('bodies', () => {
     ]);
   });
 
-  it.each(['', 'hi', '{', '{"model":"gpt-5.5",}', "{'model':1}"])('no JSON (%#): 400', async (body) => {
+  it.each(['', 'hi', '{', '{"model":"gpt-5.5",}', "{'model':1}"])('not JSON (%#): 400', async (body) => {
     const answer = await send(body);
     expect([answer.status, await errorOf(answer)]).toEqual([
       400,
@@ -142,7 +142,7 @@ describe('bodies', () => {
     ]);
   });
 
-  it.each(['[]', 'null', '"x"', '1'])('JSON that is no object (%s): 400', async (body) => {
+  it.each(['[]', 'null', '"x"', '1'])('JSON but not an object (%s): 400', async (body) => {
     const answer = await send(body);
     expect([answer.status, await errorOf(answer)]).toMatchObject([
       400,
@@ -150,7 +150,7 @@ describe('bodies', () => {
     ]);
   });
 
-  it('the content type does not matter', async () => {
+  it('any content type is accepted', async () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', ASK, { headers: { 'content-type': 'text/plain' } });
     expect(answer.status).toBe(200);
@@ -158,13 +158,13 @@ describe('bodies', () => {
 });
 
 describe('the request id', () => {
-  it.each(['trace-1.a:b_c', 'x', 'a'.repeat(128)])('a sane one is taken over (%#)', async (id) => {
+  it.each(['trace-1.a:b_c', 'x', 'a'.repeat(128)])('of the client is used if valid (%#)', async (id) => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', ASK, { headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
   });
 
-  it.each(['two words', 'a'.repeat(129), 'a,b', '<b>'])('another one is replaced (%#)', async (id) => {
+  it.each(['two words', 'a'.repeat(129), 'a,b', '<b>'])('is replaced if invalid (%#)', async (id) => {
     const answer = await bare('/healthz', { headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toMatch(MINTED);
   });
@@ -191,7 +191,7 @@ describe('the request id', () => {
 });
 
 describe('the access line', () => {
-  it('has ids, times and counts, and nothing else', async () => {
+  it('has only ids, times and counts', async () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', { ...ASK, stream: true });
     await answer.text();
@@ -225,14 +225,14 @@ describe('the access line', () => {
     ]);
   });
 
-  it('names the pattern of the route, not the path', async () => {
+  it('has the pattern of the route instead of the path', async () => {
     const answer = await proxy.get('/v1/models/some/model');
     expect(linesOf(answer.headers.get('x-request-id'))).toMatchObject([
       { route: '/v1/models/:id', status: 404, errorCode: 'model_not_found' },
     ]);
   });
 
-  it('no log line holds a key or what was said', async () => {
+  it('contains no key and no content, nor does any other log line', async () => {
     proxy.use(says([{ text: 'the secret of the model' }]));
     await (await proxy.post('/v1/responses', { ...ASK, instructions: 'the secret of the client' })).text();
     proxy.use(http400());
@@ -263,7 +263,7 @@ describe('the layout of the output', () => {
     expect(await typesOf(headers)).toEqual(types);
   });
 
-  it('an unknown one is a 400', async () => {
+  it('is rejected with 400 if unknown', async () => {
     const answer = await proxy.post('/v1/responses', ASK, { headers: { 'x-proxy-output-layout': 'big' } });
     expect([answer.status, await errorOf(answer)]).toEqual([
       400,
@@ -293,7 +293,7 @@ describe('parameters without effect', () => {
     ]);
   });
 
-  it('no header where all had one', async () => {
+  it('need no header if all have an effect', async () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', ASK);
     expect(answer.headers.get('x-proxy-ignored-params')).toBeNull();
@@ -301,7 +301,7 @@ describe('parameters without effect', () => {
 });
 
 describe('a stream', () => {
-  it('has the headers of one, an event name on each frame, and ends with [DONE]', async () => {
+  it('has SSE headers, an event name on each frame, and ends with [DONE]', async () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', { ...ASK, stream: true });
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');

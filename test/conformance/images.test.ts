@@ -8,7 +8,7 @@ import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { HELLO_USAGE, http400, inTurn, says } from '../support/scripts.ts';
 
-/** OpenAI's own SDK asks for images: each is a turn with the image tool of the backend. */
+/** OpenAI's own SDK requests images: each is a turn with the backend's image tool. */
 
 const SETTINGS = { size: '1024x1024', quality: 'high', background: 'opaque', output_format: 'png' } as const;
 
@@ -45,7 +45,7 @@ const eventsOf = async <Event>(stream: Promise<AsyncIterable<Event>>): Promise<r
   Array.fromAsync(await stream);
 
 describe('an image', () => {
-  it('is drawn by a turn that must call the tool, set as the client says', async () => {
+  it("is drawn by a turn that must call the tool, with the client's settings", async () => {
     proxy.use(draws({ details: { ...SETTINGS, revised_prompt: 'An otter.' } }));
     const answered = await client.images
       .generate({ ...ask, ...SETTINGS, output_compression: 80, moderation: 'low', user: 'ann' })
@@ -74,21 +74,21 @@ describe('an image', () => {
     });
   });
 
-  it('needs a prompt and nothing else', async () => {
+  it('needs only a prompt', async () => {
     proxy.use(draws({ details: {} }));
     const { created: _, ...answer } = await client.images.generate({ prompt: 'x' });
     expect(answer).toEqual({ data: [{ b64_json: 'aW1hZ2U=' }], output_format: 'png', usage: USAGE });
     expect(sent()?.['tools']).toEqual([{ type: 'image_generation' }]);
   });
 
-  it('comes several times, with the tokens of all', async () => {
+  it('can be requested several times, with the summed usage', async () => {
     proxy.use(inTurn(draws({ result: 'b25l' }), draws({ result: 'dHdv' })));
     const { data, usage } = await client.images.generate({ ...ask, n: 2 });
     expect(data?.map(({ b64_json }) => b64_json).toSorted()).toEqual(['b25l', 'dHdv']);
     expect(usage).toMatchObject({ input_tokens: 22, output_tokens: 14, total_tokens: 36 });
   });
 
-  it('comes in a stream behind its previews', async () => {
+  it('is streamed after its previews', async () => {
     proxy.use(draws({ previews: ['b25l', 'dHdv'] }));
     const events = await eventsOf(client.images.generate({ ...ask, stream: true, partial_images: 2 }));
     const common = { created_at: expect.any(Number), ...SETTINGS };
@@ -101,7 +101,7 @@ describe('an image', () => {
     expect(sent()?.['tools']).toMatchObject([{ partial_images: 2 }]);
   });
 
-  it('of two megabytes comes whole, as JSON and in a stream', async () => {
+  it('of two megabytes arrives complete, as JSON and in a stream', async () => {
     const result = Buffer.alloc(1_500_000, 'otter').toString('base64');
     proxy.use(draws({ result }));
     const { data } = await client.images.generate(ask);
@@ -110,7 +110,7 @@ describe('an image', () => {
     expect(event?.b64_json === result).toBe(true);
   });
 
-  it('is not drawn by DALL·E any more: its words mean what they can, and the rest is named', async () => {
+  it('cannot be drawn by DALL·E: its settings are translated where possible, and others are named', async () => {
     proxy.use(draws());
     const { response } = await client.images
       .generate({
@@ -138,7 +138,7 @@ describe('an edit', () => {
     },
   ];
 
-  it('takes a form with files, a mask and settings', async () => {
+  it('accepts a form with files, a mask and settings', async () => {
     proxy.use(draws());
     const { created: _, ...answer } = await client.images.edit({
       ...ask,
@@ -174,7 +174,7 @@ describe('an edit', () => {
     expect(sent()).toMatchObject({ input: input(1) });
   });
 
-  it('takes JSON with data URLs', async () => {
+  it('accepts JSON with data URLs', async () => {
     proxy.use(draws());
     const body = { ...ask, images: [{ image_url: dataUrl }], mask: { image_url: dataUrl } };
     const response = await proxy.post('/v1/images/edits', body);
@@ -193,23 +193,23 @@ describe('an edit', () => {
       'unsupported_value',
       'images[0].file_id',
     ],
-    ['what is no image', { prompt: 'x', images: [{ image_url: 'data:x' }] }, 'invalid_image', 'images[0]'],
+    ['an invalid image', { prompt: 'x', images: [{ image_url: 'data:x' }] }, 'invalid_image', 'images[0]'],
     [
-      'a mask that is no image',
+      'a mask that is not an image',
       { prompt: 'x', images: [{ image_url: dataUrl }], mask: { image_url: 'data:x' } },
       'invalid_image',
       'mask',
     ],
-  ])('refuses %s', async (_, body, code, param) => {
+  ])('rejects %s', async (_, body, code, param) => {
     const response = await proxy.post('/v1/images/edits', body);
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code, param } }]);
   });
 
   it.each([
-    ['a file that is no image', [['image', new File(['text'], 'a.png')]], 'invalid_image', 'image[0]'],
+    ['a file that is not an image', [['image', new File(['text'], 'a.png')]], 'invalid_image', 'image[0]'],
     ['a text for a file', [['image', 'text']], 'invalid_type', 'image'],
     ['no file', [], 'missing_required_parameter', 'image'],
-    ['a number that is none', [['n', 'two']], 'invalid_type', 'n'],
+    ['a number that is text', [['n', 'two']], 'invalid_type', 'n'],
     [
       'a field twice',
       [
@@ -219,7 +219,7 @@ describe('an edit', () => {
       'invalid_value',
       'size',
     ],
-  ] as const)('refuses a form with %s', async (_, fields, code, param) => {
+  ] as const)('rejects a form with %s', async (_, fields, code, param) => {
     const form = new FormData();
     form.append('prompt', 'x');
     for (const [name, value] of fields) form.append(name, value);
@@ -231,7 +231,7 @@ describe('an edit', () => {
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code, param } }]);
   });
 
-  it('refuses what only says that it is a form', async () => {
+  it('rejects a body that is not the form that its header claims', async () => {
     const response = await proxy.post('/v1/images/edits', null, {
       body: 'no form',
       headers: { 'content-type': 'multipart/form-data; boundary=x' },
@@ -243,7 +243,7 @@ describe('an edit', () => {
   });
 });
 
-describe('no image', () => {
+describe('an error instead of an image', () => {
   const generate = () => client.images.generate(ask);
   const streamed = () => eventsOf(client.images.generate({ ...ask, stream: true }));
   const blocked = { type: 'image_generation_user_error', code: 'moderation_blocked' };
@@ -278,14 +278,14 @@ describe('no image', () => {
       { type: 'server_error', code: 'image_not_generated' },
       'It said: What a nice otter.',
     ],
-  ])('comes when %s', async (_, script, status, error, words) => {
+  ])('is returned when %s', async (_, script, status, error, words) => {
     proxy.use(script);
     const message = expect.stringContaining(words);
     expect(await failureOf(generate())).toMatchObject({ status, ...error, message });
     expect(await failureOf(streamed())).toMatchObject({ ...error, message });
   });
 
-  it('comes with the words of the backend when it refuses the tool', async () => {
+  it("has the backend's message if the backend rejects the tool", async () => {
     proxy.use(http400("Invalid value: 'huge'.", 'tools[0].size'));
     expect(await failureOf(client.images.generate({ ...ask, size: 'huge' }))).toMatchObject({
       status: 400,
@@ -297,7 +297,7 @@ describe('no image', () => {
 describe('other backends', () => {
   const open = freshProxies();
 
-  it('without the relay there are no images, and that is said at once', async () => {
+  it('cannot draw images without the relay, and the error is immediate', async () => {
     const { openai, model } = await open(draws(), { PROXY_WIRE: 'off' });
     expect(await failureOf(openai.images.generate(ask))).toMatchObject({
       status: 404,

@@ -40,7 +40,7 @@ const web_ = { type: 'mcp', server_label: 'web' };
 const QUESTION = [{ role: 'user' as const, content: 'How much is it?' }];
 
 describe('without the relay', () => {
-  it('calls are run and shown, and the model goes on', async () => {
+  it('runs calls and returns them, and the model continues', async () => {
     for (const label of ['web', 'local']) {
       direct.use(adds(`mcp__${label}`));
       const answer = await direct.openai.responses.create(
@@ -55,7 +55,7 @@ describe('without the relay', () => {
     }
   });
 
-  it('they end before the calls of the client end the turn', async () => {
+  it('finishes its calls before calls of the client end the turn', async () => {
     direct.use(mixed);
     const { output } = await direct.openai.responses.create(
       {
@@ -79,7 +79,7 @@ describe.each([
   ['with the relay', relayed],
   ['without it', direct],
 ])('a chat %s', (_, proxy) => {
-  it('shows what the model says in the end', async () => {
+  it('returns the final text of the model', async () => {
     proxy.use(adds('mcp__web'));
     const { choices } = await proxy.openai.chat.completions.create({
       model: 'gpt-5.5',
@@ -90,7 +90,7 @@ describe.each([
     expect(choices[0]?.message.tool_calls).toBeUndefined();
   });
 
-  it('gets its own calls when those of servers have ended', async () => {
+  it("returns the client's calls after the server's calls have ended", async () => {
     proxy.use(mixed);
     const { choices } = await proxy.openai.chat.completions.create({
       model: 'gpt-5.5',
@@ -102,7 +102,7 @@ describe.each([
     ]);
   });
 
-  it('cannot be asked to agree', async () => {
+  it('cannot ask for approval', async () => {
     await expect(
       proxy.openai.chat.completions.create({
         model: 'gpt-5.5',
@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-describe('a server that a client names', () => {
+describe('an MCP server named by a client', () => {
   const named = {
     type: 'mcp',
     server_label: 'mine',
@@ -122,7 +122,7 @@ describe('a server that a client names', () => {
     authorization: 'let-me-in',
   } as const;
 
-  it('is talked to with its token, which is not said again', async () => {
+  it('gets its token, which is never echoed', async () => {
     relayed.use(adds('mcp__mine'));
     const answer = await relayed.openai.responses.create({
       model: 'gpt-5.5',
@@ -136,7 +136,7 @@ describe('a server that a client names', () => {
     await until(() => web.sessions() === 0);
   });
 
-  it('is the business of a backend where this server may not talk to it', async () => {
+  it('is left to the backend if this server may not connect to it', async () => {
     direct.use(hello);
     await expect(
       direct.openai.responses.create({ model: 'gpt-5.5', input: QUESTION, tools: [named] }),
@@ -145,7 +145,7 @@ describe('a server that a client names', () => {
 });
 
 describe('many turns', () => {
-  it('leave neither processes nor sessions behind, however they end', async () => {
+  it('leave no processes or sessions, however they end', async () => {
     const ask = async (label: string, signal?: AbortSignal) =>
       relayed.openai.responses
         .create(

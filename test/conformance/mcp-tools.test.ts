@@ -101,9 +101,9 @@ const ill = (server_label: string, transport: string, error: string) => ({
 });
 
 describe('GET /v1/mcp/tools', () => {
-  it('lists every server, also those in trouble', async () => {
+  it('lists every server, including failed ones', async () => {
     const proxy = await openWith({});
-    // Both get the answer of one look.
+    // Both requests share one lookup.
     const [answer, same] = await Promise.all([proxy.get('/v1/mcp/tools'), proxy.get('/v1/mcp/tools')]);
     const { object, data } = (await answer.json()) as Listed;
     expect([answer.status, object, await same.json()]).toEqual([200, 'list', { object, data }]);
@@ -121,7 +121,7 @@ describe('GET /v1/mcp/tools', () => {
       ...Array.from({ length: 3 }, () => ADD),
       ...Array.from({ length: 4 }, () => undefined),
     ]);
-    // Nothing is left over: no process, no session. And no token is anywhere to be seen.
+    // No process or session is left, and no token is visible.
     await until(() => livingProcesses(journal).length === 0);
     await until(() => plain.sessions() + secure.sessions() === 0);
     const log = JSON.stringify(proxy.log);
@@ -129,12 +129,12 @@ describe('GET /v1/mcp/tools', () => {
     expect(plain.requests.map(({ path: asked }) => asked).filter((asked) => asked !== '/mcp')).toEqual([]);
   });
 
-  it('starts a process once for each look', () => {
-    // One that lives and one that dies.
+  it('starts a process once per lookup', () => {
+    // One that runs and one that exits.
     expect(startedProcesses(journal)).toHaveLength(2);
   });
 
-  it('needs no relay before the model, also for https', async () => {
+  it('works without the relay, also for https', async () => {
     const proxy = await openWith({ PROXY_WIRE: 'off', PROXY_MCP_CONFIG: SHORT_FILE });
     const { data } = (await (await proxy.get('/v1/mcp/tools')).json()) as Listed;
     expect(data.map(brief)).toEqual([
@@ -143,7 +143,7 @@ describe('GET /v1/mcp/tools', () => {
     ]);
   });
 
-  it('is an empty list where no server is configured, and asks for the key', async () => {
+  it('returns an empty list if no server is configured, and requires the key', async () => {
     const proxy = await openProxy(hello);
     const answer = await proxy.get('/v1/mcp/tools');
     expect([answer.status, await answer.json()]).toEqual([200, { object: 'list', data: [] }]);

@@ -47,7 +47,7 @@ const approval = (approve: boolean): JsonObject => ({
 const bodies = (count: number) => proxy.model.requests.slice(-count).map(({ body }) => body);
 
 describe('a turn with an MCP server', () => {
-  it('puts back what codex drops of an answer when it asks the model again', async () => {
+  it('restores items that codex drops when it calls the model again', async () => {
     const search = {
       id: 'fs_1',
       type: 'file_search_call',
@@ -69,7 +69,7 @@ describe('a turn with an MCP server', () => {
     ).toEqual(['message', 'message', 'fs_1', 'function_call', '2', 'fs_2', 'function_call', '4']);
   });
 
-  it('runs a call that the backend sent without an id, and with an object as arguments', async () => {
+  it('runs a call that has no id and has an object as arguments', async () => {
     const item = { type: 'function_call', name: 'add', namespace: 'mcp__web', arguments: { a: 1, b: 2 } };
     proxy.use(inTurn(says([{ item }]), hello));
     const { output } = await ask({});
@@ -85,13 +85,13 @@ describe('a turn with an MCP server', () => {
     ]);
   });
 
-  it('makes as many calls as it may', async () => {
+  it('makes at most the allowed number of calls', async () => {
     proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
     await ask({ max_tool_calls: 1 });
     expect(bodies(2).map(({ tools }) => ((tools ?? []) as unknown[]).length)).toEqual([1, 0]);
   });
 
-  it('heeds the choice of a tool', async () => {
+  it('respects the tool choice', async () => {
     proxy.use(inTurn(says([calls('add', { a: 1, b: 1 }, 'call_1')]), hello));
     await ask({ tool_choice: { type: 'mcp', server_label: 'web', name: 'add' } });
     expect(bodies(2).map((body) => body['tool_choice'])).toEqual([
@@ -104,7 +104,7 @@ describe('a turn with an MCP server', () => {
     expect(messages()).toBe(before);
   });
 
-  it('leaves out of the list what a server does not say', async () => {
+  it('omits missing fields from the tool list', async () => {
     proxy.use(hello);
     const { output } = await ask({ tools: [{ ...WEB, allowed_tools: ['note', 'erase'] }] });
     const [list] = output;
@@ -120,7 +120,7 @@ describe('a turn with an MCP server', () => {
     expect(Object.keys(tools[1] ?? {})).toEqual(['name', 'description', 'input_schema']);
   });
 
-  it('says what of a tool has no effect', async () => {
+  it('names tool fields without effect', async () => {
     proxy.use(hello);
     const tools = [{ ...WEB, server_description: 'd', headers: { a: 'b' } }] as never;
     const { response } = await proxy.openai.responses
@@ -157,12 +157,12 @@ describe('a turn with an MCP server', () => {
       { input: [approvalRequest('{"a":1,"b":1}'), approvalRequest('{"a":2,"b":2}'), approval(true)] },
       "Invalid 'input[2]': the approval request 'mcpr_0' is in the input more than once, with different calls.",
     ],
-  ])('is refused for %j', async (more, message) => {
+  ])('is rejected for %j', async (more, message) => {
     await expect(ask(more as JsonObject)).rejects.toThrow(message);
   });
 
-  it('runs an approved call once, however often its answer is tried', async () => {
-    // Arguments that break the schema: the model is asked to repair them.
+  it('runs an approved call once, even if the answer is retried', async () => {
+    // Arguments that violate the schema: the model is asked to repair them.
     proxy.use(says([{ call: { name: 'look', arguments: { at: 7 } } }]));
     const look = {
       type: 'function',
@@ -187,7 +187,7 @@ describe('a turn with an MCP server', () => {
     expect(await costOf([asked, approval(true)])).toEqual({ ...declined, messages: declined.messages + 1 });
   });
 
-  it('keeps nobody else waiting for a server that starts slowly', async () => {
+  it('does not delay other requests while a server starts slowly', async () => {
     proxy.use(hello);
     const order: string[] = [];
     const slow = ask({ tools: [{ type: 'mcp', server_label: 'silent' }] }).catch((error: Error) => {
@@ -201,7 +201,7 @@ describe('a turn with an MCP server', () => {
     expect(order).toEqual(['others', "424 The MCP server 'silent' did not answer within 2 s."]);
   });
 
-  it('ends with its worker, and says so of the call', async () => {
+  it('ends with its worker, and reports it in the call', async () => {
     proxy.use(says([calls('slow', { ms: 1_000 }, 'call_1', 'mcp__local')]));
     const before = proxy.model.requests.length;
     const stream = await proxy.openai.responses.create({

@@ -60,7 +60,7 @@ describe('the layout message-first', () => {
     const told = events.map(({ type, output_index: index }) =>
       [String(type).replace('response.', ''), index].join(' ').trim(),
     );
-    // However many deltas the model sent.
+    // For any number of deltas.
     expect(told.filter((one, at) => one !== told[at - 1])).toEqual([
       'created',
       'in_progress',
@@ -80,7 +80,7 @@ describe('the layout message-first', () => {
     });
   });
 
-  it('begins with an empty message where the model only calls; it is left out when it comes back', async () => {
+  it('begins with an empty message if the model only calls tools; it is removed when it is sent back', async () => {
     proxy.use(inTurn(says([call('call_1')]), says([{ text: 'Done.' }]), says([{ text: 'Done.' }])));
     const first = await client.openai.responses.create(ASK);
     expect(first.output).toEqual([message('', /^msg_empty_/), called('call_1')]);
@@ -99,7 +99,7 @@ describe('the layout message-first', () => {
     }
   });
 
-  it('holds also where reasoning is asked for, which is named as ignored, and gives way to the header', async () => {
+  it('applies even if reasoning is requested, which is named as ignored, and can be overridden by the header', async () => {
     proxy.use(mixed);
     const asked = { ...ASK, reasoning: { summary: 'auto' } };
     const answer = await proxy.post('/v1/responses', asked);

@@ -7,7 +7,7 @@ const proxy = await openProxy(hello);
 const ASK = { model: 'gpt-5.5', input: 'Hello' };
 
 describe('metrics', () => {
-  it('are for a program on this machine, and for who has the key', async () => {
+  it('are open to programs on this machine and to callers with the key', async () => {
     const elsewhere = { 'x-forwarded-for': '192.0.2.1' };
     const headers = { ...elsewhere, authorization: `Bearer ${proxy.key}` };
     const answers = await Promise.all([
@@ -19,7 +19,7 @@ describe('metrics', () => {
     expect(answers[0]?.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
-  it('count calls of the app-server, events of streams, and what nobody reads', async () => {
+  it('count app-server calls, stream events, and unread notifications', async () => {
     proxy.use(hello);
     const read = async (name: string): Promise<number> => {
       const lines = (await (await fetch(`${proxy.url}/metrics`)).text()).split('\n');

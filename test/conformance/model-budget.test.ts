@@ -20,7 +20,7 @@ import {
   toolCall,
 } from '../support/scripts.ts';
 
-/** One client request must not cause any number of model requests, whatever the model does. */
+/** One client request must not cause an unlimited number of model requests. */
 
 const LIMIT = 6;
 const files = mcpFiles();
@@ -35,7 +35,7 @@ const env = {
 const proxy = await openProxy(hello, env);
 
 let count = 0;
-/** A call of an MCP tool, always another one. */
+/** A call of an MCP tool, with new arguments each time. */
 const mcpCall = (): ScriptStep => {
   count += 1;
   return {
@@ -57,7 +57,7 @@ const STRICT: JsonObject = {
   },
 };
 
-/** Answers with this, and counts the model requests: the server keeps only the newest. */
+/** Answers with these steps and counts the model requests: the server keeps only the newest. */
 const counting = (on: TestProxy, script: Script): { requests: number } => {
   const counted = { requests: 0 };
   on.use((request, connection) => {
@@ -67,7 +67,7 @@ const counting = (on: TestProxy, script: Script): { requests: number } => {
   return counted;
 };
 
-/** An answer, and what it cost. */
+/** An answer, and the number of model requests. */
 const costOf = async (on: TestProxy, script: Script, path: string, body: JsonObject) => {
   const counted = counting(on, script);
   const response = await on.post(path, { model: 'gpt-5.5', ...body });
@@ -80,8 +80,8 @@ const counted = async (): Promise<number> => {
   return Number(/^proxy_model_request_limits_total (\d+)$/m.exec(page)?.[1] ?? 0);
 };
 
-describe('a model that calls tools of an MCP server without end', () => {
-  it('is asked as often as it may be, and what it did is kept', async () => {
+describe('a model that calls MCP tools forever', () => {
+  it('is called up to the limit, and its output is kept', async () => {
     const cost = counting(proxy, callsForEver);
     const limits = await counted();
     const response = await proxy.openai.responses.create(
@@ -120,7 +120,7 @@ describe('a model that calls tools of an MCP server without end', () => {
     });
   });
 
-  it('may make fewer calls where the client says so, and no other is run', async () => {
+  it('makes fewer calls if the client limits them, and no other call is run', async () => {
     const asked = async (script: Script) => {
       const cost = counting(proxy, script);
       const before = web.requests.length;
@@ -149,7 +149,7 @@ describe('a model that calls tools of an MCP server without end', () => {
       input: 'Add.',
       tools: [WEB],
     });
-    // Whether the app-server has sent one more by then is its own business.
+    // The app-server may have sent one more by then.
     expect([status, requests <= LIMIT + 1, JSON.parse(text)]).toMatchObject([
       200,
       true,
@@ -160,8 +160,8 @@ describe('a model that calls tools of an MCP server without end', () => {
 
 const openDirect = () => openProxy(hello, { ...env, PROXY_WIRE: 'off' });
 
-describe('a model that never does what it should', () => {
-  it('fails with the limit where it has produced nothing', async () => {
+describe('a model that never gives a valid answer', () => {
+  it('fails with the limit if it has produced nothing', async () => {
     const script = toolCall('nobody_declared_this');
     const { status, text, requests } = await costOf(proxy, script, '/v1/responses', { input: 'Hi.' });
     expect([status, requests, JSON.parse(text)]).toEqual([
@@ -178,7 +178,7 @@ describe('a model that never does what it should', () => {
     ]);
   });
 
-  it('keeps its own error where a retry is all that is left out', async () => {
+  it('keeps its own error if only a retry was prevented', async () => {
     const strict = await openProxy(hello, { ...env, PROXY_MAX_MODEL_REQUESTS: '1' });
     const { status, text, requests } = await costOf(strict, http500, '/v1/responses', { input: 'Hi.' });
     expect([status, requests, JSON.parse(text)]).toMatchObject([
@@ -206,7 +206,7 @@ describe('a model that never does what it should', () => {
 
   const WORST = { n: 3, stream: false, isForced: true, isStrict: true };
 
-  it('costs no more than its budget for each choice', { timeout: 120_000 }, async () => {
+  it('costs no more than its budget per choice', { timeout: 120_000 }, async () => {
     const script = fc.array(fc.constantFrom(...Object.keys(scripts)), { minLength: 1, maxLength: 4 });
     const ask = fc.record({
       n: fc.integer({ min: 1, max: 3 }),

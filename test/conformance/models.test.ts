@@ -20,7 +20,7 @@ const useProxy = (models: Parameters<typeof startProxy>[2], env: Record<string, 
   afterEach(() => client.check());
 };
 
-/** What reached the model last. */
+/** The last model request. */
 const sent = () => {
   const body = proxy.model.requests.at(-1)?.body;
   return { model: body?.['model'], reasoning: body?.['reasoning'], service_tier: body?.['service_tier'] };
@@ -39,13 +39,13 @@ const GPT_5_5 = {
   service_tiers: ['priority'],
 };
 
-describe('a provider without a list of models', () => {
+describe('a provider without a model list', () => {
   useProxy(
     { models: null },
     { PROXY_MODEL_ALIASES: '{"house": "gpt-5.5-high", "home": "house", "gpt-6-sol": "gpt-6-sol-low"}' },
   );
 
-  it('has the models of codex, each with its efforts, and the family of the default', async () => {
+  it('has the models of codex with their efforts, and the family of the default model', async () => {
     const ids = (await Array.fromAsync(client.openai.models.list())).map((model) => model.id);
     expect(ids).toEqual(
       expect.arrayContaining([
@@ -66,11 +66,11 @@ describe('a provider without a list of models', () => {
       ]),
     );
     expect(new Set(ids).size).toBe(ids.length);
-    // Twins and the entry for all other names are codex's to see, not people's.
+    // Twins and the entry for unknown names are only for codex.
     expect(ids.filter((id) => id.includes('--') || id === '')).toEqual([]);
   });
 
-  it('is the same for everybody', async () => {
+  it('is the same with and without a key', async () => {
     const lists = await Promise.all([client.openai.models.list(), client.openai.models.list()]);
     expect(lists[0].data).toEqual(lists[1].data);
   });
@@ -85,11 +85,11 @@ describe('a provider without a list of models', () => {
     ],
     ['gpt-5.5-codev-l', { alias_of: 'gpt-5.5', default_reasoning_effort: 'low' }],
     ['home', { alias_of: 'gpt-5.5', default_reasoning_effort: 'high' }],
-  ])('one of them: %s', async (id, more) => {
+  ])('returns one model: %s', async (id, more) => {
     expect(await client.openai.models.retrieve(id)).toEqual({ ...GPT_5_5, id, ...more });
   });
 
-  it('a name that is not in the list is a NotFoundError', async () => {
+  it('an unknown name is a NotFoundError', async () => {
     const missing = client.openai.models.retrieve('org/no such model');
     await expect(missing).rejects.toBeInstanceOf(NotFoundError);
     await expect(missing).rejects.toMatchObject({
@@ -103,13 +103,13 @@ describe('a provider without a list of models', () => {
     });
   });
 
-  it('every name in the list can be asked for', async () => {
+  it('every listed name can be requested', async () => {
     const [first] = (await client.openai.models.list()).data;
     const response = await client.openai.responses.create({ model: first?.id ?? '', input: 'hi' });
     expect(response.model).toBe(first?.id);
   });
 
-  it('the family reaches the backend as the default model, with what the name stands for', async () => {
+  it('the family name is sent as the default model, with the settings of the alias', async () => {
     const response = await client.openai.responses.create({ model: 'codex-5-low-fast', input: 'hi' });
     expect(sent()).toEqual({
       model: 'gpt-6.1-sol',
@@ -127,12 +127,12 @@ describe('a provider without a list of models', () => {
     ['home', { model: 'gpt-5.5', reasoning: { effort: 'high' } }],
     ['house-codev-l', { model: 'gpt-5.5', reasoning: { effort: 'low' } }],
     ['gpt-6-sol', { model: 'gpt-6-sol', reasoning: { effort: 'low' } }],
-  ])('%s has its meaning', async (model, meaning) => {
+  ])('%s is resolved', async (model, meaning) => {
     await client.openai.responses.create({ model, input: 'hi' });
     expect(sent()).toEqual({ reasoning: undefined, service_tier: undefined, ...meaning });
   });
 
-  it('the name that was asked for is that in the answer, on both APIs, stream and JSON', async () => {
+  it('the requested name is in the answer, on both APIs, stream and JSON', async () => {
     const { responses } = client.openai;
     const { completions } = proxy.openai.chat;
     const messages = [{ role: 'user' as const, content: 'hi' }];
@@ -147,7 +147,7 @@ describe('a provider without a list of models', () => {
     }
   });
 
-  it('an effort of the request goes before that of the name', async () => {
+  it('an effort in the request overrides that of the name', async () => {
     const reasoning = { effort: 'medium' as const };
     for (const model of ['house', 'gpt-5.2-codev-l']) {
       await client.openai.responses.create({ model, input: 'hi', reasoning });
@@ -155,19 +155,19 @@ describe('a provider without a list of models', () => {
     }
   });
 
-  it('a tier of the request goes before that of the name', async () => {
+  it('a tier in the request overrides that of the name', async () => {
     await client.openai.responses.create({ model: 'gpt-5.5-fast', input: 'hi', service_tier: 'flex' });
     expect(sent().service_tier).toBe('flex');
   });
 
-  it.each(['/v1/chat/completions', '/v1/completions'])('%s knows the tier too', async (path) => {
+  it.each(['/v1/chat/completions', '/v1/completions'])('%s supports the tier too', async (path) => {
     const ask = path.includes('chat') ? { messages: [{ role: 'user', content: 'hi' }] } : { prompt: 'hi' };
     await (await proxy.post(path, { model: 'gpt-5.5-high-fast', ...ask })).text();
     expect(sent()).toEqual({ model: 'gpt-5.5', reasoning: { effort: 'high' }, service_tier: 'priority' });
   });
 });
 
-describe('a provider with a list of its own', () => {
+describe('a provider with its own model list', () => {
   useProxy({
     models: {
       object: 'list',
@@ -180,7 +180,7 @@ describe('a provider with a list of its own', () => {
   });
   const LLAMA = { object: 'model', created: 7, owned_by: 'acme', context_window: 8_192 };
 
-  it('is what is listed, with nothing invented', async () => {
+  it('lists exactly those models', async () => {
     expect(await (await proxy.get('/v1/models')).json()).toEqual({
       object: 'list',
       data: [
@@ -197,14 +197,14 @@ describe('a provider with a list of its own', () => {
     ['codex-5-high', { model: 'acme/llama', reasoning: { effort: 'high' }, service_tier: undefined }],
     ['codex-5-fast', { model: 'acme/llama', reasoning: undefined, service_tier: 'priority' }],
     ['acme/other', { model: 'acme/other', reasoning: undefined, service_tier: undefined }],
-    // Not on offer here, but what codex knows of it holds.
+    // Not offered here, but codex's data about it applies.
     ['gpt-5.5-high', { model: 'gpt-5.5', reasoning: { effort: 'high' }, service_tier: undefined }],
-  ])('%s reaches it', async (model, expected) => {
+  ])('resolves %s', async (model, expected) => {
     await client.openai.responses.create({ model, input: 'hi' });
     expect(sent()).toEqual(expected);
   });
 
-  it('tools are plain tools for every model, and outputs of tools are whole', async () => {
+  it('tools are plain tools for every model, and tool outputs are complete', async () => {
     const tools = [
       {
         type: 'function' as const,
@@ -234,7 +234,7 @@ describe('a provider with a list of its own', () => {
       }).toEqual({
         model,
         tools,
-        // The client did not say, so it is for the backend to know.
+        // The client did not set it, so the backend decides.
         parallel: undefined,
         types: ['message', 'function_call', 'function_call_output'],
         isWhole: true,

@@ -10,7 +10,7 @@ import { openCheckedChat } from './chat-checked.ts';
 import { checkedClient } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
 
-/** What Obsidian Copilot of each generation needs, on the real app-server. */
+/** What each generation of Obsidian Copilot needs, on the real app-server. */
 
 const { proxy, client: chat } = await openCheckedChat(hello);
 const responses = checkedClient(proxy);
@@ -79,8 +79,8 @@ const metric = async (name: string): Promise<number> =>
     )?.[1] ?? 0,
   );
 
-describe('tools, with both forms asked for', () => {
-  it('stand in Responses as a block in the first message, and as calls behind it', async () => {
+describe('tools, if both forms are requested', () => {
+  it('are blocks in the first message of Responses, followed by calls', async () => {
     proxy.use(searches);
     const before = await metric('proxy_xml_calls_native_only_total{reason="value"}');
     const events = await streamed({ tools: TOOLS }, XML);
@@ -102,7 +102,7 @@ describe('tools, with both forms asked for', () => {
           content: [{ type: 'output_text', text: `Let me look.\n${BLOCK}`, annotations: [] }],
         },
         { type: 'function_call', call_id: 'call_1', arguments: JSON.stringify(ARGS) },
-        // The grammar has no way to say this one.
+        // The block format cannot represent this one.
         { type: 'function_call', call_id: 'call_2' },
       ]);
     }
@@ -110,7 +110,7 @@ describe('tools, with both forms asked for', () => {
     expect(await metric('proxy_xml_calls_native_only_total{reason="value"}')).toBe(before + 2);
   });
 
-  it('stand in Chat in the content, as calls, and the first one in the older form too', async () => {
+  it('are blocks in the content of Chat, calls, and for the first one also the legacy form', async () => {
     proxy.use(searches);
     const { choices } = await completed({ tools: CHAT_TOOLS }, XML);
     expect(chat.lastHeader('x-proxy-output-mode')).toBe('obsidian-xml');
@@ -137,7 +137,7 @@ describe('tools, with both forms asked for', () => {
 });
 
 describe('tools of the plugin’s newer versions', () => {
-  it('are called natively, with nothing of it in the text', async () => {
+  it('are called natively, without blocks in the text', async () => {
     proxy.use(searches);
     const events = await streamed({ tools: TOOLS }, COPILOT);
     expect(JSON.stringify(events)).not.toContain('use_tool');
@@ -166,7 +166,7 @@ describe('tools of the plugin’s newer versions', () => {
   });
 });
 
-describe('the plugin that teaches its model blocks', () => {
+describe('the plugin whose prompt asks for blocks', () => {
   const PROMPT = '# Autonomous Agent Mode\nCall tools with <use_tool> blocks.';
   const TEXT = `Sure. <use_tool>\n<name>readNote</name>\n<notePath>a <b> & c</notePath>\n</use_tool>\n <use_tool><name>getFileTree</name>`;
   const writes = says([{ text: TEXT, chunkSize: 3 }]);
@@ -176,7 +176,7 @@ describe('the plugin that teaches its model blocks', () => {
   ];
   const input = conversation.map((message) => ({ type: 'message' as const, ...message }));
 
-  it('has its prompt at its place, and gets the text as the model wrote it', async () => {
+  it('keeps its prompt, and gets the text as the model wrote it', async () => {
     proxy.use(writes);
     const sent = [
       { role: 'assistant', content: [{ text: PROMPT }] },
@@ -194,7 +194,7 @@ describe('the plugin that teaches its model blocks', () => {
     expect(choices[0]?.message).not.toHaveProperty('tool_calls');
   });
 
-  it('gets calls beside it where it asks for them', async () => {
+  it('also gets calls if it requests them', async () => {
     proxy.use(writes);
     const calls = [
       { name: 'readNote', arguments: '{"notePath":"a <b> & c"}' },
@@ -235,7 +235,7 @@ describe('the text of an answer', () => {
     expect(choices[0]?.message.content).toBe('Let me have a look.\n\nHere it is.');
   });
 
-  it('has no reasoning in it', async () => {
+  it('contains no reasoning', async () => {
     proxy.use(reasoningThenText);
     const reasoning = { reasoning: { summary: 'auto' } };
     const { output } = await answered(reasoning, COPILOT);
@@ -249,7 +249,7 @@ describe('errors', () => {
   const post = (at: string, body: object): Promise<Response> =>
     proxy.post(at, { model: 'gpt-5.5', stream: true, ...body }, { headers: COPILOT });
 
-  it('of a used-up quota are not tried again', async () => {
+  it('for an exhausted quota are not retried', async () => {
     proxy.use(usageLimit(90));
     for (const answer of [
       await post('/v1/responses', { input: 'Hi' }),

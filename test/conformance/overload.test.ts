@@ -8,7 +8,7 @@ import { hello, says } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 
-/** More than the server takes: what is refused is refused with a status, and what is answered is whole. */
+/** Overload: rejected requests get a status, and answered ones are complete. */
 
 const start = freshProxies();
 
@@ -25,7 +25,7 @@ const eventually = async (condition: () => boolean | Promise<boolean>): Promise<
 const metric = async (on: TestProxy, name: string): Promise<string> =>
   (await (await on.get('/metrics')).text()).split('\n').find((line) => line.startsWith(`${name} `)) ?? '';
 
-/** Requests to the model stop here until they are let on. */
+/** Holds model requests until they are released. */
 const barrier = (script: Script) => {
   const opened = Promise.withResolvers<void>();
   let arrived = 0;
@@ -37,7 +37,7 @@ const barrier = (script: Script) => {
   return { script: guarded, arrived: () => arrived, open: () => opened.resolve() };
 };
 
-/** What became of a request, in one word; whatever is neither whole nor a proper refusal shows itself. */
+/** The result of a request in one word; unexpected results are shown in full. */
 const endOf = async (answer: Response): Promise<string> => {
   const text = await answer.text();
   if (answer.status !== 200) {
@@ -62,7 +62,7 @@ const countsOf = (ends: readonly string[]): Record<string, number> => {
   return counts;
 };
 
-/** A model that knows how many requests it has answered at the same time. */
+/** A model that counts the requests it answers at the same time. */
 const countingModel = (): { readonly script: Script; most(): number } => {
   let running = 0;
   let most = 0;
@@ -77,13 +77,13 @@ const countingModel = (): { readonly script: Script; most(): number } => {
   };
 };
 
-describe('300 at once', () => {
-  it('some run, some wait, the rest is told to come back: streams and JSON, both APIs', async () => {
+describe('300 requests at once', () => {
+  it('some run, some wait, and the rest are rejected with a retry time: streams and JSON, both APIs', async () => {
     const model = countingModel();
     const limited = await start(model.script, {
       PROXY_MAX_CONCURRENT_TURNS: '4',
       PROXY_MAX_QUEUED_TURNS: '40',
-      // A turn that waits is not committed, however long: that would be a broken stream inside a 200.
+      // A waiting turn has not sent its headers, however long it waits: an error would otherwise be inside a 200.
       PROXY_SSE_KEEPALIVE_MS: '50',
     });
     const answers = Array.from({ length: 300 }, (_, index) =>
@@ -95,7 +95,7 @@ describe('300 at once', () => {
     const { whole = 0, '503 server_overloaded': refused = 0, ...others } = counts;
     expect({ others, all: whole + refused }).toEqual({ others: {}, all: 300 });
     expect(model.most()).toBeLessThanOrEqual(4);
-    // Those who come while others leave are served too.
+    // Requests that arrive while others finish are served too.
     expect(whole).toBeGreaterThanOrEqual(44);
     expect(refused).toBeGreaterThan(0);
     expect(await metric(limited, 'proxy_turns_running')).toBe('proxy_turns_running 0');
@@ -108,7 +108,7 @@ describe('300 at once', () => {
     expect([more.status, await endOf(more)]).toEqual([200, 'whole']);
   });
 
-  it('one key cannot crowd out another', async () => {
+  it('one key cannot displace another', async () => {
     const { script, arrived, open } = barrier(hello);
     const limited = await start(script, {
       PROXY_API_KEY: 'sk-greedy,sk-modest',
@@ -127,22 +127,22 @@ describe('300 at once', () => {
     });
     await eventually(() => arrived() === 2 && refused === 78);
     const modest = Array.from({ length: 10 }, (_, index) => ask('sk-modest', index % 2 === 0));
-    // Nobody who is modest is refused, so they all wait; then all that waits is served.
+    // No request of the modest key is rejected; all waiting ones are served.
     await eventually(() => refused === 88);
     open();
     expect(countsOf(await Promise.all(modest))).toEqual({ whole: 10 });
     const counts = countsOf(await Promise.all(greedy));
     expect(counts).toEqual({
       whole: 12,
-      // Alone, it found the server full; beside the other, it gave way.
+      // Alone, the key found the server full; with the other key, it had to give way.
       '503 server_overloaded': 78,
       '429 concurrency_limit': 10,
     });
   });
 });
 
-describe('a turn that waits', () => {
-  it.each([false, true])('is refused with a status when its time is up (stream: %s)', async (stream) => {
+describe('a waiting turn', () => {
+  it.each([false, true])('is rejected with a status after its time limit (stream: %s)', async (stream) => {
     const { script, arrived, open } = barrier(hello);
     const limited = await start(script, {
       PROXY_MAX_CONCURRENT_TURNS: '1',
@@ -168,7 +168,7 @@ describe('a turn that waits', () => {
     expect([(await first).status, limited.model.requests.length]).toEqual([200, 1]);
   });
 
-  it('leaves the line with its client, and makes room for others', async () => {
+  it('leaves the queue when its client disconnects', async () => {
     const { script, arrived, open } = barrier(hello);
     const limited = await start(script, { PROXY_MAX_CONCURRENT_TURNS: '1', PROXY_MAX_QUEUED_TURNS: '1' });
     const first = limited.post(RESPONSES, ASK);
@@ -187,7 +187,7 @@ describe('a turn that waits', () => {
 });
 
 describe('choices', () => {
-  it('are as many turns, and all of them run or none', async () => {
+  it('count as separate turns, and either all run or none', async () => {
     const model = countingModel();
     const limited = await start(model.script, { PROXY_MAX_CONCURRENT_TURNS: '3' });
     const ask = (n: number, stream = false): Promise<Response> =>
@@ -204,8 +204,8 @@ describe('choices', () => {
   });
 });
 
-describe('a reader who takes its time', () => {
-  /** More than sockets hold, in few pieces. */
+describe('a slow reader', () => {
+  /** More than socket buffers hold, in few pieces. */
   const large = (): Script => {
     const deltas = Array.from({ length: 24 }, (_, index) =>
       String.fromCodePoint(97 + (index % 26)).repeat(65_536),
@@ -213,26 +213,26 @@ describe('a reader who takes its time', () => {
     return says([{ text: deltas.join(''), deltas }]);
   };
 
-  it('does not keep others from being served once its turn is over', async () => {
+  it('does not block others after its turn has ended', async () => {
     const limited = await start(large(), { PROXY_MAX_CONCURRENT_TURNS: '1' });
     const unread = await limited.post(RESPONSES, { ...ASK, stream: true });
     limited.use(hello);
     expect(await endOf(await limited.post(RESPONSES, ASK))).toBe('whole');
     const { rest } = await beginStream(unread);
-    // A failed test need not print megabytes.
+    // A failed test should not print megabytes.
     expect((await rest).includes('event: response.completed')).toBe(true);
   });
 });
 
-describe('bodies in work', () => {
+describe('request bodies in memory', () => {
   const large = { ...ASK, input: 'x'.repeat(700_000) };
 
-  it('are bounded together: one waits, and is refused when its time is up; a small one passes', async () => {
+  it('have a common limit: one waits and is rejected after its time limit; a small one passes', async () => {
     const { script, arrived, open } = barrier(hello);
     const limited = await start(script, {
       PROXY_MAX_BYTES_IN_FLIGHT_MB: '1',
       PROXY_QUEUE_TIMEOUT_MS: '400',
-      // Another key's small body does not wait behind the large one of the first.
+      // A small body of another key does not wait for the large one.
       PROXY_API_KEY: 'sk-test-key-0123456789,sk-other',
     });
     const first = limited.post(RESPONSES, large);

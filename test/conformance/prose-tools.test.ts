@@ -12,7 +12,7 @@ import { checkedClient } from './responses-checked.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 import { shownBy } from './shown-answers.ts';
 
-/** Tools that the model is told of in prose, on the real app-server, for clients that know nothing of that. */
+/** Tools described in prose, on the real app-server, for clients that do not notice it. */
 
 const { proxy, client: chat } = await openCheckedChat(hello, { PROXY_TOOL_TRANSPORT: 'prose' });
 const responses = checkedClient(proxy);
@@ -46,7 +46,7 @@ const block = (name: string, args: string): string =>
 const PARIS = block('get_weather', '{"city": "Paris"}');
 const OSLO = block('get_weather', '{"city":"Oslo"}');
 
-/** Writes this in small pieces, so that every tag is cut. */
+/** Writes the text in small pieces, so that every tag is split. */
 const writes = (text: string, ...more: readonly ScriptStep[]): Script =>
   says([{ text, chunkSize: 3 }, ...more], { usage: HELLO_USAGE });
 
@@ -73,7 +73,7 @@ describe('the chat loop of OpenAI’s own client', () => {
   const rounds = (): Script =>
     inTurn(writes(`Let me look.\n${PARIS}\n${OSLO}`), writes(`\n${PARIS}`), writes('It rains.'));
 
-  it.each(['as JSON', 'as a stream'])('runs to its end in several rounds, %s', async (how) => {
+  it.each(['as JSON', 'as a stream'])('completes several rounds, %s', async (how) => {
     proxy.use(rounds());
     const calls: unknown[] = [];
     const body = {
@@ -111,7 +111,7 @@ describe('a response', () => {
     { type: 'function_call', status: 'completed', name: 'get_weather', arguments: '{"city": "Paris"}' },
   ];
 
-  it('has the calls of the model and none of its tags, whole and streamed', async () => {
+  it('has the calls of the model and none of its tags, as JSON and as a stream', async () => {
     proxy.use(writes(`Let me look.\n${PARIS}\n`));
     const whole = await responses.openai.responses.create(ask);
     expect(whole.output).toMatchObject(expected);
@@ -128,7 +128,7 @@ describe('a response', () => {
     expect(deltas.join('')).toBe('Let me look.\n{"city": "Paris"}');
   });
 
-  it('is asked for with the whole text in front, and no tools, choice or parallel calls', async () => {
+  it('is requested with the whole description first, and without tools, choice or parallel calls', async () => {
     proxy.use(writes('Hello.'));
     await responses.openai.responses.create({
       ...ask,
@@ -141,7 +141,7 @@ describe('a response', () => {
     expect(input).toHaveLength(2);
   });
 
-  it('loops with its own output as input, images in outputs too', async () => {
+  it('can be looped with its own output as input, also with images in outputs', async () => {
     proxy.use(inTurn(writes(PARIS), writes('A map.')));
     const first = await responses.openai.responses.create(ask);
     const call = first.output.find((item) => item.type === 'function_call');
@@ -177,17 +177,17 @@ describe('a response', () => {
     ]);
   });
 
-  it('has one call where one is asked for, and custom calls for custom tools', async () => {
+  it('has one call if one is requested, and custom calls for custom tools', async () => {
     proxy.use(writes(`${block('run', '{"input":"ls -l"}')}${OSLO}`));
     const tools: OpenAI.Responses.Tool[] = [{ type: 'custom', name: 'run', description: 'Runs.' }, WEATHER];
-    // Open Responses knows no custom tools.
+    // Open Responses has no custom tools.
     const one = await proxy.openai.responses.create({ ...ask, tools, parallel_tool_calls: false });
     expect(one.output).toMatchObject([{ type: 'custom_tool_call', name: 'run', input: 'ls -l' }]);
     const both = await proxy.openai.responses.create({ ...ask, tools });
     expect(both.output).toMatchObject([{ name: 'run' }, { name: 'get_weather' }]);
   });
 
-  it('never has a call that nobody declared: the model is told so and asked again', async () => {
+  it('never has an undeclared call: the model gets an error and is called again', async () => {
     proxy.use(inTurn(writes(`Hm. ${block('shell', '{}')}`), writes('Sorry.')));
     const whole = await responses.openai.responses.create(ask);
     expect(whole.output).toMatchObject([
@@ -222,7 +222,7 @@ describe('a response', () => {
         ['length', text],
       ],
     });
-    // The model itself may leave it so.
+    // The model itself may stop there.
     proxy.use(writes(half));
     expect(await shownBy(responses, chat, ask)).toEqual({
       ...cut,
@@ -234,7 +234,7 @@ describe('a response', () => {
     });
   });
 
-  it('ends where blocks stand in blocks, and says every character once', async () => {
+  it('ends at nested blocks, and has every character once', async () => {
     const opening = '<tool_call>{"a":"';
     proxy.use(writes(opening.repeat(3)));
     const text = opening.repeat(2);
@@ -251,7 +251,7 @@ describe('a response', () => {
     });
   });
 
-  it('keeps stops and limits of the visible text', async () => {
+  it('applies stop sequences and limits to the visible text', async () => {
     proxy.use(writes(`one END ${PARIS}`));
     const limited = await chat.openai.chat.completions.create({
       model: 'gpt-5.5',
@@ -271,7 +271,7 @@ describe('other settings', () => {
     tools: [WEATHER, TIME],
   };
 
-  it('puts the text in front of the instructions where all become developer instructions', async () => {
+  it('puts the description before the instructions if all become developer instructions', async () => {
     const fresh = await startFresh(hello, {
       PROXY_TOOL_TRANSPORT: '*-5.5=prose',
       PROXY_INSTRUCTIONS_TARGET: 'developer',
@@ -296,7 +296,7 @@ describe('other settings', () => {
     expect(JSON.stringify(sentBody(fresh.model)['tools'] ?? [])).not.toContain('get_weather');
   });
 
-  it('keeps the tools of responses from the model, and says so', async () => {
+  it('hides the tools of Responses from the model, and reports it', async () => {
     const fresh = await startFresh(hello, {
       PROXY_RESPONSES_OMIT_TOOL_MANIFEST: 'true',
       PROXY_TOOL_TRANSPORT: 'llama-*=prose',

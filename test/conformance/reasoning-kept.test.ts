@@ -8,7 +8,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { hello, http400, inTurn, says } from '../support/scripts.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 
-/** What a model thought before it called a tool goes back to it, although its client does not send it. */
+/** Reasoning before a tool call is restored in later requests, although clients do not send it back. */
 
 const KEYS = ['sk-one-0123456789abcdef', 'sk-two-0123456789abcdef'] as const;
 const env = { PROXY_API_KEY: KEYS.join(',') };
@@ -31,10 +31,10 @@ const thought = (name: string) => ({
 const call = (callId: string) => ({
   call: { name: 'get_weather', arguments: { city: callId }, callId, id: `fc_${callId}` },
 });
-/** A call id as OpenAI draws them. */
+/** A call id in OpenAI's form. */
 const idOf = (name: string): string => `call_Ab3dEf6hIj9lMn2pQr5t${name}`;
 
-/** What reached the model, in a word each. */
+/** The items that reached the model, one word each. */
 const sent = (proxy: (typeof PROXIES)['with the relay']): readonly unknown[] =>
   sentItems(proxy.model).map((item) => item['encrypted_content'] ?? item['role'] ?? item['type']);
 
@@ -55,7 +55,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
   const outputs = (message: OpenAI.Chat.ChatCompletionMessage): ChatCompletionMessageParam[] =>
     (message.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'Sun.' }));
 
-  it.each([false, true])('comes back in every round of a chat (stream: %s)', async (stream) => {
+  it.each([false, true])('is restored in every round of a chat (stream: %s)', async (stream) => {
     const id = (round: string): string => idOf(`${round}${String(stream)}`);
     proxy.use(
       inTurn(
@@ -88,7 +88,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     expect(sentBody(proxy.model)['include']).toEqual(['reasoning.encrypted_content']);
   });
 
-  it('is not for another key or another model, and a made-up call has none', async () => {
+  it('is not restored for another key or model, or for an invented call', async () => {
     proxy.use(inTurn(says([thought('k'), call(idOf('k'))]), hello));
     const messages: ChatCompletionMessageParam[] = [user('Weather?')];
     const message = await chat(messages);
@@ -101,7 +101,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     expect(sent(proxy)).toEqual(['user', 'sealed-k', 'function_call', 'function_call_output']);
   });
 
-  it('comes back to a Responses client that did not ask for it, or kept a summary only; else its own wins', async () => {
+  it("is restored for a Responses client that sends none or only a summary; otherwise the client's own is used", async () => {
     const ask = { model: MODEL, tools: [TOOL] };
     const output = { type: 'function_call_output' as const, call_id: idOf('r'), output: 'Sun.' };
     const rounds = async (more: object, change: (item: ResponseInputItem) => ResponseInputItem) => {
@@ -128,7 +128,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
   it.each([
     ['cannot read it any more', 'invalid_encrypted_content', MODEL],
     ['takes none', null, 'gpt-5.6-luna'],
-  ])('is left out when the backend %s, without a word, and not tried again', async (_why, code, model) => {
+  ])('is dropped silently if the backend %s, and not tried again', async (_why, code, model) => {
     const refuses: Script = (request, connection) =>
       JSON.stringify(request.body['input']).includes('sealed-u')
         ? http400('There is a reasoning item in it.', null, code)(request, connection)
@@ -149,7 +149,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     }
   });
 
-  it('is not why a request is refused that is refused without it too', async () => {
+  it('is not blamed if a request is rejected without it, too', async () => {
     proxy.use(inTurn(says([thought('w'), call(idOf('w'))]), http400('No.'), http400('No.'), hello));
     const messages: ChatCompletionMessageParam[] = [user('Weather?')];
     const message = await chat(messages);
@@ -159,7 +159,7 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     expect(sent(proxy)).toEqual(['user', 'sealed-w', 'function_call', 'function_call_output']);
   });
 
-  it('is kept for a client that leaves as soon as it has read a call', async () => {
+  it('is kept for a client that disconnects right after a call', async () => {
     proxy.use(inTurn(says([thought('l'), call(idOf('l')), { hang: true }]), hello));
     const client = clientOf(proxy.url);
     const ask = { model: MODEL, tools: [TOOL] };
@@ -168,14 +168,14 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
     for await (const event of stream) {
       if (event.type !== 'response.output_item.done' || event.item.type !== 'function_call') continue;
       items.push(event.item, { type: 'function_call_output', call_id: idOf('l'), output: 'Sun.' });
-      // It leaves.
+      // Leaving the loop disconnects.
       break;
     }
     await client.responses.create({ ...ask, input: items });
     expect(sent(proxy)).toEqual(['user', 'sealed-l', 'function_call', 'function_call_output']);
   });
 
-  it('of an answer whose call nobody declared stays with it', async () => {
+  it('of an answer with an undeclared call stays with it', async () => {
     proxy.use(
       inTurn(
         says([thought('x'), { call: { name: 'no_such_tool', arguments: {}, callId: 'call_x' } }]),
@@ -189,8 +189,8 @@ describe.each(Object.entries(PROXIES))('reasoning, %s', (_, proxy) => {
   });
 });
 
-describe('the memory of reasoning', () => {
-  it('is measured, and what came out of it is counted', async () => {
+describe('the reasoning memory', () => {
+  it('has metrics for its size and its hits', async () => {
     const text = await (
       await fetch(`${PROXIES['with the relay'].url}/metrics`, {
         headers: { authorization: `Bearer ${KEYS[0]}` },

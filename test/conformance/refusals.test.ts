@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 
-/** What is wrong with a request as a whole: the caller reads its own names for it. */
-describe('a request that cannot be run', () => {
+/** Requests that are rejected as a whole; errors use the caller's parameter names. */
+describe('an invalid request', () => {
   let proxy: TestProxy;
   beforeAll(async () => {
     proxy = await startProxy(hello);
@@ -59,7 +59,7 @@ describe('a request that cannot be run', () => {
     ['/v1/responses', { input: 'hi', tools: [inResponses(f), inResponses(broken)] }, 'tools[1].parameters'],
     ['/v1/chat/completions', { messages, tools: [inChat(broken)] }, 'tools[0].function.parameters'],
     ['/v1/chat/completions', { messages, functions: [f, broken] }, 'functions[1].parameters'],
-  ])('%s names the function whose schema is none: %j', async (path, body, param) => {
+  ])('%s names the function with an invalid schema: %j', async (path, body, param) => {
     const response = await proxy.post(path, { model: 'gpt-5.5', ...body });
     expect([response.status, await response.json()]).toEqual([
       400,

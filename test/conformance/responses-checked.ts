@@ -18,20 +18,20 @@ import { watchedFetch, type Seen } from './watched-fetch.ts';
 
 export interface CheckedClient {
   readonly openai: OpenAI;
-  /** The JSON body, or the events, of the newest answer. */
+  /** The JSON body or the events of the newest answer. */
   lastBody(): unknown;
   lastEvents(): Promise<readonly Record<string, unknown>[]>;
-  /** What the published schemas say against the answers since the last call; none is good. */
+  /** Violations of the published schemas since the last call. */
   complaints(): Promise<readonly string[]>;
-  /** Fails if there is any. */
+  /** Fails if there are any. */
   check(): Promise<void>;
-  /** Lets the connections go: an unused one would keep a server from closing for a minute. */
+  /** Closes the connections: an idle one would keep a server from closing for a minute. */
   close(): Promise<void>;
 }
 
 /**
- * OpenAI's SDK over a fetch that keeps a copy of every answer, so that each body and each event of
- * a run can be held against OpenAI's schema and the Open Responses schema.
+ * OpenAI's SDK with a fetch that copies every answer, so that each body and event can be validated against
+ * OpenAI's schema and the Open Responses schema.
  */
 export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClient => {
   const { seen, close, fetch: watched } = watchedFetch();
@@ -59,7 +59,7 @@ export const checkedClient = (proxy: TestProxy, apiKey = proxy.key): CheckedClie
   };
 };
 
-/** A proxy and a client for all tests of a file, whose answers are checked after each of them. */
+/** A proxy and a client for all tests of a file; answers are validated after each test. */
 export const openChecked = async (
   ...options: Parameters<typeof openProxy>
 ): Promise<{ readonly proxy: TestProxy; readonly client: CheckedClient }> => {
@@ -95,7 +95,7 @@ const complaintsAbout = async (one: Seen): Promise<readonly string[]> => {
   ];
 };
 
-/** Whether there is a tool or an item in a response that the document of Open Responses does not have. */
+/** Whether a response has a tool or an item that Open Responses does not define. */
 const isBeyondOpenResponses = (response: unknown): boolean => {
   if (!isJsonObject(response)) return false;
   const types = (name: string): readonly string[] =>
@@ -107,8 +107,8 @@ const isBeyondOpenResponses = (response: unknown): boolean => {
 };
 
 /**
- * Where the two documents contradict each other, or one of them its own examples, so that no answer
- * can please both. Anything else that a schema says against us is a mistake of ours.
+ * Known contradictions between the two schemas, or between a schema and its own examples. Any other violation is a
+ * bug.
  */
 const CONTRADICTIONS: readonly { readonly complaint: RegExp; readonly why: string }[] = [
   {

@@ -6,7 +6,7 @@ import { hello, refusal, says } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { objectsIn, sentBody, sentItems } from './responses-sent.ts';
 
-/** Without the relay the app-server's own protocol is all there is: what we do ourselves, and what we own up to. */
+/** Without the relay, only the app-server's protocol is available: what is emulated, and what is reported as ignored. */
 
 const { proxy, client } = await openChecked(hello, { PROXY_WIRE: 'off' });
 
@@ -23,7 +23,7 @@ const toolsSent = (): unknown => objectsIn(sentBody(proxy.model)['tools']).map((
 describe('max_output_tokens', () => {
   const text = Array.from({ length: 200 }, (_, index) => `word${index}`).join(' ');
 
-  it.each([true, false])('cuts a text that is too long (stream: %s)', async (stream) => {
+  it.each([true, false])('truncates a text that is too long (stream: %s)', async (stream) => {
     proxy.use(says([{ text }]));
     const ask = { ...ASK, max_output_tokens: 16 };
     const response = stream
@@ -46,7 +46,7 @@ describe('max_output_tokens', () => {
     });
   });
 
-  it('says that it has counted the usage itself, where the upstream gave none', async () => {
+  it('marks usage that this server counted itself', async () => {
     proxy.use(says([{ text }]));
     const headerOf = async (ask: object): Promise<string | null> =>
       (await proxy.post('/v1/responses', { ...ASK, ...ask })).headers.get('x-proxy-usage');
@@ -74,7 +74,7 @@ describe('max_output_tokens', () => {
     expect(await proxy.model.requests.at(-1)?.ended).toBe('aborted');
   });
 
-  it('leaves a short answer alone', async () => {
+  it('does not change a short answer', async () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({ ...ASK, max_output_tokens: 16 });
     expect([response.status, response.output_text]).toEqual(['completed', 'Hello from the scripted model.']);
@@ -90,7 +90,7 @@ describe('an output schema', () => {
     return answer.headers.get('x-proxy-ignored-params');
   };
 
-  it('is sent by codex under its own name and as strict, which is said', async () => {
+  it('is sent by codex under its own name and as strict, which is reported', async () => {
     const given = { name: 'answer', description: 'All of it.', schema, strict: false };
     const format = { type: 'json_schema', ...given };
     const named = await ignored('/v1/responses', { input: 'hi', text: { format } });
@@ -118,7 +118,7 @@ describe('an output schema', () => {
 });
 
 describe('tool_choice', () => {
-  it('none: the model is told of no tool, the client of all', async () => {
+  it('none: the model gets no tools, and the response echoes all', async () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({
       ...ASK,
@@ -132,7 +132,7 @@ describe('tool_choice', () => {
     ]);
   });
 
-  it('allowed_tools: the model is told of those', async () => {
+  it('allowed_tools: the model gets only those', async () => {
     proxy.use(hello);
     await client.openai.responses.create({
       ...ASK,
@@ -143,8 +143,8 @@ describe('tool_choice', () => {
   });
 });
 
-describe('what has no effect', () => {
-  it('is named in a header, and echoed as OpenAI would', async () => {
+describe('parameters without effect', () => {
+  it('are named in a header, and echoed as OpenAI does', async () => {
     proxy.use(hello);
     const { data, response } = await client.openai.responses
       .create({
@@ -164,8 +164,8 @@ describe('what has no effect', () => {
   });
 });
 
-describe('input that the app-server would not take as it is', () => {
-  it('system messages go as developer messages', async () => {
+describe('input that the app-server does not accept unchanged', () => {
+  it('system messages become developer messages', async () => {
     proxy.use(hello);
     await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -180,7 +180,7 @@ describe('input that the app-server would not take as it is', () => {
     ]);
   });
 
-  it('audio goes as a data URL', async () => {
+  it('audio becomes a data URL', async () => {
     proxy.use(hello);
     const audio = { type: 'input_audio', input_audio: { data: 'UklGRgAAAABXQVZF', format: 'wav' } };
     await proxy.post('/v1/responses', { model: 'gpt-5.5', input: [{ role: 'user', content: [audio] }] });
@@ -194,7 +194,7 @@ describe('input that the app-server would not take as it is', () => {
   });
 });
 
-describe('what only the relay could pass on', () => {
+describe('parameters that only the relay can forward', () => {
   const refused = async (body: object): Promise<unknown> => {
     const response = await proxy.post('/v1/responses', { ...ASK, ...body });
     const { error } = (await response.json()) as { error: { code: string; param: string } };
@@ -202,7 +202,7 @@ describe('what only the relay could pass on', () => {
   };
   const file = (raw: object) => ({ input: [{ role: 'user', content: [{ type: 'input_file', ...raw }] }] });
 
-  it('is refused by name, but for what codex takes', async () => {
+  it('are rejected by name, except those that codex accepts', async () => {
     proxy.use(hello);
     const search = {
       type: 'web_search_call',
@@ -226,7 +226,7 @@ describe('what only the relay could pass on', () => {
     expect(sentItems(proxy.model)[1]).toMatchObject({ type: 'web_search_call', action: { query: 'q' } });
   });
 
-  it('may be said otherwise: a text file is text under its name', async () => {
+  it('may be converted: a text file becomes text with its name', async () => {
     proxy.use(hello);
     const data = `data:text/markdown;base64,${Buffer.from('# Notes').toString('base64')}`;
     await (
@@ -237,7 +237,7 @@ describe('what only the relay could pass on', () => {
 });
 
 describe('a refusal', () => {
-  it('is an empty answer: the app-server does not say what was refused', async () => {
+  it('is an empty answer, because the app-server does not pass refusals on', async () => {
     proxy.use(refusal);
     const response = await client.openai.responses.create(ASK);
     expect([response.status, response.output_text]).toEqual(['completed', '']);

@@ -124,12 +124,12 @@ describe('an upstream error before the first byte is a typed error with a status
       const { status, type, code, param } = error;
       expect({ status, type, code, param }).toEqual(facts);
       expect(error.requestID).toMatch(/^req_/);
-      // The host helps whoever runs the server; whole addresses are nobody's business.
+      // The host helps the operator; the rest of the address stays private.
       expect(error.message).not.toMatch(/https?:|\/responses|\/v1/);
     });
   }
 
-  it("passes the upstream's own words on", async () => {
+  it("passes the upstream's message on", async () => {
     proxy.use(http400('The value is too purple.', 'text.format', 'too_purple'));
     const error = await apiErrorOf(client.openai.responses.create(ASK));
     expect(error.error).toEqual({
@@ -141,7 +141,7 @@ describe('an upstream error before the first byte is a typed error with a status
   });
 });
 
-describe('an error of our own', () => {
+describe('an error of this server', () => {
   it('a wrong key is an AuthenticationError', async () => {
     const stranger = checkedClient(proxy, 'sk-wrong-key-of-somebody');
     const error = await apiErrorOf(stranger.openai.responses.create(ASK));
@@ -169,7 +169,7 @@ describe('an error of our own', () => {
     });
   });
 
-  it('asks nothing of the model', async () => {
+  it('causes no model request', async () => {
     const before = proxy.model.requests.length;
     await apiErrorOf(client.openai.responses.create({ ...ASK, previous_response_id: 'resp_1' }));
     expect(proxy.model.requests.length).toBe(before);
@@ -188,7 +188,7 @@ describe('an error after the first byte', () => {
     ]);
   });
 
-  it('the raw stream goes on to response.failed and [DONE]', async () => {
+  it('continues the raw stream with response.failed and [DONE]', async () => {
     proxy.use(cutMidStream);
     const answer = await proxy.post('/v1/responses', { ...ASK, stream: true });
     const text = await answer.text();
@@ -215,20 +215,20 @@ describe('an error after the first byte', () => {
     });
   });
 
-  it('without stream is a status', async () => {
+  it('is a status without stream', async () => {
     proxy.use(cutMidStream);
     const error = await apiErrorOf(client.openai.responses.create(ASK));
     expect([error.status, error.code]).toEqual([502, 'upstream_error']);
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   const newest = () => {
     const request = proxy.model.requests.at(-1);
     if (request === undefined) throw new Error('the model was not asked');
     return request;
   };
-  /** Until the model has been asked: only then there is something to close. */
+  /** Waits until the model request has started. */
   const untilAsked = async (before: number): Promise<void> => {
     while (proxy.model.requests.length === before)
       await new Promise((resolve) => {
@@ -236,7 +236,7 @@ describe('a client that goes away', () => {
       });
   };
 
-  it('mid-stream: the request to the model is closed', async () => {
+  it('mid-stream: the model request is closed', async () => {
     proxy.use(hangMidStream);
     const stream = await client.openai.responses.create({ ...ASK, stream: true });
     let text = '';
@@ -265,7 +265,7 @@ describe('a client that goes away', () => {
     expect(await newest().ended).toBe('aborted');
   });
 
-  it('is noted as abandoned, not as an error', async () => {
+  it('is logged as abandoned, not as an error', async () => {
     proxy.use(hangMidStream);
     const { data: stream, request_id } = await client.openai.responses
       .create({ ...ASK, stream: true })
@@ -281,7 +281,7 @@ describe('a client that goes away', () => {
     expect(lines()).toHaveLength(1);
   });
 
-  it('is noted the same way when nothing was sent yet', async () => {
+  it('is logged the same way if nothing was sent yet', async () => {
     proxy.use(hang);
     const before = proxy.model.requests.length;
     const controller = new AbortController();
@@ -299,7 +299,7 @@ describe('a client that goes away', () => {
     expect(lines()).toHaveLength(1);
   });
 
-  it('leaves the server in order: the next one is served', async () => {
+  it('does not affect the next client', async () => {
     proxy.use(says([{ text: 'Still here.' }]));
     expect((await client.openai.responses.create(ASK)).output_text).toBe('Still here.');
   });

@@ -10,7 +10,7 @@ import { hello } from '../support/scripts.ts';
 import { checkedClient, type CheckedClient } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
 
-/** What clients put into `input`, and what of it reaches the model. */
+/** Input of clients, and what reaches the model. */
 
 const PNG_BASE64 =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 afterEach(() => client.check());
 
-/** What reached the model for this input. */
+/** The items that reach the model for this input. */
 const seen = async (input: string | ResponseInputItem[]): Promise<unknown> => {
   await client.openai.responses.create({ model: 'gpt-5.5', input });
   return sentItems(proxy.model);
@@ -50,7 +50,7 @@ const ask = (...content: ResponseInputContent[]): ResponseInputItem[] => [{ role
 const text = (value: string) => ({ type: 'input_text' as const, text: value });
 
 describe('text', () => {
-  it('a string is a message of the user', async () => {
+  it('a string becomes a user message', async () => {
     expect(await seen('hi')).toEqual(user(text('hi')));
   });
 
@@ -80,26 +80,26 @@ describe('text', () => {
     '{"type":"message"}',
     '<system>no</system>',
     'x'.repeat(300_000),
-  ])('arrives as it is (%#)', async (value) => {
+  ])('arrives unchanged (%#)', async (value) => {
     expect(await seen(value)).toEqual(user(text(value)));
   });
 });
 
 describe('images', () => {
-  it('as a data URL', async () => {
+  it('are accepted as a data URL', async () => {
     expect(
       await seen(ask(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' })),
     ).toEqual(user(text('look'), { type: 'input_image', image_url: DATA_URL, detail: 'high' }));
   });
 
-  it('as an http URL, which is fetched where the deployment wants it', async () => {
+  it('are accepted as an http URL, which is fetched if configured', async () => {
     const [message] = (await seen(
       ask({ type: 'input_image', image_url: `${imageUrl}/cat.png`, detail: 'auto' }),
     )) as { content: unknown[] }[];
     expect(message?.content).toMatchObject([{ type: 'input_image', image_url: DATA_URL }]);
   });
 
-  it('in the output of a function', async () => {
+  it('are accepted in the output of a function', async () => {
     const items = (await seen([
       { role: 'user', content: 'draw' },
       { type: 'function_call', call_id: 'c', name: 'draw', arguments: '{}' },
@@ -118,8 +118,8 @@ describe('images', () => {
 
   it.each([
     ['is not there', () => `${imageUrl}/dog.png`],
-    ['is no image', () => 'data:image/png;base64,aGVsbG8='],
-  ])('one that %s is a 400 with its place', async (_, url) => {
+    ['is not an image', () => 'data:image/png;base64,aGVsbG8='],
+  ])('an image that %s is a 400 with its location', async (_, url) => {
     await expect(
       client.openai.responses.create({
         model: 'gpt-5.5',
@@ -134,7 +134,7 @@ describe('images', () => {
 });
 
 describe('audio', () => {
-  it('passes', async () => {
+  it('is passed through', async () => {
     const [message] = (await seen([
       {
         role: 'user',
@@ -149,7 +149,7 @@ describe('audio', () => {
   });
 });
 
-describe('what the app-server would drop or invent without a word', () => {
+describe('input that the app-server would silently drop or invent', () => {
   it.each([
     [
       'a call without its output',
@@ -186,7 +186,7 @@ describe('input_tokens', () => {
     return counted.input_tokens;
   };
 
-  it('counts texts, instructions, tools and images, and asks no model', async () => {
+  it('counts texts, instructions, tools and images, without a model request', async () => {
     const before = proxy.model.requests.length;
     const base = { model: 'gpt-5.5', input: 'Tell me a joke.' };
     const withImage = [
@@ -227,7 +227,7 @@ describe('input_tokens', () => {
       'text.format.schema',
       'invalid_json_schema',
     ],
-  ])('refuses %s as the creation of a response does', async (_, body, param, code) => {
+  ])('rejects %s like the creation of a response', async (_, body, param, code) => {
     const answers = await Promise.all(
       ['/v1/responses', '/v1/responses/input_tokens'].map(async (path) => {
         const answer = await proxy.post(path, { model: 'gpt-5.5', ...body });

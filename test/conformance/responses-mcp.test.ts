@@ -49,7 +49,7 @@ const usage = {
   totalTokens: 15,
 };
 
-/** The model calls, and then says that it is done. */
+/** A model that makes these calls, then says that it is done. */
 const thenDone = (...steps: readonly ScriptStep[]): Script =>
   inTurn(says(steps, { usage }), says([{ text: 'Done.' }], { usage }));
 
@@ -122,7 +122,7 @@ describe('a tool of an MCP server', () => {
     expect(final.output_text).toBe('Done.');
   });
 
-  it('is offered with the schema of its server, and without the tools that codex adds', async () => {
+  it("is offered with its server's schema, and without the tools that codex adds", async () => {
     proxy.use(hello);
     await ask([mcp('the-web')]);
     const tools = proxy.model.requests.at(-1)?.body['tools'] as { name: string; tools: { name: string }[] }[];
@@ -132,7 +132,7 @@ describe('a tool of an MCP server', () => {
     });
   });
 
-  it('that fails says so in the call, and the model goes on', async () => {
+  it('reports its failure in the call, and the model continues', async () => {
     proxy.use(thenDone(calls('fail', {}), calls('slow', { ms: 60_000 }, 'call_2')));
     const { output, output_text } = await ask([mcp('the-web')]);
     expect(output_text).toBe('Done.');
@@ -152,7 +152,7 @@ describe('a tool of an MCP server', () => {
     ]);
   });
 
-  it('has its own name, although codex writes it in another way', async () => {
+  it('keeps its own name, although codex writes it differently', async () => {
     proxy.use((request, connection) => {
       const [space] = request.body['tools'] as { tools: { name: string; description: string }[] }[];
       const name = space?.tools.find(({ description }) => description === 'With a dot.')?.name ?? '';
@@ -163,7 +163,7 @@ describe('a tool of an MCP server', () => {
     expect(output[1]).toMatchObject({ type: 'mcp_call', name: 'do.it', output: 'dot' });
   });
 
-  it('is not offered if it is not allowed, and cannot be run then', async () => {
+  it('is neither offered nor run if it is not allowed', async () => {
     proxy.use(thenDone(calls('note', { line: 'x' })));
     const { output } = await ask([mcp('the-web', { allowed_tools: ['add'] })]);
     expect(output).toMatchObject([
@@ -172,7 +172,7 @@ describe('a tool of an MCP server', () => {
     ]);
   });
 
-  it('gives an image to the model as one, now and later', async () => {
+  it('returns an image that the model sees, now and in later requests', async () => {
     proxy.use(thenDone(calls('picture', {})));
     const first = await ask([mcp('the-web')]);
     const image = { type: 'input_image', image_url: expect.stringMatching(/^data:image\/png;base64,/) };
@@ -192,7 +192,7 @@ const WEATHER: Tool = {
 };
 
 describe('calls of both kinds in one answer', () => {
-  it.each(['the-web', 'local'])('run to their end at %s and end the turn there', async (label) => {
+  it.each(['the-web', 'local'])('are run at %s and end the turn there', async (label) => {
     const namespace = `mcp__${label.replaceAll('-', '_')}`;
     proxy.use(
       says([
@@ -222,7 +222,7 @@ describe('calls of both kinds in one answer', () => {
   });
 });
 
-describe('a server that cannot be used', () => {
+describe('a server that is not available', () => {
   it.each([
     ['dies', /^424 The MCP server 'dies' ended before it answered\.$/],
     ['slow', /^424 The MCP server 'slow' did not answer within 1 s\.$/],
@@ -232,15 +232,15 @@ describe('a server that cannot be used', () => {
     expect(proxy.model.requests.length).toBe(before);
   });
 
-  it('is not there at all, or is a server of the client', async () => {
-    await expect(ask([mcp('nobody')])).rejects.toThrow(
-      /there is no MCP server 'nobody'.*'local', 'the-web', 'dies', 'slow'/,
+  it('is rejected if it is unknown or declared by the client', async () => {
+    await expect(ask([mcp('unknown')])).rejects.toThrow(
+      /there is no MCP server 'unknown'.*'local', 'the-web', 'dies', 'slow'/,
     );
   });
 });
 
 describe('approval', () => {
-  it('is asked for, and a call that is agreed to is run first', async () => {
+  it('is requested, and an approved call is run first', async () => {
     const tools = [mcp('the-web', { require_approval: 'always' })];
     proxy.use(says([calls('add', { a: 2, b: 3 })]));
     const before = proxy.model.requests.length;
@@ -283,7 +283,7 @@ describe('approval', () => {
     const third = await respond(false);
     expect(third.output).toMatchObject([{ type: 'message' }]);
     expect(sentItems(proxy.model).slice(1)).toEqual([called, gave('This call was declined.')]);
-    // What was run is not run again.
+    // A call is not run twice.
     proxy.use(hello);
     const response = {
       type: 'mcp_approval_response',
@@ -296,11 +296,11 @@ describe('approval', () => {
     expect(sentItems(proxy.model).slice(1, 3)).toEqual([called, gave('5')]);
   });
 
-  it('is not needed for tools that are named', async () => {
+  it('is not needed for named tools', async () => {
     proxy.use(inTurn(says([calls('note', { line: 'x' }), calls('erase', {}, 'call_2')]), hello));
     const { output } = await ask([mcp('the-web', { require_approval: { never: { tool_names: ['note'] } } })]);
     const { tools } = output[0] as { tools: { name: string }[] };
-    // It has no annotations, and clients may not expect a null.
+    // It has no annotations, and clients may not accept null.
     expect(tools.find(({ name }) => name === 'note')).toEqual({
       name: 'note',
       description: 'Has no annotations.',

@@ -15,7 +15,7 @@ const LOOK = { type: 'function', name: 'look', parameters: { type: 'object' }, s
 const MESSAGE = { type: 'message', content: [{ text: 'The answer is 42.' }] };
 
 describe('reasoning', () => {
-  it('is shown also to a client that did not ask, without the encrypted content', async () => {
+  it('is returned even if not requested, without the encrypted content', async () => {
     proxy.use(reasoningThenText);
     const { output } = await client.openai.responses.create({ model: 'gpt-5.5', input: 'why?' });
     expect(output).toEqual([
@@ -24,7 +24,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('shows its summary when asked for it, without the encrypted content', async () => {
+  it('has a summary if requested, without the encrypted content', async () => {
     proxy.use(reasoningThenText);
     const { output, reasoning } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -39,7 +39,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('shows its encrypted content when asked for that', async () => {
+  it('has encrypted content if requested', async () => {
     proxy.use(reasoningThenText);
     const { output } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -74,7 +74,7 @@ describe('reasoning', () => {
     }
   });
 
-  it('is shown raw where a provider gives it, as gpt-oss does, and goes back to the model', async () => {
+  it('is returned as raw text if a provider sends it, as gpt-oss does, and is sent back to the model', async () => {
     const raw = { type: 'reasoning_text', text: 'Thinking aloud.' };
     const call = { name: 'look', arguments: { q: 1 }, callId: 'call_raw' };
     proxy.use(inTurn(says([{ reasoning: { summary: [], content: [raw.text] } }, { call }]), hello));
@@ -110,7 +110,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('goes back to the model as it was, before its call', async () => {
+  it('is sent back to the model unchanged, before its call', async () => {
     proxy.use(
       says([
         { reasoning: { summary: ['Look it up.'], encrypted: 'opaque-1' } },
@@ -144,7 +144,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('goes back to the model as it was, before its message', async () => {
+  it('is sent back to the model unchanged, before its message', async () => {
     proxy.use(reasoningThenText);
     const ask = { model: 'gpt-5.5', include: ['reasoning.encrypted_content' as const] };
     const first = await client.openai.responses.create({ ...ask, input: 'why?' });
@@ -165,7 +165,7 @@ describe('reasoning', () => {
     ]);
   });
 
-  it('has no place in an answer that must begin with its message, and is named', async () => {
+  it('is omitted from an answer that must begin with its message, and named', async () => {
     proxy.use(reasoningThenText);
     const answer = await proxy.post(
       '/v1/responses',

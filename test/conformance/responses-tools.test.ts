@@ -17,7 +17,7 @@ const WEATHER: FunctionTool = {
 const QUESTION = { role: 'user', content: 'What is the weather?' } as const;
 
 describe('a function call', () => {
-  it('comes back as an item, its output goes in with the next request, and the model answers', async () => {
+  it('is returned as an item, its output is sent with the next request, and the model answers', async () => {
     proxy.use(inTurn(toolCall(), says([{ text: 'It rains in Paris.' }])));
     const first = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -77,7 +77,7 @@ describe('a function call', () => {
     expect(call).toMatchObject({ type: 'function_call', parsed_arguments: null });
   });
 
-  it('ends the answer there, with the usage of the response that called', async () => {
+  it('ends the answer, with the usage of the response that called', async () => {
     proxy.use(
       says([{ call: { name: 'get_weather', arguments: {}, callId: 'call_1' } }], {
         usage: {
@@ -134,7 +134,7 @@ describe('a function call', () => {
 });
 
 describe('text before a call', () => {
-  it('is the message, and the call follows it', async () => {
+  it('is the message, followed by the call', async () => {
     proxy.use(
       says([
         { text: 'I will look.', phase: 'commentary' },
@@ -154,7 +154,7 @@ describe('text before a call', () => {
 });
 
 describe('parallel calls', () => {
-  it('all come back in the order in which the model made them', async () => {
+  it('are returned in the order in which the model made them', async () => {
     proxy.use(parallelCalls);
     const { output } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -167,7 +167,7 @@ describe('parallel calls', () => {
     ]);
   });
 
-  it('take their outputs in any order', async () => {
+  it('accept their outputs in any order', async () => {
     proxy.use(hello);
     const { output_text } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -190,7 +190,7 @@ describe('parallel calls', () => {
     ]);
   });
 
-  it('are one call when the client wants no more', async () => {
+  it('are limited to one if the client wants only one', async () => {
     proxy.use(parallelCalls);
     const { output } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -203,8 +203,8 @@ describe('parallel calls', () => {
   });
 });
 
-describe('a call of a tool that nobody declared', () => {
-  it('is never shown: the model is told so and answers', async () => {
+describe('an undeclared tool call', () => {
+  it('is never returned: the model gets an error and answers', async () => {
     proxy.use(inTurn(toolCall('no_such_tool'), says([{ text: 'Then without.' }])));
     const response = await client.openai.responses.create({
       model: 'gpt-5.5',

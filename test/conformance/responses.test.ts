@@ -27,7 +27,7 @@ const USAGE = {
 };
 
 describe('responses.create', () => {
-  it('answers with the whole response object', async () => {
+  it('returns the complete response object', async () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
     expect(response.output_text).toBe(HELLO);
@@ -76,12 +76,12 @@ describe('responses.create', () => {
     });
   });
 
-  it('gives back what has no effect on the answer', async () => {
+  it('echoes parameters that do not affect the answer', async () => {
     proxy.use(hello);
     const echoed = {
       instructions: 'Be brief.',
       metadata: { order: '4711', note: '' },
-      user: 'somebody',
+      user: 'user-1',
       safety_identifier: 'hash-1',
       prompt_cache_key: 'conversation-1',
       max_tool_calls: 3,
@@ -90,13 +90,13 @@ describe('responses.create', () => {
     expect(response).toMatchObject(echoed);
   });
 
-  it('counts nothing where the upstream counted nothing', async () => {
+  it('has no usage if the upstream reports none', async () => {
     proxy.use(noUsage);
     const response = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
     expect(response.usage).toBeNull();
   });
 
-  it('says when the model stopped early', async () => {
+  it('reports that the model stopped early', async () => {
     proxy.use(incompleteMaxTokens);
     const { status, incomplete_details, output_text, completed_at } = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -110,7 +110,7 @@ describe('responses.create', () => {
     });
   });
 
-  it('shows commentary and the final answer as two messages with their phase', async () => {
+  it('returns commentary and the final answer as two messages with their phase', async () => {
     proxy.use(commentaryThenFinal);
     const { output } = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
     expect(output).toMatchObject([
@@ -120,7 +120,7 @@ describe('responses.create', () => {
     expect(output).toHaveLength(2);
   });
 
-  it('takes an alias for a model with an effort', async () => {
+  it('accepts an alias for a model with an effort', async () => {
     proxy.use(hello);
     const response = await client.openai.responses.create({ model: 'gpt-5.5-high', input: 'hi' });
     const sent = proxy.model.requests.at(-1)?.body;
@@ -153,7 +153,7 @@ describe('responses.create with stream', () => {
     ]);
   });
 
-  it('is the same answer as without stream', async () => {
+  it('gives the same answer as without stream', async () => {
     proxy.use(hello);
     const ask = { model: 'gpt-5.5', input: 'hi', metadata: { a: 'b' } } as const;
     const whole = await client.openai.responses.create(ask);
@@ -166,7 +166,7 @@ describe('responses.create with stream', () => {
       ...(JSON.parse(JSON.stringify(whole)) as object),
       ...same,
       output,
-      // The SDK adds this one itself, to whole answers only.
+      // The SDK adds this field, to JSON answers only.
       output_text: undefined,
     });
   });
@@ -183,7 +183,7 @@ describe('responses.create with stream', () => {
 });
 
 describe('responses.stream', () => {
-  it('lets the helper build the text up and hand out the final response', async () => {
+  it("works with the SDK's stream helper", async () => {
     proxy.use(slow(5));
     const stream = client.openai.responses.stream({ model: 'gpt-5.5', input: 'hi' });
     const snapshots: string[] = [];
@@ -203,7 +203,7 @@ describe('responses.stream', () => {
 describe('structured output', () => {
   const Person = z.object({ name: z.string(), age: z.number() });
 
-  it('parses an answer of a zod format', async () => {
+  it('parses an answer with a zod format', async () => {
     proxy.use(says([{ text: '{"name":"Ada","age":36}' }]));
     const response = await client.openai.responses.parse({
       model: 'gpt-5.5',
@@ -220,7 +220,7 @@ describe('structured output', () => {
     });
   });
 
-  it('parses in a stream too', async () => {
+  it('is parsed in a stream too', async () => {
     proxy.use(says([{ text: '{"name":"Ada","age":36}', chunkSize: 4 }]));
     const stream = client.openai.responses.stream({
       model: 'gpt-5.5',
@@ -230,7 +230,7 @@ describe('structured output', () => {
     expect((await stream.finalResponse()).output_parsed).toEqual({ name: 'Ada', age: 36 });
   });
 
-  it('hands on an answer that breaks its format, and notes it in the log', async () => {
+  it('returns an answer that violates its format, and logs it', async () => {
     proxy.use(says([{ text: '{"name":"Ada"}' }]));
     const response = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -238,7 +238,7 @@ describe('structured output', () => {
       text: { format: zodTextFormat(Person, 'person') },
     });
     expect(response.output_text).toBe('{"name":"Ada"}');
-    // The answer does not wait for its check.
+    // The check runs after the answer is sent.
     const lines = () =>
       proxy.log
         .filter((line) => line['requestId'] === response._request_id)
@@ -250,7 +250,7 @@ describe('structured output', () => {
     ]);
   });
 
-  it('takes json_object', async () => {
+  it('accepts json_object', async () => {
     proxy.use(says([{ text: '{"any":1}' }]));
     const response = await client.openai.responses.create({
       model: 'gpt-5.5',
@@ -261,7 +261,7 @@ describe('structured output', () => {
   });
 });
 
-it('is a whole stream also where it was steered', async () => {
+it('a steered stream is complete', async () => {
   proxy.use(inTurn(says([{ text: 'One', end: 'open' }, { hang: true }]), hello));
   const stream = client.openai.responses.stream({ model: 'gpt-5.5', input: 'Count.' });
   const id = new Promise<string>((resolve) => {
@@ -270,7 +270,7 @@ it('is a whole stream also where it was steered', async () => {
   await new Promise((resolve) => {
     stream.on('response.output_text.delta', resolve);
   });
-  // By another client: this one holds all that it hears against the schema of responses.
+  // Sent by another client: this one validates all answers against the schema of responses.
   await proxy.openai.post(`/responses/${await id}/steer`, { body: { input: 'Say hello.' } });
   expect((await stream.finalResponse()).output_text).toBe(`One${HELLO}`);
 });

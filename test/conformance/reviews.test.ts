@@ -31,7 +31,7 @@ describe.each([
   ['with the relay', relayed],
   ['without it', plain],
 ])('a review %s', (_, proxy) => {
-  it("is what codex's reviewer finds", async () => {
+  it("returns the findings of codex's reviewer", async () => {
     proxy.use(reviews);
     const answer = await proxy.post('/v1/codex/reviews', ASK);
     expect([answer.status, await answer.json()]).toEqual([
@@ -57,7 +57,7 @@ describe.each([
     expect(JSON.stringify(sent['input'])).toContain('Review guidelines');
   });
 
-  it('is made in a stream too, and ends when its client goes', async () => {
+  it('can be streamed, and ends when its client disconnects', async () => {
     proxy.use(reviews);
     const events = eventsOf(
       await collectSse(await proxy.post('/v1/codex/reviews', { ...ASK, stream: true })),
@@ -77,7 +77,7 @@ describe.each([
   });
 });
 
-it('sends no feedback unless that is allowed', async () => {
+it('sends no feedback unless it is allowed', async () => {
   const answer = await relayed.post('/v1/codex/feedback', { classification: 'bug' });
   expect([answer.status, await answer.json()]).toMatchObject([
     404,
@@ -92,13 +92,13 @@ describe('a review', () => {
     [{ target: { type: 'uncommittedChanges' } }, 'unsupported_value target.type'],
     [{ target: { type: 'custom' } }, 'missing_required_parameter input'],
     [{ input: 7 }, 'invalid_type input'],
-  ])('refuses %j', async (body, refusal) => {
+  ])('rejects %j', async (body, refusal) => {
     const answer = await relayed.post('/v1/codex/reviews', body);
     const { error } = (await answer.json()) as { error: { code: string; param: string } };
     expect([answer.status, `${error.code} ${error.param}`]).toEqual([400, refusal]);
   });
 
-  it('says what the reviewer says in a form of its own, and what the backend refuses', async () => {
+  it('returns unstructured findings as they are, and passes on backend errors', async () => {
     relayed.use(says([{ text: 'Looks good to me.' }]));
     const target = { type: 'custom', instructions: 'Is it good?' };
     const answer = await relayed.post('/v1/codex/reviews', { target, temperature: 1 });

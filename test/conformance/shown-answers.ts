@@ -12,7 +12,7 @@ interface Ask {
   readonly tools: FunctionTool[];
 }
 
-/** What a client reads of one answer, streamed and whole, in both APIs. */
+/** What a client reads of one answer, streamed and as JSON, in both APIs. */
 export const shownBy = async (responses: CheckedClient, chat: CheckedChat, ask: Ask) => {
   const whole = await responses.openai.responses.create(ask);
   const streamed = await responses.openai.responses.stream(ask).finalResponse();
@@ -35,7 +35,7 @@ export const shownBy = async (responses: CheckedClient, chat: CheckedChat, ask: 
   };
 };
 
-/** The status and the texts of each message. */
+/** The status and texts of each message. */
 const messagesIn = ({ output }: OpenAI.Responses.Response): unknown[] =>
   output.flatMap((item) =>
     item.type === 'message'

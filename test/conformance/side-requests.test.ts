@@ -5,7 +5,7 @@ import { byModel, failed, hang, HELLO_USAGE, hello, http400, inTurn, says } from
 import { until } from '../support/until.ts';
 import { openChecked } from './responses-checked.ts';
 
-/** The requests by which Obsidian Copilot and opencode name a conversation, as they send them. */
+/** The requests with which Obsidian Copilot and opencode name a conversation. */
 
 const { proxy, client } = await openChecked(
   hello,
@@ -43,7 +43,7 @@ const ASKS = {
 };
 type Kind = keyof typeof ASKS;
 
-/** The headers by which the client of each is recognised. */
+/** The headers that identify the client of each. */
 const COPILOT = { headers: { 'dangerously-allow-browser': 'true' } };
 const OPENCODE = { headers: { 'user-agent': 'opencode/1.18.2' } };
 const SENDERS: Readonly<Record<Kind, typeof COPILOT | typeof OPENCODE>> = {
@@ -64,11 +64,11 @@ const WANTED: Readonly<Record<Kind, string>> = {
 };
 
 const USAGE = { ...HELLO_USAGE, outputTokens: 3, totalTokens: 14 };
-/** The small model says this; all others say hello. */
+/** The small model answers with this text; all others say hello. */
 const small = (text: string) => byModel({ 'acme/mini': says([{ text }], { usage: USAGE }) }, hello);
 const ORDINARY = 'Hello from the scripted model.';
 
-/** The bodies that reached the backend since the test began. */
+/** The model requests since the test began. */
 const sent = (): readonly JsonObject[] => proxy.model.requests.slice(before).map(({ body }) => body);
 const sentModels = (): readonly unknown[] => sent().map(({ model }) => model);
 let before = 0;
@@ -84,7 +84,7 @@ const counted = async (kind: Kind, result: string): Promise<number> => {
   return Number(line?.split(' ').at(-1) ?? 0);
 };
 
-/** All four ways, and what each of them answered. */
+/** Sends a request in all four ways, and returns the answers. */
 const everyWay = async (kind: Kind) => {
   const { responses } = client.openai;
   const { completions } = proxy.openai.chat;
@@ -123,7 +123,7 @@ const everyWay = async (kind: Kind) => {
   };
 };
 
-describe('a request for a name', () => {
+describe('a title request', () => {
   it.each<Kind>(['title', 'title-and-summary', 'thread-title'])(
     '%s is answered by the smallest model at low effort, on both APIs, stream and JSON',
     async (kind) => {
@@ -131,7 +131,7 @@ describe('a request for a name', () => {
       const count = await counted(kind, 'answered');
       const { texts, served, models, outputs, lastOutput } = await everyWay(kind);
       expect(new Set(texts)).toEqual(new Set([WANTED[kind]]));
-      // The name that was asked for, and the tokens that were spent.
+      // The requested model name, and the actual usage.
       expect(new Set(models)).toEqual(new Set(['acme/large']));
       expect(served).toEqual(['acme/mini', 'acme/mini']);
       expect([...outputs, lastOutput]).toEqual([3, 3, 3, 3]);
@@ -143,7 +143,7 @@ describe('a request for a name', () => {
     },
   );
 
-  it('looks at no image, and names what has no effect', async () => {
+  it('ignores images, and names parameters without effect', async () => {
     proxy.use(small('Cats'));
     const asking = proxy.openai.chat.completions.create(
       {
@@ -172,7 +172,7 @@ describe('a request for a name', () => {
     await answer.text();
   });
 
-  it('is asked once more without an effort of a model that knows none', async () => {
+  it('is retried without an effort if the model supports none', async () => {
     proxy.use(inTurn(http400("Unsupported parameter: 'reasoning.effort'."), small('Cats')));
     const { output_text: text } = await client.openai.responses.create(
       { model: 'acme/large', input: TITLE },
@@ -185,15 +185,15 @@ describe('a request for a name', () => {
   });
 });
 
-describe('the turn that was asked for', () => {
+describe('the requested turn', () => {
   const { responses } = client.openai;
 
   it.each([
     ['fails', 'failed', failed()],
     ['is refused', 'failed', http400('No.', null, null)],
     ['says nothing', 'unusable', says([{ text: ' ' }])],
-    ['is no JSON', 'unusable', says([{ text: 'Cats, and that they purr.' }])],
-  ])('follows where the short one %s', async (_, result, script) => {
+    ['is not JSON', 'unusable', says([{ text: 'Cats, and that they purr.' }])],
+  ])('follows if the short one %s', async (_, result, script) => {
     proxy.use(byModel({ 'acme/mini': script }, hello));
     const count = await counted('title-and-summary', result);
     const input = ASKS['title-and-summary'];
@@ -211,7 +211,7 @@ describe('the turn that was asked for', () => {
     expect(await counted('title-and-summary', result)).toBe(count + 2);
   });
 
-  it('fails as it would have', async () => {
+  it('fails as it would without a short one', async () => {
     proxy.use(http400('No such thing.', 'temperature', 'invalid_value'));
     await expect(responses.create({ model: 'acme/large', input: TITLE }, COPILOT)).rejects.toMatchObject({
       status: 400,
@@ -220,7 +220,7 @@ describe('the turn that was asked for', () => {
     expect(sentModels()).toEqual(['acme/mini', 'acme/large']);
   });
 
-  it('is all there is to whatever only looks like such a request', async () => {
+  it('is used for requests that only resemble a title request', async () => {
     proxy.use(small('Cats'));
     const tool = { type: 'function' as const, name: 'look', strict: false, parameters: { type: 'object' } };
     const model = 'acme/large';
@@ -240,7 +240,7 @@ describe('the turn that was asked for', () => {
         false,
       ]);
     }
-    // A program that is not known to ask for titles.
+    // A client that is not known to send title requests.
     expect((await responses.create({ model, input: TITLE })).output_text).toBe(ORDINARY);
     const both = await proxy.openai.chat.completions.create(
       { model, messages: [user(TITLE)], n: 2 },
@@ -252,13 +252,13 @@ describe('the turn that was asked for', () => {
     expect(new Set(sentModels())).toEqual(new Set([model]));
   });
 
-  it('is the only one where a conversation is compacted', async () => {
+  it('is used when a conversation is compacted', async () => {
     proxy.use(small('Cats'));
     await proxy.openai.responses.compact({ model: 'acme/large', input: TITLE }, COPILOT);
     expect(sentModels()).toEqual(['acme/large']);
   });
 
-  it('is not run for a client that has gone', async () => {
+  it('is not run for a client that has disconnected', async () => {
     proxy.use(byModel({ 'acme/mini': hang }, hello));
     const count = await counted('title', 'abandoned');
     const gone = new AbortController();

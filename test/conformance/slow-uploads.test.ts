@@ -8,7 +8,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 
-/** One key's uploads do not keep another key's requests out. */
+/** Uploads of one key do not block the requests of another key. */
 
 const OTHER = 'sk-other-key-0123456789';
 const MB = 1024 * 1024;
@@ -28,7 +28,7 @@ interface Upload {
   said: string;
 }
 
-/** A body that begins and does not go on. */
+/** A body that starts and then stalls. */
 const upload = async (headers: string, sent: string): Promise<Upload> => {
   const socket = connect(Number(new URL(proxy.url).port), '127.0.0.1').on('error', () => {});
   sockets.push(socket);
@@ -55,8 +55,8 @@ const asOther = async (body: RequestInit['body'], headers: Record<string, string
   return [response.status, ((await response.json()) as { status?: string }).status];
 };
 
-describe('uploads of one key that do not end', () => {
-  it('reserve nothing: another key is served while nine are announced', async () => {
+describe('stalled uploads of one key', () => {
+  it('reserve no memory: another key is served while nine are announced', async () => {
     for (let count = 0; count < 9; count += 1) {
       await upload(`content-length: ${4 * MB}`, `{"input":"${'x'.repeat(70_000)}`);
     }
@@ -67,7 +67,7 @@ describe('uploads of one key that do not end', () => {
     ]);
   });
 
-  it('give way where they fill the memory: the newest gets an error, and its connection ends', async () => {
+  it('are dropped when they fill the memory: the newest gets an error, and its connection ends', async () => {
     const piece = `${(1.2 * MB).toString(16).split('.', 1)[0]}\r\n${'x'.repeat(Math.floor(1.2 * MB))}\r\n`;
     const uploads: Upload[] = [];
     for (let count = 1; count <= 3; count += 1) {
@@ -95,7 +95,7 @@ describe('uploads of one key that do not end', () => {
       }),
     ]);
     expect(uploads.slice(0, 2).map(({ said }) => said)).toEqual(['', '']);
-    // What is compressed counts as what it becomes, and has the same right.
+    // A compressed body counts by its expanded size, and is treated the same.
     const compressed = gzipSync(ask('x'.repeat(1.5 * MB)));
     expect(await asOther(compressed, { 'content-encoding': 'gzip' })).toEqual([200, 'completed']);
   });

@@ -13,7 +13,7 @@ const KEYS = { PROXY_API_KEY: `sk-test-key-0123456789,${OTHER_KEY}` };
 
 const THOUGHT: ScriptStep = { reasoning: { summary: ['**Counting**'], encrypted: 'sealed', id: 'rs_1' } };
 const WHOLE: ScriptStep = { text: 'I count.', phase: 'commentary' };
-/** Says something, begins a text, and would never end it. */
+/** Writes commentary, starts a text, and never ends it. */
 const counts: Script = says([THOUGHT, WHOLE, { text: 'One, two, three', end: 'open' }, { hang: true }]);
 const inFrench: Script = says([{ text: 'Un, deux, trois.' }]);
 
@@ -23,7 +23,7 @@ type Input = OpenAI.Responses.ResponseInput;
 const INPUT: Input = [{ role: 'user', content: 'Count.' }];
 const STEER = 'In French, please.';
 
-/** A stream that has come to the text which does not end. */
+/** A stream that has reached the text that does not end. */
 const begun = async (openai: OpenAI, more: object = {}): Promise<{ stream: Stream; id: string }> => {
   const stream = openai.responses.stream({ model: 'gpt-5.5', input: INPUT, ...more });
   const id = Promise.withResolvers<string>();
@@ -49,7 +49,7 @@ const codeOf = async (answer: Response): Promise<string> => {
   return `${answer.status} ${error.code}`;
 };
 
-/** What the model is shown, without ids. */
+/** The model's input, without ids. */
 const inputOf = (at: TestProxy): unknown =>
   objectsIn(sentBody(at.model)['input']).map(({ id: _id, status: _status, ...item }) => item);
 
@@ -72,7 +72,7 @@ describe.each([
   ['with the relay', relayed],
   ['without it', plain],
 ])('steering %s', (_, proxy) => {
-  it('ends what the model was saying, and goes on in the same stream', async () => {
+  it('interrupts the model, and continues in the same stream', async () => {
     proxy.use(inTurn(counts, inFrench));
     const { stream, id } = await begun(proxy.openai, { include: ['reasoning.encrypted_content'] });
     const answer = await steer(proxy, id);
@@ -100,14 +100,14 @@ describe.each([
     expect(await codeOf(await steer(proxy, id))).toBe('404 response_not_found');
   });
 
-  it('is for who started the stream, and for a model that can hear it', async () => {
+  it('needs the caller of the stream, and a model that can be interrupted', async () => {
     proxy.use(says([{ text: 'One, two, three', end: 'open' }, { hang: true }]));
     const { stream, id } = await begun(proxy.openai);
     expect(await codeOf(await steer(proxy, id, OTHER_KEY))).toBe('404 response_not_found');
     expect(await codeOf(await proxy.post(`/v1/responses/${id}/steer`, { input: 7 }))).toBe(
       '400 invalid_type',
     );
-    // Again and again: each breaks off what came before it.
+    // Each steering input interrupts the one before it.
     proxy.use(inTurn(says([{ text: 'Uno', end: 'open' }, { hang: true }]), inFrench));
     expect((await steer(proxy, id)).status).toBe(202);
     await new Promise<void>((resolve) => {
@@ -125,7 +125,7 @@ describe.each([
 });
 
 describe('steering', () => {
-  it('does not reach a model that calls a tool', async () => {
+  it('does not reach a model that is calling a tool', async () => {
     const call: ScriptStep = { call: { name: 'count', arguments: '{"to":', callId: 'call_1' }, end: 'open' };
     relayed.use(says([{ text: 'One, two, three' }, call, { hang: true }]));
     const tools = [{ type: 'function', name: 'count', parameters: { type: 'object' }, strict: false }];

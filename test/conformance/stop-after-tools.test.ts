@@ -5,7 +5,7 @@ import { hello, says } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
 
-/** A deployment that tells calls both ways and ends answers with their calls, on the real app-server. */
+/** A deployment that sends calls in both forms and ends answers after their calls, on the real app-server. */
 
 const proxy = await openProxy(hello, {
   PROXY_OUTPUT_MODE: 'obsidian-xml',
@@ -19,7 +19,7 @@ const block = (query: string): string =>
   `<use_tool>\n<name>search</name>\n<query>${query}</query>\n</use_tool>`;
 const lastEnding = (): Promise<string> | undefined => proxy.model.requests.at(-1)?.ended;
 
-it('ends an answer whose model falls silent behind a call, and its turn', async () => {
+it('ends an answer and its turn if the model falls silent after a call', async () => {
   proxy.use(says([{ text: 'Look.' }, call('a'), { hang: true }]));
   const tools = [{ type: 'function', name: 'search' }];
   const answer = await proxy.post('/v1/responses', { model: 'gpt-5.5', tools, input: 'Hi' });
@@ -36,7 +36,7 @@ it('ends an answer whose model falls silent behind a call, and its turn', async 
   expect(await lastEnding()).toBe('aborted');
 });
 
-it('ends an answer with as many calls as it may have, though its model goes on', async () => {
+it('ends an answer after the maximum number of calls, although the model continues', async () => {
   proxy.use(says([call('a'), call('b'), call('c'), { text: 'And', end: 'open' }, { hang: true }]));
   const answer = await proxy.post('/v1/chat/completions', {
     model: 'gpt-5.5',

@@ -5,7 +5,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
-/** What a client makes of the rounds of a tool conversation reaches the model as it is. */
+/** Tool conversations reach the model unchanged. */
 
 const PROXIES = {
   'with the relay, in strict mode': await openProxy(hello, { PROXY_STRICT_PARAMS: 'true' }),
@@ -36,7 +36,7 @@ const parts = [
   { type: 'input_image', image_url: PIXEL },
 ];
 
-/** Conversations, each of which ends with something that the model is to answer. */
+/** Conversations that end with an item for the model to answer. */
 const CONVERSATIONS: Readonly<Record<string, readonly JsonObject[]>> = {
   'one call after the other': [text('user', 'Go.'), call('a'), output('a'), call('b'), output('b')],
   'parallel calls with outputs in another order': [
@@ -91,14 +91,14 @@ const codeOf = async (response: Response): Promise<readonly unknown[]> => {
 };
 
 describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => {
-  it.each(Object.entries(CONVERSATIONS))('reaches the model as it is: %s', async (_name, input) => {
+  it.each(Object.entries(CONVERSATIONS))('reaches the model unchanged: %s', async (_name, input) => {
     proxy.use(hello);
     const answered = await proxy.post('/v1/responses', { model: MODEL, input, tools: [TOOL] });
     expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
     expect(sentItems(proxy.model)).toEqual(input);
   });
 
-  it('may have outputs that say whether the tool succeeded, and the model reads that', async () => {
+  it('may have outputs with a success flag, which the model reads', async () => {
     proxy.use(hello);
     const answered = await proxy.post('/v1/responses', {
       model: MODEL,
@@ -118,7 +118,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     ]);
   });
 
-  it('of a chat reaches it too, with texts, parts and images as outputs', async () => {
+  it('through Chat reaches it too, with texts, parts and images as outputs', async () => {
     proxy.use(hello);
     const chatCall = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } });
     const answered = await proxy.post('/v1/chat/completions', {
@@ -151,7 +151,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     expect(calls.slice(0, 3)).toEqual(['a', 'b', 'c']);
   });
 
-  it('with a call or an output that stands alone is refused, as OpenAI does it', async () => {
+  it('with an unmatched call or output is rejected, as by OpenAI', async () => {
     const before = proxy.model.requests.length;
     const ask = (...input: readonly JsonObject[]) =>
       proxy.post('/v1/responses', { model: MODEL, input: [text('user', 'Go.'), ...input] }).then(codeOf);
@@ -167,7 +167,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     expect(proxy.model.requests.length).toBe(before);
   });
 
-  it('goes on after its app-server was replaced', async () => {
+  it('continues after its app-server was replaced', async () => {
     const ids = ['call_Ab3dEf6hIj9lMn2pQr5ta', 'call_Ab3dEf6hIj9lMn2pQr5tb'];
     const thought = (name: string) => ({ reasoning: { summary: [], encrypted: name } });
     proxy.use(
@@ -196,7 +196,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
 });
 
 describe('a tool conversation on several instances', () => {
-  it('goes on where nobody has heard of it', async () => {
+  it('continues on an instance that has not seen it', async () => {
     const thought = { reasoning: { summary: [], encrypted: 'far away' } };
     const callId = 'call_Ab3dEf6hIj9lMn2pQr5tc';
     const [one, other] = Object.values(PROXIES);

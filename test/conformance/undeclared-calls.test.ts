@@ -11,7 +11,7 @@ import type { TestProxy } from '../support/proxy.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { sentItems } from './responses-sent.ts';
 
-/** Calls of tools that nobody declared, codex's own among them: they run nowhere, and no client sees them. */
+/** Calls of undeclared tools, including codex's own: they are never run, and clients do not see them. */
 
 const PROXIES = {
   'with the relay': await openProxy(hello),
@@ -22,7 +22,7 @@ const MODEL = 'gpt-5.5';
 const TOOL = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
 const CHAT_TOOL = { type: 'function', function: { name: 'look', parameters: TOOL.parameters } };
 
-/** Would be there if anything ran. */
+/** Exists if anything was run. */
 const WITNESS = path.join(tmpdir(), `undeclared-${process.pid}`);
 const TOUCH = ['touch', WITNESS];
 const PATCH = `*** Begin Patch\n*** Add File: ${WITNESS}\n+x\n*** End Patch`;
@@ -41,7 +41,7 @@ const custom = (name: string, input: string): ScriptStep => ({
   item: { type: 'custom_tool_call', id: `ctc_${name}`, call_id: `call_c_${name}`, name, input },
 });
 
-/** Every name and type of codex's own, in two answers: a turn takes sixteen of them. */
+/** All names and types of codex's own tools, in two answers: a turn allows sixteen. */
 const SHELLS: readonly ScriptStep[] = [
   called('shell', { command: TOUCH }),
   called('local_shell', { command: TOUCH }),
@@ -109,7 +109,7 @@ const ask = async (proxy: TestProxy, at: string, stream: boolean): Promise<Got> 
       : { model: MODEL, stream, messages: [{ role: 'user', content: 'Go.' }], tools: [CHAT_TOOL] };
   const response = await proxy.post(at, body);
   const text = await response.text();
-  // No frame and no field of the answer names them, whatever the API.
+  // No frame or field of the answer names them, in any API.
   const calls = [...new Set(text.match(/call_\w+(?=")/g))].filter((id) => id !== 'call_id');
   const said = /Then without\.|The model keeps calling|The model called/.exec(text);
   return { status: response.status, text: said?.[0] ?? '', calls };
@@ -122,7 +122,7 @@ const undeclared = async (proxy: TestProxy): Promise<number> => {
 
 afterEach(() => expect(existsSync(WITNESS)).toBe(false));
 
-describe.each(Object.entries(PROXIES))('calls of tools that nobody declared, %s', (_, proxy) => {
+describe.each(Object.entries(PROXIES))('undeclared calls, %s', (_, proxy) => {
   it.each(Object.entries(ASKS))('are answered inside the turn and counted (%s)', async (_name, send) => {
     for (const steps of [SHELLS, OTHERS]) {
       proxy.use(inTurn(says(steps), says([{ text: 'Then without.', chunkSize: 100 }])));
@@ -145,7 +145,7 @@ describe.each(Object.entries(PROXIES))('calls of tools that nobody declared, %s'
     },
   );
 
-  it('fail the turn where codex does not answer them', async () => {
+  it('fail the turn if codex does not answer them', async () => {
     proxy.use(inTurn(says(SHELLS.slice(-1)), hello));
     expect(await ask(proxy, '/v1/responses', false)).toEqual({
       status: 502,
@@ -154,7 +154,7 @@ describe.each(Object.entries(PROXIES))('calls of tools that nobody declared, %s'
     });
   });
 
-  it('end the turn when there is no end of them', async () => {
+  it('end the turn if they never stop', async () => {
     proxy.use(says([called('no_such_tool', {})]));
     const before = proxy.model.requests.length;
     for (const name of ['Responses, stream', 'Chat, JSON']) {
@@ -164,7 +164,7 @@ describe.each(Object.entries(PROXIES))('calls of tools that nobody declared, %s'
       ]);
     }
     const asked = proxy.model.requests.length - before;
-    // The model may be asked a few times more before a turn is interrupted.
+    // The model may be called a few more times before a turn is interrupted.
     expect([asked >= 2 * 17, asked <= 2 * 25]).toEqual([true, true]);
   });
 });

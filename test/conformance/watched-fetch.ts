@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 
-/** One answer as it came over the wire, whatever the SDK makes of it. */
+/** One answer, as received. */
 export interface Seen {
   readonly path: string;
   readonly status: number;
@@ -9,13 +9,13 @@ export interface Seen {
   text: string;
 }
 
-/** A fetch that keeps a copy of every answer. */
+/** A fetch that copies every answer. */
 export const watchedFetch = () => {
   const seen: Seen[] = [];
   const dispatcher = new Agent();
   return {
     seen,
-    /** Lets the connections go: an unused one would keep a server from closing for a minute. */
+    /** Closes the connections: an idle one would keep a server from closing for a minute. */
     close: (): Promise<void> => dispatcher.destroy(),
     async fetch(url: string | URL | Request, init?: RequestInit): Promise<Response> {
       const options: object = { ...init, dispatcher };

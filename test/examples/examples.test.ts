@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 
-/** Every example is run as its reader would run it: against the command with no account, so the demo model answers. */
+/** Runs every example as a reader would: against the command without an account, so the demo model answers. */
 
 const EXAMPLES = path.join(import.meta.dirname, '../../examples');
 const KEY = 'sk-key-of-the-examples';
@@ -16,11 +16,11 @@ const TOLD = 'get_weather said: “Sunny, 21 °C”';
 interface Example {
   readonly file: string;
   readonly program: string;
-  /** Packages of Node that it imports. */
+  /** Node packages that it imports. */
   readonly packages: readonly string[];
-  /** Fails if the program or something that it needs is not on this machine. */
+  /** Fails if the program or one of its dependencies is not installed. */
   readonly probe: readonly string[];
-  /** CI has what this one needs. If it is skipped there, something is wrong. */
+  /** CI has everything that it needs, so it must not be skipped there. */
   readonly isExpectedInCi: boolean;
   readonly prints: readonly string[];
 }

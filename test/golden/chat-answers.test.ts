@@ -14,7 +14,7 @@ import { HELLO_USAGE } from '../support/scripts.ts';
 import { ACCEPTED, END } from '../support/told-items.ts';
 import { collect, emit } from '../support/turn-events.ts';
 
-/** What a chat client reads, to the byte, as JSON and as a stream. */
+/** Chat answers, byte for byte, as JSON and as a stream. */
 
 const usage = HELLO_USAGE;
 const ended: TurnEvent = { ...END, usage };
@@ -198,7 +198,7 @@ describe('chat', () => {
     expect(await text(renderChat(arranged(all), meta))).toMatchSnapshot('stream');
   });
 
-  it('tells calls in the older form', async () => {
+  it('sends calls in the legacy form', async () => {
     const all = turns['calls only'];
     if (all === undefined) throw new Error('no such scenario');
     const legacy = { ...meta, isLegacy: true, includeUsage: false };
@@ -206,7 +206,7 @@ describe('chat', () => {
     expect(await text(renderChat(arranged(all), legacy))).toMatchSnapshot('stream');
   });
 
-  it('ends with the error in the middle of a stream', async () => {
+  it('reports an error in the middle of a stream', async () => {
     const failed: TurnEvent = {
       type: 'turn-ended',
       outcome: { kind: 'failed', failure: failure('upstream_error') },
@@ -227,7 +227,7 @@ describe('completions', () => {
     expect(await text(renderCompletion(arranged(all), completion))).toMatchSnapshot('stream');
   });
 
-  it('the prompt stands in front of its answer', async () => {
+  it('puts the prompt before its answer', async () => {
     const all = turns['two choices'];
     if (all === undefined) throw new Error('no such scenario');
     const echoing = { ...completion, echoes: ['Once ', 'Twice '] };

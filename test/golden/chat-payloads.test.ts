@@ -15,7 +15,7 @@ import { NO_MCP } from '../support/no-mcp.ts';
 import { threadSettings } from '../support/thread-settings.ts';
 import { turnContext } from '../support/turn-request.ts';
 
-/** What becomes of a chat request on its way to the app-server, to the byte: every role, every parameter. */
+/** How chat requests reach the app-server, byte for byte: every role, every parameter. */
 
 const models = createModelNames(modelList([knownModel('gpt-5.5', { efforts: ['low', 'high'] })]));
 const settings = threadSettings({ workdir: '/tmp/codex-work', knows: (model) => model === 'gpt-5.5' });
@@ -176,7 +176,7 @@ const parameters: Readonly<Record<string, object>> = {
   'model that is not listed': { model: 'other', verbosity: 'high' },
   prompt: { messages: [{ role: 'system', content: 'Be brief.' }], prompt: 'hi' },
   'prompt alone': { messages: undefined, prompt: 'hi' },
-  'prompt beside a user': { prompt: 'nobody reads this' },
+  'prompt in addition to messages': { prompt: 'ignored' },
   stream: { stream: true, stream_options: { include_usage: true, include_obfuscation: true } },
   n: { n: 8 },
   max_tokens: { max_tokens: 30 },
@@ -242,19 +242,19 @@ const parameters: Readonly<Record<string, object>> = {
     function_call: null,
     web_search_options: null,
   },
-  'fields that nobody knows': { thinking: { type: 'enabled' }, reasoning: { max_tokens: 5 } },
+  'unknown fields': { thinking: { type: 'enabled' }, reasoning: { max_tokens: 5 } },
 };
 
 const plain = { model: 'gpt-5.5', messages: [user] };
 
-/** What differs from the plain request: the rest is the same, to the byte. */
+/** The difference from the plain request. */
 const changed = (body: object): object => {
   const before: Readonly<Record<string, unknown>> = payloads(plain);
   const after = Object.entries(payloads(body));
   return Object.fromEntries(after.filter(([name, value]) => !isDeepStrictEqual(value, before[name])));
 };
 
-it('a plain request', () => {
+it('sends a plain request', () => {
   expect(payloads(plain)).toMatchSnapshot();
 });
 

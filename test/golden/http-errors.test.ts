@@ -5,7 +5,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { INVALID_REQUESTS } from './invalid-requests.ts';
 
-/** The whole HTTP answer to requests that are refused. `npx vitest run test/golden --update` writes the files anew. */
+/** Complete HTTP responses to invalid requests. `npx vitest run test/golden --update` rewrites the files. */
 const proxy = await openProxy(hello);
 
 const golden = (name: string): string => path.join(import.meta.dirname, 'http-errors', `${name}.json`);
@@ -19,7 +19,7 @@ const answered = async (name: string, answer: Response): Promise<object> => ({
 const nameOf = (endpoint: string): string => endpoint.slice('/v1/'.length).replace('/', '-');
 
 describe('the answer to an invalid request', () => {
-  it.each(Object.entries(INVALID_REQUESTS))('of %s', async (endpoint, bodies) => {
+  it.each(Object.entries(INVALID_REQUESTS))('is exact for %s', async (endpoint, bodies) => {
     const answers: object[] = [];
     for (const [name, body] of Object.entries(bodies)) {
       answers.push(await answered(name, await proxy.post(endpoint, body)));
@@ -28,7 +28,7 @@ describe('the answer to an invalid request', () => {
     expect(proxy.model.requests).toEqual([]);
   });
 
-  it('that is not one of any endpoint', async () => {
+  it('is exact for an unknown endpoint', async () => {
     const key = { authorization: `Bearer ${proxy.key}` };
     const send = (at: string, init: RequestInit): Promise<Response> => fetch(proxy.url + at, init);
     const answers = [

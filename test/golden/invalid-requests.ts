@@ -35,7 +35,7 @@ const CHAT: Bodies = {
   'stream_options without stream': chat({ stream_options: { include_usage: true } }),
   'n of 0': chat({ n: 0 }),
   'n of 1.5': chat({ n: 1.5 }),
-  'max_tokens beside max_completion_tokens': chat({ max_tokens: 1, max_completion_tokens: 1 }),
+  'max_tokens and max_completion_tokens': chat({ max_tokens: 1, max_completion_tokens: 1 }),
   'max_tokens of 0': chat({ max_tokens: 0 }),
   'temperature of 3': chat({ temperature: 3 }),
   'top_p of 2': chat({ top_p: 2 }),
@@ -105,7 +105,7 @@ const COMPLETIONS: Bodies = {
   'logprobs of 9': completions({ logprobs: 9 }),
 };
 
-/** Requests that are refused, by the endpoint that refuses them. */
+/** Invalid requests by endpoint. */
 export const INVALID_REQUESTS: Readonly<Record<string, Bodies>> = {
   '/v1/chat/completions': CHAT,
   '/v1/responses': RESPONSES,

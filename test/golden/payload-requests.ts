@@ -30,7 +30,7 @@ const chat = (body: object): PayloadRequest => ({
   body: { model: 'gpt-5.5', ...body },
 });
 
-/** One request for each kind of payload; their names are those of the files. */
+/** One request for each kind of payload; the names are those of the files. */
 export const PAYLOAD_REQUESTS: Readonly<Record<string, PayloadRequest>> = {
   'responses, a text': responses({ input: 'Hello?' }),
   'responses, instructions and a conversation': responses({

@@ -11,14 +11,14 @@ import { hello } from '../support/scripts.ts';
 import { PAYLOAD_REQUESTS } from './payload-requests.ts';
 
 /**
- * The exact payload of every call for a request: what the real app-server is sent over JSON-RPC, and what then
- * reaches the backend. Both ways: with the relay, which writes the model request, and over JSON-RPC alone.
- * `npx vitest run test/golden --update` writes the files anew.
+ * The exact payloads for a request: what is sent to the real app-server over JSON-RPC, and what reaches the backend;
+ * with the relay, which writes the model request, and over JSON-RPC alone.
+ * `npx vitest run test/golden --update` rewrites the files.
  */
 const directory = await mkdtemp(path.join(tmpdir(), 'payloads-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Calls that end a turn depend on when it ends; they carry ids only. */
+/** Calls at the end of a turn depend on timing; they contain only ids. */
 const ENDING = new Set(['turn/interrupt', 'thread/unsubscribe']);
 
 const callsOf = (told: readonly Told[]): readonly unknown[] =>
@@ -28,13 +28,13 @@ const callsOf = (told: readonly Told[]): readonly unknown[] =>
       : [],
   );
 
-/** Without the relay codex adds notes about its turn, in any order: their names are kept. */
+/** Without the relay, codex adds turn metadata in any order: only the names are kept. */
 const withNotesNamed = (body: unknown): unknown => {
   if (!isJsonObject(body) || !isJsonObject(body['client_metadata'])) return body;
   return { ...body, client_metadata: Object.keys(body['client_metadata']).toSorted() };
 };
 
-/** Ids and paths of this run become names. */
+/** Replaces ids and paths of this run with names. */
 const named = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)

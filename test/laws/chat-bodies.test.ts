@@ -69,7 +69,7 @@ describe('any body at all', () => {
     ),
   );
 
-  it('is translated or a 400, never a throw of another kind', () => {
+  it('is translated or rejected with 400, and never throws anything else', () => {
     const seen = { taken: 0, refused: 0 };
     fc.assert(
       fc.property(body, (one) => {
@@ -89,7 +89,7 @@ describe('any body at all', () => {
     expect(seen.refused).toBeGreaterThan(0);
   });
 
-  it('with well-formed messages is translated', () => {
+  it('is translated if its messages are valid', () => {
     const text = fc.record({ type: fc.constant('text'), text: fc.string() });
     const good = fc.record({
       role: fc.constantFrom('system', 'developer', 'user', 'assistant'),
@@ -98,7 +98,7 @@ describe('any body at all', () => {
     fc.assert(
       fc.property(fc.array(good, { maxLength: 5 }), (messages) => {
         const { request } = read({ model: 'm', messages: [...messages, user] });
-        // Roles and texts come through in order; an empty answer of the assistant says nothing.
+        // Roles and texts keep their order; an empty assistant message is dropped.
         const expected = [...messages, user].flatMap(({ role, content }) => {
           const texts = typeof content === 'string' ? [content] : content.map((one) => one.text);
           return role === 'assistant' && texts.every((one) => one === '') ? [] : [{ role, texts }];

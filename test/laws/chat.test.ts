@@ -29,7 +29,7 @@ const settings: fc.Arbitrary<Settings> = fc.record({
   usagePolicy: fc.constantFrom('exact', 'zeros'),
 });
 
-/** Mostly one turn; sometimes several, as `n` asks for. */
+/** Mostly one turn, sometimes several, as with `n`. */
 const turns: fc.Arbitrary<Turns> = fc.oneof(
   { weight: 3, arbitrary: turnEvents.map((one): Turns => [one]) },
   fc.tuple(turnEvents, turnEvents, turnEvents),
@@ -119,7 +119,7 @@ interface Choice {
   finish_reason: string | null;
 }
 
-/** Puts chunks together as plainly as possible; the SDK's own way is too kind. */
+/** Joins chunks as plainly as possible; the SDK is too lenient. */
 const accumulate = (chunks: readonly Chunk[]): Choice[] => {
   const choices: Choice[] = [];
   for (const { index, delta, logprobs, finish_reason } of chunks.flatMap((chunk) => chunk.choices)) {
@@ -130,7 +130,7 @@ const accumulate = (chunks: readonly Chunk[]): Choice[] => {
       finish_reason: null,
     });
     const { message } = choice;
-    // The role is there first, once.
+    // The role comes first, once.
     expect(message.role === undefined).toBe(delta.role !== undefined);
     if (delta.role !== undefined) message.role = delta.role;
     for (const field of ['content', 'refusal', 'reasoning_content', 'reasoning'] as const) {
@@ -176,8 +176,8 @@ const hasFailed = (all: Turns): boolean =>
     return last?.type === 'turn-ended' && last.outcome.kind === 'failed';
   });
 
-describe('law C: chunks joined are the JSON answer', () => {
-  it('holds for any turns that end well, with exactly one finish_reason for each choice', async () => {
+describe('law C: joined chunks equal the JSON answer', () => {
+  it('holds for any successful turns, with exactly one finish_reason per choice', async () => {
     await fc.assert(
       fc.asyncProperty(turns, settings, async (all, how) => {
         fc.pre(!hasFailed(all));
@@ -194,7 +194,7 @@ describe('law C: chunks joined are the JSON answer', () => {
     );
   });
 
-  it('sends usage in one last chunk without choices, and only when asked', async () => {
+  it('sends usage in one last chunk without choices, and only if requested', async () => {
     await fc.assert(
       fc.asyncProperty(turns, settings, async (all, how) => {
         fc.pre(!hasFailed(all));
@@ -209,7 +209,7 @@ describe('law C: chunks joined are the JSON answer', () => {
     );
   });
 
-  it('ends a stream of which one turn fails with one error and no usage', async () => {
+  it('ends a stream with a failed turn with one error and no usage', async () => {
     await fc.assert(
       fc.asyncProperty(turns, settings, async (all, how) => {
         fc.pre(hasFailed(all));
@@ -229,11 +229,11 @@ describe('law C: chunks joined are the JSON answer', () => {
 });
 
 describe('every chunk and every body', () => {
-  it("fits OpenAI's schema", async () => {
+  it("matches OpenAI's schema", async () => {
     await fc.assert(
       fc.asyncProperty(turns, settings, async (all, how) => {
         fc.pre(!hasFailed(all));
-        // The schema of chunks has forgotten custom calls; that of whole answers has them.
+        // The schema of chunks lacks custom calls; that of whole answers has them.
         const plain = mapAll(all, (events) =>
           withoutItems(events, (item) => item.kind === 'tool-call' && item.tool === 'custom'),
         );

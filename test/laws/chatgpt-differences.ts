@@ -12,8 +12,8 @@ import {
 } from './exact-differences.ts';
 
 /**
- * Where the body that reaches the service behind a ChatGPT login differs in the Responses format, besides what
- * differs for a provider too. Applied behind those.
+ * Where the body that reaches the ChatGPT service differs in the Responses format, in addition to the differences for
+ * a provider. Applied after those.
  */
 export const CHATGPT_ONLY: readonly Difference[] = [
   {
@@ -121,7 +121,7 @@ export const CHATGPT_ONLY: readonly Difference[] = [
   {
     field: 'a part `input_file`',
     arrives: 'a part `input_text`: the name of the file, and its text',
-    why: 'codex sends no files, so it is unknown whether the service accepts any. One that is not a text gets a 400.',
+    why: 'codex sends no files, so it is unknown whether the service accepts any. A file that is not text gets a 400.',
     apply: (own) =>
       mapItems(own, (item) =>
         mapParts(item, (part) => {
@@ -216,7 +216,7 @@ export const CHATGPT_ONLY: readonly Difference[] = [
 
 export const CHATGPT_DIFFERENCES: readonly Difference[] = [...PROVIDER_DIFFERENCES, ...CHATGPT_ONLY];
 
-/** What the test serves as an image. */
+/** The image that the test serves. */
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -239,7 +239,7 @@ const REFUSED = [
   'image',
 ];
 
-/** Of models that have `low` to `xhigh`. */
+/** For models with `low` to `xhigh`. */
 const NEAREST: Readonly<Record<string, string>> = {
   none: 'low',
   minimal: 'low',

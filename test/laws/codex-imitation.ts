@@ -7,10 +7,10 @@ export interface CodexOptions {
 }
 
 /**
- * What the real app-server was seen to tell of a model's stream: only events whose empty line has come
- * count, a failure is told when the stream is over, and calls are of tools that it does not know: it answers them
- * itself, and asks the model again.
- * `test/faults/ends.test.ts` asks the real one.
+ * Imitates what the real app-server reports about a model's stream: only events followed by an empty line count, a
+ * failure is reported when the stream ends, and all calls are of unknown tools, which it answers itself before it calls
+ * the model again.
+ * `test/faults/ends.test.ts` tests the real one.
  */
 export class CodexImitation {
   readonly #options: CodexOptions;
@@ -22,7 +22,7 @@ export class CodexImitation {
     this.#options = options;
   }
 
-  /** All that came of a stream. */
+  /** All notifications about a stream. */
   read(bytes: Uint8Array): void {
     const events = Buffer.from(bytes).toString('utf8').split('\n\n').slice(0, -1);
     for (const event of events) {

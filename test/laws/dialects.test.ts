@@ -18,7 +18,7 @@ import { checkGrammar } from '../support/grammar.ts';
 import { collect, emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';
 import { readUseTools } from '../support/use-tool-grammar.ts';
 
-/** Laws of the dialects: whatever a turn says, its events keep their grammar, and blocks are what calls say. */
+/** Laws of the dialects: events keep their grammar, and blocks match the calls. */
 
 const { clock, ids } = fixedAmbient();
 const blocks = { ids, onNativeOnly() {} };
@@ -60,8 +60,8 @@ describe('the grammar of events', () => {
   });
 });
 
-describe('blocks in front of calls', () => {
-  it('leave everything as it was but the texts of messages', async () => {
+describe('blocks before calls', () => {
+  it('change only the texts of messages', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
         const reply = await fold(addBlocks(emit(events), blocks));
@@ -80,7 +80,7 @@ describe('blocks in front of calls', () => {
     );
   });
 
-  it('say of every call what it says, once, behind the text and before the call', async () => {
+  it('represent every call exactly once, after the text and before the call', async () => {
     const call = fc.record({
       query: fc.oneof(fc.string(), fc.constantFrom('</query>', '[1]', 'a', ' a')),
       terms: fc.array(fc.string(), { maxLength: 2 }),
@@ -136,8 +136,8 @@ const callEventsOf = (id: string, input: string): TurnEvent[] => {
   ];
 };
 
-describe('blocks that are calls', () => {
-  it('leave the text as it was, to the delta', async () => {
+describe('blocks that become calls', () => {
+  it('do not change the text, delta by delta', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
         const told = await collect(callsFromBlocks(emit(events), ids));
@@ -147,7 +147,7 @@ describe('blocks that are calls', () => {
     );
   });
 
-  /** Pieces of blocks, well and badly formed. */
+  /** Pieces of valid and invalid blocks. */
   const piece = fc.constantFrom(
     '<use_tool>',
     '</use_tool>',
@@ -168,7 +168,7 @@ describe('blocks that are calls', () => {
     '😀',
   );
 
-  it('are those that the grammar of the client reads, however the text is cut', () => {
+  it("are those that the client's parser reads, at any split of the text", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 14 }), fc.array(fc.nat(9)), (pieces, cuts) => {
         const text = pieces.join('');

@@ -18,11 +18,11 @@ import { functionTool, turnContext, turnRequest } from '../support/turn-request.
 import { CodexImitation, THREAD_ID, TURN_ID } from './codex-imitation.ts';
 
 /**
- * The engine, the reading half of the relay, and an imitation of the app-server, in one process and
- * without a clock: fast enough for every byte at which a stream can end.
+ * The engine, the reading half of the relay, and an imitation of the app-server, in one process and without timers:
+ * fast enough to test every byte at which a stream can end.
  */
 
-/** Who is first when a stream ends: the app-server has told all, or nothing of it yet. */
+/** Which side is first when a stream ends: the app-server has reported everything, or nothing yet. */
 type Order = 'app-server first' | 'relay first';
 
 const runCut = async (stream: AnswerStream, length: number, order: Order): Promise<Reply> => {
@@ -92,7 +92,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
     expect(checkGrammar(events)).toEqual([]);
     return fold(emit(events));
   })();
-  // Nothing here takes time: what has not ended after some rounds of the loop never will.
+  // Nothing here takes time: a turn that has not ended after a few event loop rounds never will.
   const hang = (async () => {
     for (let round = 0; !stop.signal.aborted && round < 20; round += 1) await nextRound();
     throw new Error(`hangs at ${length}, ${order}`);
@@ -121,8 +121,8 @@ describe.each(Object.entries(STREAMS))('a stream of %s', (_, stream) => {
   );
 });
 
-describe('a whole answer', () => {
-  it('has all its items, also those that only its last event holds', async () => {
+describe('a complete answer', () => {
+  it('has all its items, including those that only its last event contains', async () => {
     const items = async (name: string): Promise<unknown> => {
       const stream = STREAMS[name] ?? SECOND_ANSWER;
       const reply = await runCut(stream, stream.bytes.length, 'relay first');

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { Difference } from './exact-differences.ts';
 
-/** The requests are drawn from a seed; `EXACT_RUNS` draws more of them, `EXACT_SEED` others. */
+/** The requests are drawn from a seed. `EXACT_RUNS` sets their number, `EXACT_SEED` the seed. */
 export const RUNS = Number(process.env['EXACT_RUNS'] ?? 40);
 export const SEED = Number(process.env['EXACT_SEED'] ?? 9);
-/** The long form takes as long as it takes. */
+/** More runs need more time. */
 export const TIMEOUT_MS = 60_000 + RUNS * 2_000;
 
 /** The client's body as it should arrive. */
@@ -14,7 +14,7 @@ export const expectedOf = (
   rows: readonly Difference[],
 ): JsonObject => rows.reduce((own, row) => row.apply(own, arrived), request);
 
-/** As text, whatever order the members of an object have: a schema may have one named `constructor`. */
+/** As text with sorted keys: a schema may have a key named `constructor`. */
 export const printed = (body: JsonObject): string =>
   JSON.stringify(
     body,

@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 
 /**
- * Where the body that reaches a provider differs from the client's own Responses body. This table is
- * printed into `docs/exactness.md`; the law in `exactness.test.ts` holds that nothing else differs.
+ * Where the body that reaches a provider differs from the client's own Responses body. The table is printed into
+ * `docs/exactness.md`; the law in `exactness.test.ts` checks that nothing else differs.
  */
 export interface Difference {
-  /** What of the client's body it is about. */
+  /** The part of the client's body. */
   readonly field: string;
-  /** What arrives in its place. */
+  /** What arrives instead. */
   readonly arrives: string;
   readonly why: string;
-  /** The body as it arrives because of this row; `arrived` is for what nobody can foretell. */
+  /** The expected body because of this row; `arrived` is for values that cannot be predicted. */
   apply(own: JsonObject, arrived: JsonObject): JsonObject;
 }
 
@@ -214,7 +214,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
       }),
   },
   {
-    field: 'an empty message of the assistant',
+    field: 'an empty assistant message',
     arrives: 'nothing',
     why: 'This server puts one in front of calls in its own answers.',
     apply: (own) =>
@@ -249,17 +249,17 @@ export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da
 const wellFormed = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
-/** Whether the conversation brings tools along. */
+/** Whether the conversation declares tools. */
 const bringsTools = ({ input }: JsonObject): boolean =>
   objects(input).some(
     ({ type, tools }) =>
       (type === 'additional_tools' || type === 'tool_search_output') && objects(tools).length > 0,
   );
 
-/** A tool that the client describes and we write. */
+/** A tool that the client declares and this server rewrites. */
 const isClients = (tool: JsonObject): boolean => tool['type'] === 'function' || tool['type'] === 'custom';
 
-/** Items that nobody reads. */
+/** Items that are passed through unread. */
 export const isCarried = (item: JsonObject): boolean => !READ_TYPES.has(textOf(item['type'] ?? 'message'));
 
 const READ_TYPES: ReadonlySet<string> = new Set([
@@ -283,7 +283,7 @@ export const without = (value: JsonObject, ...names: readonly string[]): JsonObj
 const withoutNulls = (value: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null));
 
-/** Null leaves an item out. */
+/** Null removes an item. */
 export const mapItems = (body: JsonObject, map: (item: JsonObject) => JsonObject | null): JsonObject => {
   if (!Array.isArray(body['input'])) return body;
   const items = objects(body['input'] as Json).map(map);

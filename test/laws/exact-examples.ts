@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/kit/json/json.ts';
 
-/** One request for each row of the table, written by hand. */
+/** One hand-written request for each row of the table. */
 const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 const user = (content: string | readonly JsonObject[]): JsonObject => ({ role: 'user', content });
 

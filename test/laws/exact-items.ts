@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { without } from './exact-differences.ts';
 import { HOSTED_ITEMS, type HostedItem } from '../support/hosted-items.ts';
 
-/** Conversations as a client could send them, with everything in them that may get lost on a way. */
+/** Conversations that a client could send, with everything that could get lost on the way. */
 
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -26,7 +26,7 @@ export const text: fc.Arbitrary<string> = fc.oneof(
 export const shortText = text.filter((value) => value.length <= 64);
 export const someText = text.filter((value) => value !== '');
 
-/** Absent, as a backend names its own, and odd: also the names that we find items by. */
+/** Absent ids, ids in the form of a backend, and unusual ones, including those that we use to find items. */
 const id: fc.Arbitrary<{ id?: string | null }> = fc.oneof(
   fc.constant({}),
   fc.constantFrom(
@@ -41,14 +41,14 @@ const id: fc.Arbitrary<{ id?: string | null }> = fc.oneof(
 );
 const status = fc.constantFrom<{ status?: string | null }>({}, { status: 'completed' }, { status: null });
 
-/** A member that is there in half of the cases. */
+/** A field that is present in half of the cases. */
 export const maybe = <Value>(name: string, value: fc.Arbitrary<Value>): fc.Arbitrary<Record<string, Value>> =>
   fc.option(value, { nil: undefined }).map((one) => (one === undefined ? {} : { [name]: one }));
 
 export const merged = (...pieces: readonly fc.Arbitrary<object>[]): fc.Arbitrary<JsonObject> =>
   fc.tuple(...pieces).map((all) => Object.assign({}, ...all) as JsonObject);
 
-/** What codex writes beside its items. */
+/** Metadata that codex adds to items. */
 const notes = maybe(
   'internal_chat_message_metadata_passthrough',
   fc.constantFrom<Json>({ turn_id: 't', create_time: 1.5, kinds: [null] }, null),
@@ -63,7 +63,7 @@ const breakpoint = maybe(
   fc.constantFrom<Json>({ mode: 'explicit', ttl: '12h', deep: [null] }, null),
 );
 
-/** What only a backend reads of a call and of its output. */
+/** Fields of a call and its output that only a backend reads. */
 const caller = maybe('caller', fc.constantFrom<Json>({ type: 'program', caller_id: 'c' }, null));
 
 const plainPart: fc.Arbitrary<JsonObject> = fc.oneof(
@@ -79,7 +79,7 @@ const plainPart: fc.Arbitrary<JsonObject> = fc.oneof(
     })),
 );
 
-/** Audio is no part of the Responses API that could have more fields. */
+/** Audio parts have no other fields in the Responses API. */
 const inputPart = merged(plainPart, breakpoint).map((part) =>
   part['type'] === 'input_audio' ? without(part, 'prompt_cache_breakpoint') : part,
 );
@@ -138,7 +138,7 @@ const reasoning: fc.Arbitrary<JsonObject> = merged(
   maybe('encrypted_content', fc.constantFrom('gAAAAA-opaque', '', null)),
 );
 
-/** A call and its output, or two calls at once; their ids are made unique by `conversation`. */
+/** A call and its output, or two parallel calls; `conversation` makes their ids unique. */
 const callType = fc.constantFrom('function', 'custom');
 const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
   fc
@@ -226,7 +226,7 @@ const SEARCHED: readonly JsonObject[] = [
 
 const CALL_IDS = ['call_', 'c', '😀', 'toolu_01:a b/', 'x'.repeat(100)] as const;
 
-/** Gives each pair of a conversation an id that no other has; two calls at once stand as one, other, other, one. */
+/** Gives each call/output pair a unique id; parallel calls are ordered as one, other, other, one. */
 const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string): readonly JsonObject[] =>
   blocks.flatMap((block, at) =>
     block.map((item, index) => {

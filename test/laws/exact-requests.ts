@@ -3,12 +3,12 @@ import * as fc from 'fast-check';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { conversation, maybe, merged, shortText, someText, text } from './exact-items.ts';
 
-/** Responses requests as a client could send them: a conversation, tools, and settings of every kind. */
+/** Responses requests that a client could send: a conversation, tools, and settings of every kind. */
 
-/** Two that codex lists, of its older and its newest kind, and one that it does not. */
+/** Two models that codex lists, of its older and its newest kind, and one unknown model. */
 const MODELS = ['gpt-5.5', 'gpt-6.1-sol', 'someone-elses-model'] as const;
 
-/** Keywords that the app-server drops or reads in its own way, and members that break naive code. */
+/** Keywords that the app-server drops or interprets, and keys that break naive code. */
 const schema: fc.Arbitrary<JsonObject> = fc
   .record(
     {
@@ -30,7 +30,7 @@ const schema: fc.Arbitrary<JsonObject> = fc
   )
   .map((members) => ({ type: 'object', ...members }));
 
-/** Grammars go as they are; whether they are any is not asked here. */
+/** Grammars are passed through; their validity is not tested here. */
 const grammar: fc.Arbitrary<Json> = fc.oneof(
   fc.constantFrom<Json>({ type: 'text' }, null),
   fc.tuple(fc.constantFrom('lark', 'regex'), text).map(([syntax, definition]) => ({
@@ -64,7 +64,7 @@ const HOSTED: readonly JsonObject[] = [
 const typeOf = (name: string): 'function' | 'custom' => (/^(?:b|exec)$/.test(name) ? 'custom' : 'function');
 const byName = (name: string): JsonObject => ({ type: typeOf(name), name });
 
-/** What is read only to be known. */
+/** Fields that are read but not changed. */
 const carriedTools: fc.Arbitrary<readonly JsonObject[]> = fc.subarray<JsonObject>([
   {
     type: 'namespace',

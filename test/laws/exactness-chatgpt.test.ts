@@ -13,7 +13,7 @@ import { expectedOf, printed, RUNS, SEED, TIMEOUT_MS } from './exact-body.ts';
 import { exactRequest } from './exact-requests.ts';
 import { without } from './exact-differences.ts';
 
-/** The same law for the service behind a ChatGPT login, in the Responses format, with its own table beside that of providers. */
+/** The exactness law for the ChatGPT service, in the Responses format, with its own table in addition to that of providers. */
 let proxy: ChatGptProxy;
 const images = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from(PIXEL, 'base64'));
@@ -36,13 +36,13 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** Sound is not taken there, other models are not either, a local shell wants its output, and MCP servers are never its own. */
+/** The service accepts neither audio nor other models, requires local shell outputs, and does not run MCP servers. */
 const request = exactRequest.filter(
   (body) =>
     body['model'] !== 'someone-elses-model' && !/input_audio|local_shell|"mcp_/.test(JSON.stringify(body)),
 );
 
-/** A row that few requests need, whatever the seed. */
+/** A row that few random requests need. */
 const LOADED: JsonObject = {
   model: 'gpt-5.5',
   input: [
@@ -55,7 +55,7 @@ const LOADED: JsonObject = {
   ],
 };
 
-/** Another one. */
+/** Another such row. */
 const shown = (): JsonObject => {
   const image_url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/a.png`;
   return {
@@ -73,7 +73,7 @@ const arrivedFor = async (body: JsonObject): Promise<JsonObject> => {
   return arrived?.body ?? {};
 };
 
-describe('what reaches the service behind a ChatGPT login', () => {
+describe('the request to the ChatGPT service', () => {
   it(
     "is the client's own request, but for both tables of differences, and breaks no rule",
     async () => {

@@ -10,17 +10,17 @@ import { PROVIDER_DIFFERENCES } from './exact-differences.ts';
 import { exactRequest } from './exact-requests.ts';
 import { EXACT_EXAMPLES } from './exact-examples.ts';
 
-/** What reaches a provider is what the client sent, but for the differences in one table. */
+/** A provider receives what the client sent, except for the differences in one table. */
 let proxy: TestProxy;
 beforeAll(async () => {
   proxy = await startProxy(obedient, {
-    // Each request is to reach the model once.
+    // Each request must reach the model once.
     PROXY_TOOL_REPAIR_ATTEMPTS: '0',
   });
 });
 afterAll(() => proxy.close());
 
-/** The body that reached the model: one, and only one. */
+/** The one body that reached the model. */
 const arrivedFor = async (request: JsonObject): Promise<JsonObject> => {
   const before = proxy.model.requests.at(-1);
   const response = await proxy.post('/v1/responses', request);
@@ -32,7 +32,7 @@ const arrivedFor = async (request: JsonObject): Promise<JsonObject> => {
   return arrived?.body ?? {};
 };
 
-describe('what reaches a provider', () => {
+describe('the request to a provider', () => {
   it(
     "is the client's own request, but for the table of differences; and twice it is the same bytes",
     async () => {
@@ -60,7 +60,7 @@ describe('what reaches a provider', () => {
     expect(PROVIDER_DIFFERENCES.map((row) => row.field).filter((field) => !needed.has(field))).toEqual([]);
   });
 
-  it('is the same again in the next request of a turn, with what the model said behind it', async () => {
+  it("is repeated in the next request of a turn, followed by the model's output", async () => {
     const [request] = fc.sample(
       exactRequest.filter(
         ({ input, tools, tool_choice: choice }) =>

@@ -28,7 +28,7 @@ import { engineOf, planOf } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 
-/** Law G: whatever happens to a turn on its way, its events keep their grammar. */
+/** Law G: every transform keeps the grammar of events. */
 
 const { clock, ids } = fixedAmbient();
 const never = new AbortController().signal;
@@ -46,7 +46,7 @@ const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> 
   return mailbox;
 };
 
-/** A model that is told of its tools in prose, and says this. */
+/** A model with tools described in prose that answers with these events. */
 const prose = (events: readonly TurnEvent[]): Engine =>
   withProseTools(engineOf(telling(events)), {
     isProse: () => true,
@@ -56,7 +56,7 @@ const prose = (events: readonly TurnEvent[]): Engine =>
     onAnomaly() {},
   });
 
-/** So much that deltas behind it are joined. */
+/** A limit above which deltas are joined. */
 const PILE: readonly TurnEvent[] = [
   {
     type: 'item-started',
@@ -82,7 +82,7 @@ const PILE: readonly TurnEvent[] = [
   },
 ];
 
-/** A conversation that is to be compacted by a backend that says this, whatever it is asked for. */
+/** A conversation to compact, with a backend that always answers with these events. */
 const compacted = (events: readonly TurnEvent[], support: CompactionSupport): AsyncIterable<TurnEvent> =>
   run(
     compactConversations(engineOf(telling(events)), { support, ambient: { clock, ids }, onLearnt() {} }),
@@ -93,7 +93,7 @@ type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<T
 const run = (engine: Engine, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
   engine.plan(turnRequest(different), turnContext()).run(never);
 
-/** Every second call is wrong, and all attempts are the same events. */
+/** Every second call is invalid, and all attempts have the same events. */
 const repairedTwice = (
   events: readonly TurnEvent[],
   holds: RepairOptions['holds'],
@@ -158,7 +158,7 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     })[0],
   observers: (events) => tap(emit(events), [{ onEvent() {} }], { clock, startedAt: 0, onObserverError() {} }),
   'a mailbox': (events) => throughMailbox(events),
-  'functions that stand for custom tools': (events) =>
+  'functions in place of custom tools': (events) =>
     customAgain(emit(events), {
       tools: [{ kind: 'custom', name: 'get_weather', description: null, format: null }],
       items: [],
@@ -187,7 +187,7 @@ describe('the grammar of events', () => {
     );
   });
 
-  it('is kept by all of them, one behind the other', async () => {
+  it('is kept by all of them in sequence', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, size, fc.boolean(), async (events, max, isChat) => {
         const limited = engineOf(limitTime(60_000, clock)(telling(events)));
@@ -203,7 +203,7 @@ describe('the grammar of events', () => {
   });
 });
 
-/** Says the beginning of a turn, and then breaks, or ends without a word. */
+/** Emits the start of a turn, then throws or ends without turn-ended. */
 const cut = fc
   .record({ events: turnEvents, at: fc.nat(40), how: fc.constantFrom('throws', 'ends', 'hangs') })
   .map(({ events, at, how }) => ({ beginning: events.slice(0, -1).slice(0, at), how }));
@@ -221,7 +221,7 @@ async function* broken(
   signal.throwIfAborted();
 }
 
-describe('the grammar of events, where a turn breaks off', () => {
+describe('the grammar of events of a turn that breaks off', () => {
   it('is kept by wellFormed', async () => {
     await fc.assert(
       fc.asyncProperty(cut, async (turn) => {
@@ -231,7 +231,7 @@ describe('the grammar of events, where a turn breaks off', () => {
     );
   });
 
-  it('is kept behind the commit point', async () => {
+  it('is kept after the commit point', async () => {
     await fc.assert(
       fc.asyncProperty(cut, async (turn) => {
         fc.pre(turn.beginning.length > 0);
@@ -242,7 +242,7 @@ describe('the grammar of events, where a turn breaks off', () => {
     );
   });
 
-  it('is kept by a limit of the time that is over', async () => {
+  it('is kept by an expired time limit', async () => {
     await fc.assert(
       fc.asyncProperty(cut, async ({ beginning }) => {
         const plan = planOf((signal) => broken({ beginning, how: 'hangs' }, signal));
@@ -277,11 +277,7 @@ describe('checkGrammar', () => {
     ],
     ['an item that never ends', [started, said, end], ['2 turn-ended: c is still open']],
     ['a delta behind the end', [started, said, ended, said, end], ['3 item-delta: c is not open']],
-    [
-      'text that was not told',
-      [started, ended, end],
-      ['1 item-ended: its input is not what the deltas said'],
-    ],
+    ['text without a delta', [started, ended, end], ['1 item-ended: its input is not what the deltas said']],
     [
       'a fact that changes',
       [started, said, { type: 'item-ended', item: { ...head, input: 'x', name: 'g' } }, end],
@@ -303,7 +299,7 @@ describe('checkGrammar', () => {
         { type: 'item-ended', item: reasoning },
         end,
       ],
-      ['2 item-delta: summary 0 comes behind 1'],
+      ['2 item-delta: summary 0 comes after 1'],
     ],
   ])('finds %s', (_, events, problems) => {
     expect(checkGrammar(events)).toEqual(problems);

@@ -19,7 +19,7 @@ type Wire = Record<string, unknown> & { type: string; sequence_number: number };
 
 const meta = responseMeta();
 
-/** OpenAI's schema knows all types of items; ours is not among them. */
+/** OpenAI's schema has all its item types, but not ours. */
 const knownItems = turnEvents.map((events) =>
   withoutItems(events, (item) => item.kind === 'opaque' && item.raw.type === 'something_new'),
 );
@@ -36,7 +36,7 @@ const stream = (events: readonly TurnEvent[], layout: Layout): Promise<Frame[]> 
 const body = async (events: readonly TurnEvent[], layout: Layout): Promise<Body> =>
   projectReply(await fold(arranged(events, layout)), meta);
 
-/** The frames as a client sees them: through bytes, without the closing word. */
+/** The frames as a client sees them: encoded, decoded, without `[DONE]`. */
 const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
   const read = await collect(readSse(frames.map(encodeFrame).join('')));
   return read.filter((frame) => frame.data !== '[DONE]').map((frame) => JSON.parse(frame.data) as Wire);
@@ -45,7 +45,7 @@ const wireEvents = async (frames: readonly Frame[]): Promise<Wire[]> => {
 const isTerminal = (event: Wire): boolean =>
   ['response.completed', 'response.incomplete', 'response.failed', 'error'].includes(event.type);
 
-describe('law A: the stream, put together by the SDK, is the JSON answer', () => {
+describe('law A: the stream, assembled by the SDK, equals the JSON answer', () => {
   it('holds for any turn in both layouts', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
@@ -55,7 +55,7 @@ describe('law A: the stream, put together by the SDK, is the JSON answer', () =>
         for (const event of wire.filter((one) => !isTerminal(one))) {
           snapshot = accumulateResponse(event as unknown as ResponseStreamEvent, snapshot);
         }
-        // Before the last event, which carries the whole response and would hide any gap.
+        // Without the last event, which contains the whole response and would hide any gap.
         expect(snapshot?.output).toEqual(answer.output);
         const last = wire.at(-1) as unknown as { response: Body };
         expect(last.response).toEqual(answer);
@@ -65,8 +65,8 @@ describe('law A: the stream, put together by the SDK, is the JSON answer', () =>
   });
 });
 
-describe('law B: deltas joined are the done event are the final item', () => {
-  it('holds for any turn, with sequence numbers without a gap', async () => {
+describe('law B: joined deltas equal the done event and the final item', () => {
+  it('holds for any turn, with consecutive sequence numbers', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
         const wire = await wireEvents(await stream(events, layout));
@@ -98,7 +98,7 @@ describe('law B: deltas joined are the done event are the final item', () => {
 });
 
 describe('every event and every body', () => {
-  it("fits OpenAI's schema", async () => {
+  it("matches OpenAI's schema", async () => {
     await fc.assert(
       fc.asyncProperty(knownItems, layouts, async (events, layout) => {
         const wire = await wireEvents(await stream(events, layout));
@@ -111,12 +111,12 @@ describe('every event and every body', () => {
 });
 
 describe('message-first', () => {
-  it('has one message, at index 0, in front of everything else, and no reasoning', async () => {
+  it('has one message at index 0, before everything else, and no reasoning', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
         const answer = await body(events, 'message-first');
         const [first, ...others] = answer.output.map((item) => item.type);
-        // Only a turn that failed before it said anything has nothing to show.
+        // Only a turn that failed before any output is empty.
         if (first !== undefined || answer.status !== 'failed') expect(first).toBe('message');
         expect(others).not.toContain('message');
         const said = await body(events, 'natural');
@@ -127,7 +127,7 @@ describe('message-first', () => {
     );
   });
 
-  it('tells the whole message before anything else, and then the other items in their order', async () => {
+  it('sends the whole message before anything else, then the other items in their order', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, async (events) => {
         const wire = await wireEvents(await stream(events, 'message-first'));
@@ -142,7 +142,7 @@ describe('message-first', () => {
 });
 
 describe('the phase of a message', () => {
-  it('is in both layouts what it is from its start to its end', async () => {
+  it('does not change between start and end, in both layouts', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, layout) => {
         const wire = await wireEvents(await stream(events, layout));

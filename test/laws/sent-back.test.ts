@@ -29,15 +29,15 @@ import { without } from './exact-differences.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 
 /**
- * Law D: who sends an answer back as input puts before the model what the model said, in its order. In the
- * layout message-first all that it wrote is one message in front of the rest.
- * Messages with nothing in them are the exception: neither the model's own nor ours come back.
+ * Law D: a client that sends an answer back as input gives the model its own output, in its order. In the layout
+ * message-first all text is one message before the rest.
+ * Empty messages are the exception: they are dropped.
  */
 const OPTIONS = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** The items behind the first message of the user and in front of the next: the answer that came back. */
+/** The items between the first user message and the next: the answer that was sent back. */
 const betweenUsers = ({ items }: TurnRequest) =>
   asJson(toInjectItems({ instructions: null, items }, 'own').slice(1, -1));
 
@@ -48,7 +48,7 @@ describe('an answer of the Responses API, sent back', () => {
   });
   type Choice = { readonly layout: Layout; readonly encrypted: boolean };
 
-  /** What the app-server is to be given of an item that the model made. */
+  /** What the app-server should get for an item of the model. */
   const expected = (item: Produced, encrypted: boolean): readonly unknown[] => {
     switch (item.kind) {
       case 'message': {
@@ -102,7 +102,7 @@ describe('an answer of the Responses API, sent back', () => {
     }
   };
 
-  /** Told in another way than by the layout itself: from the whole answer. */
+  /** The message-first layout, computed independently from the whole answer. */
   const inMessageFirst = (items: readonly Produced[]): readonly Produced[] => {
     const messages = items.filter(isMessage);
     const [first] = messages;
@@ -152,7 +152,7 @@ describe('an answer of the Responses API, sent back', () => {
     return readResponses({ model: 'm', input: [asked, ...output, ...outputs, asked] }, OPTIONS);
   };
 
-  it('is what the model said, in the order in which it said it, and every field of it is read', async () => {
+  it("is the model's output in its order, and every field is read", async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
         const said = await fold(emit(events));
@@ -169,7 +169,7 @@ describe('an answer of the Responses API, sent back', () => {
     );
   });
 
-  it('is taken by the backend of a ChatGPT login as it is, but for reasoning that it cannot read', async () => {
+  it('is accepted by the ChatGPT backend unchanged, except for reasoning that it cannot decrypt', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, layouts, async (events, choice) => {
         const { request } = await sentBack(events, choice);
@@ -185,7 +185,7 @@ describe('an answer of the Responses API, sent back', () => {
 describe('an answer of the Chat API, sent back', () => {
   const shown = fc.record({ showReasoning: fc.boolean(), showCommentary: fc.boolean() });
 
-  it('is all that was said as one message, and behind it the calls in their order', async () => {
+  it('is one message with all text, followed by the calls in their order', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, shown, async (events, options) => {
         const said = await fold(emit(events));
@@ -207,7 +207,7 @@ describe('an answer of the Chat API, sent back', () => {
         const messages = asJson([asked, choices[0]?.message, ...outputs, asked]);
         const { request, ignored } = readChat({ model: 'm', messages }, OPTIONS);
 
-        // There is one place for text in a chat message, and it stands in front of the calls.
+        // A chat message has one text, before its calls.
         const spoken = said.items.flatMap((item) =>
           item.kind === 'message' && (options.showCommentary || item.phase !== 'commentary') ? [item] : [],
         );
@@ -225,7 +225,7 @@ describe('an answer of the Chat API, sent back', () => {
                     content: content.map((one) => ({ type: 'output_text', text: one })),
                   },
                 ]),
-            // A chat has no namespaces, so no tools in them either.
+            // Chat has no namespaces, so it has no tools in them.
             ...calls.map((call) => without(calledAs(call), 'namespace')),
             ...calls.map(answeredAs),
           ]),

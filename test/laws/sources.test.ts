@@ -13,10 +13,10 @@ import { fixedAmbient } from '../support/turn-events.ts';
 import { CallableTools, type Tool } from '../../src/canonical/request/tool.ts';
 import { functionTool } from '../support/turn-request.ts';
 
-/** Whatever an upstream says, and wherever it stops: what comes out of a source keeps the grammar. */
+/** A source keeps the grammar for any upstream events, wherever they stop. */
 
 const TURN = 'turn-1';
-/** Few names, so that they meet: ids that are missing, used twice, or of another kind. */
+/** Few names, so that they collide: ids that are missing, duplicate, or of another kind. */
 const id = fc.constantFrom('', 'a', 'b', 'c');
 const index = fc.constantFrom<number | undefined>(0, 1, 2, 9_999_999, undefined);
 const part = fc.constantFrom(0, 1, 2, -1, 5_000);
@@ -186,7 +186,7 @@ const problems = (source: TurnSource, signals: readonly SourceSignal[]): readonl
   ]);
 
 describe('a source keeps the grammar', () => {
-  it('whatever the relay sees', () => {
+  it('for any relay events', () => {
     fc.assert(
       fc.property(declared, fc.array(wireSignal, { maxLength: 40 }), (given, signals) => {
         const source = new RelaySource({ ...options(given), report: { signIn: null } });
@@ -196,7 +196,7 @@ describe('a source keeps the grammar', () => {
     );
   });
 
-  it('whatever the app-server tells', () => {
+  it('for any app-server notifications', () => {
     fc.assert(
       fc.property(declared, fc.array(notification, { maxLength: 40 }), (given, signals) => {
         expect(problems(new RpcSource({ ...options(given), budget: new ModelBudget(3) }), signals)).toEqual(

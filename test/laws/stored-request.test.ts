@@ -9,7 +9,7 @@ import { sentFor, type Sent } from '../support/read-and-sent.ts';
 import { EXACT_EXAMPLES } from './exact-examples.ts';
 import { exactRequest } from './exact-requests.ts';
 
-/** A turn request is data: written as JSON and read back, by any process, it asks the model for the same. */
+/** A turn request is plain data: after a JSON round trip, in any process, it gives the same model request. */
 const OPTIONS = {
   models: createModelNames(modelList([knownModel('gpt-5.5'), knownModel('gpt-6.1-sol')])),
   ignoreClientPrompt: false,
@@ -24,8 +24,8 @@ const sentTwice = (body: object): readonly [Sent, Sent] => {
   return [sentFor(() => read), sentFor(() => ({ ...read, request: again }))];
 };
 
-describe('a request that was stored', () => {
-  it('makes the same model request, to the byte', () => {
+describe('a stored request', () => {
+  it('gives the same model request, byte for byte', () => {
     let sent = 0;
     const check = (body: object): void => {
       const [first, second] = sentTwice(body);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SETTINGS } from '../../src/config/schema.ts';
 import type { SettingRow } from '../../src/config/setting-row.ts';
 
-/** People have these in their environments. A change here is a change of the API: name it in the changelog. */
+/** Deployments set these. A change here is a change of the API: name it in the changelog. */
 it('has these settings, each with its default', () => {
   const defaults = Object.entries<SettingRow>(SETTINGS).map(([name, row]) => [name, row.default]);
   expect(Object.fromEntries(defaults)).toEqual({

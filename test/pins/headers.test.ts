@@ -39,7 +39,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
         throw gatewayError('worker_unavailable', { retryAfterSeconds: 3 });
       }),
     ],
-    authenticate: (sent) => ({ keyId: sent.get('authorization') ?? 'nobody' }),
+    authenticate: (sent) => ({ keyId: sent.get('authorization') ?? 'no-key' }),
     cors: createCors(['http://page.test']),
     ambient,
     logger: createLogger({ level: 'silent' }),
@@ -67,7 +67,7 @@ const ask = (headers: Record<string, string>, layout: Layout = 'natural'): Parse
     },
   );
 
-/** Message-first puts a message into an answer that has none; natural adds nothing. */
+/** Message-first adds a message to an answer without one; natural adds nothing. */
 const layoutOf = async (turn: ParsedRequest): Promise<string> => {
   async function* nothingSaid(): AsyncGenerator<TurnEvent> {
     yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1_800_000_000_000 };
@@ -77,8 +77,8 @@ const layoutOf = async (turn: ParsedRequest): Promise<string> => {
   return count === 1 ? 'natural' : 'message-first';
 };
 
-describe('headers of answers', () => {
-  it('name the request, the methods that are allowed, and when to come back', async () => {
+describe('response headers', () => {
+  it('have the request id, the allowed methods, and the retry time', async () => {
     const json = { 'content-type': 'application/json', vary: 'origin' };
     expect(headersOf(await call('GET', '/who'))).toEqual({ ...json, 'x-request-id': 'req_1' });
     expect(headersOf(await call('GET', '/who', { 'x-request-id': 'mine-7' }))).toEqual({
@@ -97,7 +97,7 @@ describe('headers of answers', () => {
     });
   });
 
-  it('let pages of allowed origins in, and read what clients read', async () => {
+  it('allow pages of configured origins, and expose what clients read', async () => {
     const page = { origin: 'http://page.test' };
     expect(headersOf(await call('GET', '/busy', page))).toEqual({
       'content-type': 'application/json',
@@ -132,19 +132,19 @@ describe('headers of answers', () => {
     });
   });
 
-  it('name the parameters that had no effect', () => {
+  it('name the parameters without effect', () => {
     expect(ignoredHeader(['temperature', 'top_p'])).toEqual({
       'x-proxy-ignored-params': 'temperature, top_p',
     });
   });
 
-  it('name the model that answered, where it is not the requested one', () => {
+  it('name the model that answered, if it is not the requested one', () => {
     expect(servedModelHeader('acme/mini')).toEqual({ 'x-proxy-served-model': 'acme/mini' });
     expect(servedModelHeader('a b\r\nx: é')).toEqual({ 'x-proxy-served-model': 'a%20b%0D%0Ax:%20%C3%A9' });
     expect(servedModelHeader(undefined)).toEqual({});
   });
 
-  it('name the output mode, where it is asked for or not the usual one', () => {
+  it('name the output mode, if it is requested or not the default', () => {
     const modeOf = (headers: Record<string, string>): unknown => {
       const { dialect } = ask(headers);
       return dialect === undefined ? null : modeHeader(dialect.chosen);
@@ -158,7 +158,7 @@ describe('headers of answers', () => {
     });
   });
 
-  it('of a stream keep everyone on the way from buffering it', async () => {
+  it('of a stream prevent buffering by proxies', async () => {
     const nothing = (async function* () {})();
     const response = sseResponse(nothing, {
       keepaliveMs: 60_000,
@@ -177,7 +177,7 @@ describe('headers of answers', () => {
   });
 });
 
-describe('headers of requests', () => {
+describe('request headers', () => {
   it('choose the layout by x-proxy-output-layout, else by originator', async () => {
     const natural = { 'x-proxy-output-layout': 'natural' };
     const messageFirst = { 'x-proxy-output-layout': 'message-first' };
@@ -190,7 +190,7 @@ describe('headers of requests', () => {
     expect(await layoutOf(ask({ ...codex, ...messageFirst }))).toBe('message-first');
   });
 
-  it('are refused by their name', () => {
+  it('are rejected by name', () => {
     let failed: unknown;
     try {
       ask({ 'x-proxy-output-layout': 'sideways' });

@@ -8,13 +8,13 @@ import { fieldsOf, type FieldCase, type FieldWalk } from '../support/request-fie
 import { models, read as readResponses } from '../support/responses-ask.ts';
 
 /**
- * Every field of the request types of the installed `openai` package reaches a provider, or stands in a
- * table below with the reason why it does not. A new version of the package with a new field fails here.
+ * Every field of the request types of the installed `openai` package reaches a provider, or is in a table below with
+ * the reason why it does not. A new version of the package with a new field fails here.
  */
 
 const CALL = { type: 'function_call', call_id: 'call_1', name: 's', arguments: '{}' };
 const CUSTOM_CALL = { type: 'custom_tool_call', call_id: 'call_1', name: 's', input: '' };
-/** What has to stand around an item, by its type. */
+/** Items that an item needs around it, by type. */
 const BEFORE: Readonly<Record<string, JsonObject>> = {
   function_call_output: CALL,
   custom_tool_call_output: CUSTOM_CALL,
@@ -54,7 +54,7 @@ const sendResponses = (body: JsonObject): Sent => {
   );
 };
 
-/** What a message of a role needs before and after it. */
+/** Messages that a message of a role needs around it. */
 const MESSAGES_BEFORE: Readonly<Record<string, JsonObject>> = {
   tool: {
     role: 'assistant',
@@ -196,7 +196,7 @@ const walkOf = (send: Api['send']): FieldWalk => ({
 const namesIn = (place: string): readonly string[] =>
   place.replaceAll(/\[[^\]]*\]|\([^)]*\)/g, '').split('.');
 
-/** What is wrong with a field; null: it reaches its backend. */
+/** What is wrong with a field; null if it reaches the backend. */
 const problemWith = ({ place, given, without }: FieldCase, send: Api['send']): string | null => {
   const base = without === null ? null : send(without);
   const names = namesIn(place);
@@ -213,7 +213,7 @@ const problemWith = ({ place, given, without }: FieldCase, send: Api['send']): s
 };
 
 describe.each(Object.entries(APIS))('%s', (_, { file, type, send, exceptions }) => {
-  it('every field reaches a provider, but for the exceptions', () => {
+  it('every field reaches a provider, except for the listed ones', () => {
     const isIn = (place: string, row: string): boolean =>
       place.startsWith(row) && /^(?:$|[.[(])/.test(place.slice(row.length));
     const problems: string[] = [];

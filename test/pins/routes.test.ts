@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 
-/** What is served, and what of it asks for a key. A route that becomes `open` or `local` is a decision about security. */
+/** All routes and their access. Changing a route to `open` or `local` is a security decision. */
 it('serves these routes with this access', () => {
   expect(listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`)).toEqual([
     'key POST /v1/responses',

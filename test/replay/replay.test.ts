@@ -75,7 +75,7 @@ const thinksThenCalls = says([
 const partsOf = (trace: readonly Told[], kind: Told['kind']): number =>
   trace.filter((told) => told.kind === kind).length;
 
-describe('a story', () => {
+describe('a captured request', () => {
   it.each<[string, string, object, Script, Record<string, string>?]>([
     ['a stream of events', '/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls],
     ['a response', '/v1/responses', RESPONSES, thinksThenCalls],
@@ -96,18 +96,18 @@ describe('a story', () => {
       says([{ text: 'One.' }, { text: 'Two.' }]),
       { 'dangerously-allow-browser': 'true' },
     ],
-  ])('of %s is played without a difference', async (_, at, body, script, headers = {}) => {
+  ])('of %s replays without a difference', async (_, at, body, script, headers = {}) => {
     const { file, text } = await ask(at, body, script, headers);
     const then = await readStory(file);
     const now = await play(then);
     expect(compare(then, now)).toEqual([]);
-    // All that came to the client, and all of it again.
+    // The capture has everything that the client received.
     const frames = text.match(/^data: /gm)?.length ?? 0;
     expect([partsOf(then, 'frame'), partsOf(now, 'frame')]).toEqual([frames, frames]);
     expect([partsOf(then, 'answered'), partsOf(now, 'answered')]).toEqual([1, 1]);
   });
 
-  it('of a request that refers to items of an earlier answer is played without a difference', async () => {
+  it('that refers to items of an earlier answer replays without a difference', async () => {
     const first = await ask('/v1/responses', RESPONSES, thinksThenCalls);
     const { output } = JSON.parse(first.text) as { output: readonly { id: string }[] };
     const input = [
@@ -123,7 +123,7 @@ describe('a story', () => {
     expect(await readFile(file, 'utf8')).not.toContain('sealed-thoughts');
   });
 
-  it('says which part a translator makes otherwise today', async () => {
+  it('shows which part a translator produces differently today', async () => {
     const { file } = await ask('/v1/responses', { ...RESPONSES, stream: true }, thinksThenCalls);
     const lines = (await readFile(file, 'utf8')).split('\n');
     const altered = lines.map((line) => {
@@ -138,14 +138,14 @@ describe('a story', () => {
     expect(said).toContain('call of the app-server 3.params.input[0]\n  - "x"\n  + (nothing)\n');
     expect(said).toContain('model request 1.reasoning.effort\n  - "high"\n  + "low"\n');
     expect(said).toMatch(/frame \d+\.data\.delta\n {2}- " you"\n {2}\+ " me"\n/);
-    // Wanted: from now on the story says what is said today.
+    // The change is accepted: the capture now has today's output.
     const then = await readStory(file);
     const accepted = accept(then, await play(then));
     expect(compare(accepted, await play(accepted))).toEqual([]);
     expect(compare(then, accepted)).toHaveLength(3);
   });
 
-  it('holds no secret, and nobody else may read it', async () => {
+  it('contains no secret, and only its owner can read it', async () => {
     const token = 'Bearer abcdefghijklmnop';
     const { file } = await ask(
       '/v1/responses',
@@ -175,7 +175,7 @@ describe('a story', () => {
     expect(compare(then, await play(then))).toEqual([]);
   });
 
-  it('that cannot be written disturbs nobody', async () => {
+  it('does not affect requests if it cannot be written', async () => {
     await rm(directory, { recursive: true });
     await writeFile(directory, 'not a directory');
     proxy.use(hello);
@@ -188,9 +188,9 @@ describe('a story', () => {
   });
 });
 
-describe('kept stories', () => {
+describe('stored captures', () => {
   const captures = path.join(import.meta.dirname, 'stories');
-  it('are told the same today', async () => {
+  it('replay without a difference', async () => {
     const names = (await readdir(captures)).filter((name) => name.endsWith('.jsonl'));
     expect(names.length).toBeGreaterThan(2);
     for (const name of names) {

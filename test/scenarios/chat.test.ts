@@ -13,7 +13,7 @@ import { collect, emit } from '../support/turn-events.ts';
 import { golden, httpError, print } from './golden.ts';
 import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
 
-/** What the real app-server said, as a chat client reads it. The request is one of Responses: only the answer differs. */
+/** Recordings of the real app-server, rendered for Chat. The request is a Responses request; only the answer differs. */
 
 const meta: ChatMeta = {
   id: 'chatcmpl-1',
@@ -33,7 +33,7 @@ describe.each(scenarioNames())('%s', (name) => {
   const events = replay(name, toTurnRequest(requestOf(name), SCENARIO_OPTIONS).request);
   const [first] = events;
 
-  it('as a stream', async () => {
+  it('renders as a stream', async () => {
     const text = (await collect(renderChat([arranged(events)], meta))).map(encodeFrame).join('');
     const failed = first?.type === 'turn-ended' && first.outcome.kind === 'failed' ? first.outcome : null;
     golden(name, 'chat.sse', failed === null ? text : httpError(failed.failure));
@@ -41,7 +41,7 @@ describe.each(scenarioNames())('%s', (name) => {
     expect(chunks.flatMap((chunk) => validateChatChunk(chunk))).toEqual([]);
   });
 
-  it('as JSON', async () => {
+  it('renders as JSON', async () => {
     const reply = await fold(arranged(events));
     if (reply.outcome.kind === 'failed') {
       golden(name, 'chat.json', httpError(reply.outcome.failure));

@@ -19,11 +19,11 @@ import {
 } from '../support/scripts.ts';
 
 export interface Scenario {
-  /** What the model does. */
+  /** The script of the model. */
   readonly script: Script;
   /** The client's body of `POST /v1/responses`. */
   readonly request: JsonObject;
-  /** Whether our relay stands between the app-server and the model. */
+  /** Whether the relay is between the app-server and the model. */
   readonly relay: boolean;
 }
 
@@ -51,14 +51,14 @@ const WITH_REASONING = {
   include: ['reasoning.encrypted_content'],
 };
 
-/** An answer with what hosted tools do, and a text behind it. */
+/** An answer with items of hosted tools, then a text. */
 const hosted = (tools: readonly JsonObject[], ...names: readonly (keyof typeof HOSTED_ITEMS)[]): Scenario =>
   relayed(says([...names.map((name) => hostedStep(HOSTED_ITEMS[name])), { text: 'It is sunny.' }]), {
     ...ASK,
     tools,
   });
 
-/** Hosted tools that ask the client for something, so that the answer ends with that. */
+/** Hosted tools that need the client, which ends the answer. */
 const asking = (tools: readonly JsonObject[], ...names: readonly (keyof typeof HOSTED_ITEMS)[]): Scenario =>
   relayed(
     inTurn(
@@ -91,7 +91,7 @@ const reasoningAndCall = says([
 
 const contentFilter = says([{ text: 'This part was', end: 'incomplete' }, { incomplete: 'content_filter' }]);
 
-/** Each name is a folder. `node test/scenarios/record.ts [name…]` records what the real app-server says. */
+/** Each name is a folder. `node test/scenarios/record.ts [name…]` records the real app-server. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   text: bare(hello, {
     ...ASK,

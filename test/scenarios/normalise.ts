@@ -2,7 +2,7 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=_
 /** A field whose number depends on the clock. */
 const TIME = /(?:At|_at|Ms|_ms|_time)$/;
 
-/** The same recording twice is the same text: ids are counted, times are zero. */
+/** Makes recordings reproducible: ids are numbered, times are zero. */
 export const normalise = <T>(lines: readonly T[]): readonly T[] => {
   const ids = new Map<string, string>();
   const counted = (id: string): string => {

@@ -23,12 +23,12 @@ import { normalise } from './normalise.ts';
 import { SCENARIO_OPTIONS, type UpstreamLine } from './replay.ts';
 
 /**
- * Records scenarios from the real app-server: `node test/scenarios/record.ts [name…]`. Run by hand
- * when the pinned codex changes or a scenario is new; the golden answers are then written by
+ * Records scenarios from the real app-server: `node test/scenarios/record.ts [name…]`. Run it by hand when the pinned
+ * codex changes or for a new scenario, then write the golden answers with
  * `UPDATE_GOLDEN=1 npx vitest run test/scenarios`.
  */
 
-/** Everything that the engine hears of a turn is written down on its way. */
+/** Records everything that the engine receives about a turn. */
 const recordingPool = (pool: WorkerPool, write: (line: UpstreamLine) => void): WorkerPool => ({
   ...pool,
   async lease(signal) {

@@ -16,15 +16,15 @@ import type { ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts'
 import { fixedAmbient } from '../support/turn-events.ts';
 import { knownModel, modelList } from '../support/models.ts';
 
-/** One line of `upstream.jsonl`: what the engine heard, in order. */
+/** One line of `upstream.jsonl`: what the engine received, in order. */
 export type UpstreamLine =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | { readonly kind: 'wire'; readonly signal: UpstreamEvent }
-  /** What the relay knew when the turn was over. */
+  /** The relay's state at the end of the turn. */
   | { readonly kind: 'report'; readonly report: RecordedReport };
 
-/** No login is renewed in a recording. */
+/** Recordings renew no login. */
 type RecordedReport = Omit<RelayReport, 'signIn'>;
 
 export const SCENARIO_OPTIONS: ToTurnOptions = {
@@ -36,7 +36,7 @@ export const SCENARIO_OPTIONS: ToTurnOptions = {
 
 const FOLDER = import.meta.dirname;
 
-/** The folders that were recorded. */
+/** The recorded folders. */
 export const scenarioNames = (): readonly string[] =>
   readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -49,7 +49,7 @@ export const scenarioFile = (name: string, file: string): string => path.join(FO
 export const requestOf = (name: string): unknown =>
   JSON.parse(readFileSync(scenarioFile(name, 'request.json'), 'utf8')) as unknown;
 
-/** The turn events of a recording, as the engine makes them; a turn that fails at once was never accepted. */
+/** The turn events that the engine makes from a recording; a turn that fails at once was never accepted. */
 export const replay = (name: string, request: TurnRequest): readonly TurnEvent[] => {
   const lines = readFileSync(scenarioFile(name, 'upstream.jsonl'), 'utf8')
     .trimEnd()

@@ -30,7 +30,7 @@ const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
 const arranged = (events: readonly TurnEvent[], layout: Layout) =>
   arrange(emit(events), layout, { ids: fixedAmbient().ids, showCommentary: true });
 
-/** A turn that fails before it says anything is a status, for a stream as well. */
+/** A turn that fails before any output is a status, also for a stream. */
 const earlyFailure = ([first]: readonly TurnEvent[]): Failure | null =>
   first?.type === 'turn-ended' && first.outcome.kind === 'failed' ? first.outcome.failure : null;
 
@@ -39,11 +39,11 @@ describe.each(scenarioNames())('%s', (name) => {
   const meta = metaOf(ask);
   const events = replay(name, ask.request);
 
-  it('is a request of the list', () => {
+  it('has the request of the list', () => {
     expect(requestOf(name)).toEqual(SCENARIOS[name]?.request);
   });
 
-  it('as a stream', async () => {
+  it('renders as a stream', async () => {
     const frames = await collect(renderResponse(arranged(events, 'natural'), meta));
     const text = frames.map(encodeFrame).join('');
     const early = earlyFailure(events);
@@ -52,7 +52,7 @@ describe.each(scenarioNames())('%s', (name) => {
     expect(problems).toEqual([]);
   });
 
-  it('as JSON', async () => {
+  it('renders as JSON', async () => {
     const reply = await fold(arranged(events, 'natural'));
     const body = projectReply({ ...reply, endedAt: 1_800_000_001_000 }, meta);
     const { outcome } = reply;
@@ -69,7 +69,7 @@ describe.each(['tools', 'parallel-tools', 'reasoning-text-tools', 'commentary'])
     const meta = metaOf(ask);
     const events = replay(name, ask.request);
 
-    it('as a stream, and as the JSON in its last event', async () => {
+    it('renders as a stream, and as the JSON in its last event', async () => {
       const frames = await collect(renderResponse(arranged(events, 'message-first'), meta));
       golden(name, 'message-first.sse', frames.map(encodeFrame).join(''));
       const { endedAt: _, ...reply } = await fold(arranged(events, 'message-first'));
@@ -81,7 +81,7 @@ describe.each(['tools', 'parallel-tools', 'reasoning-text-tools', 'commentary'])
 );
 
 describe('the recordings', () => {
-  it('are those of the list', () => {
+  it('match the list', () => {
     expect(scenarioNames()).toEqual(Object.keys(SCENARIOS).toSorted());
   });
 });

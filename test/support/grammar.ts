@@ -80,11 +80,11 @@ const headProblems = (head: Produced): string[] => {
 /** Parts of a list come one after the other, and a refusal behind the text. */
 const orderProblems = ({ texts, lastIndex }: Open, at: Slot, delta: string): string[] => {
   if (typeof at === 'string') {
-    return at === 'text' && delta !== '' && texts.has('refusal') ? ['text comes behind the refusal'] : [];
+    return at === 'text' && delta !== '' && texts.has('refusal') ? ['text comes after the refusal'] : [];
   }
   const last = lastIndex.get(at.list) ?? 0;
   lastIndex.set(at.list, Math.max(last, at.index));
-  return at.index < last ? [`${at.list} ${at.index} comes behind ${last}`] : [];
+  return at.index < last ? [`${at.list} ${at.index} comes after ${last}`] : [];
 };
 
 const endProblems = (item: Open, ended: Produced): string[] => [

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ModelBudget } from './model-budget.ts';
 
 describe('ModelBudget', () => {
-  it('is taken from until it is spent', () => {
+  it('allows requests up to its limit', () => {
     const budget = new ModelBudget(2);
     expect([
       budget.take(),
@@ -16,7 +16,7 @@ describe('ModelBudget', () => {
     expect([budget.take(), budget.take(), budget.used]).toEqual([true, false, 3]);
   });
 
-  it('names the limit and its setting, and is reported once', () => {
+  it('reports the exceeded limit once, and names its setting', () => {
     let reports = 0;
     const budget = new ModelBudget(1, () => {
       reports += 1;
@@ -28,7 +28,7 @@ describe('ModelBudget', () => {
       Array.from({ length: 2 }, () => ({
         kind: 'model_request_limit_exceeded',
         status: 400,
-        message: expect.stringMatching(/asked 1 times.*PROXY_MAX_MODEL_REQUESTS/),
+        message: expect.stringMatching(/limit of 1 model requests \(PROXY_MAX_MODEL_REQUESTS\)/),
       })),
     );
     expect(reports).toBe(1);

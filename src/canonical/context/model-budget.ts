@@ -1,9 +1,8 @@
 import { failure, type Failure } from '../failure/failure.ts';
 
 /**
- * How many model requests one answer may cost. Loops that ask a model again are in several places (retries, forced
- * calls, repairs, tools of MCP servers), and their limits would multiply: so each answer has one budget, which travels
- * with its request, and whoever sends a model request takes it from there.
+ * Limits the model requests of one answer. Several loops send model requests (retries, forced calls, repairs, MCP
+ * tools), and separate limits would multiply. So all of them share one budget.
  */
 export class ModelBudget {
   readonly #onExceeded: () => void;
@@ -21,24 +20,24 @@ export class ModelBudget {
     return this.#used;
   }
 
-  /** No further model request may be sent. */
+  /** True if no further model request may be sent. */
   get isLimitReached(): boolean {
     return this.#used >= this.#limit;
   }
 
-  /** Counts a model request that is about to be sent; false: it must not be sent. */
+  /** Counts a model request before it is sent. Returns false if it must not be sent. */
   take(): boolean {
     if (this.isLimitReached) return false;
     this.#used += 1;
     return true;
   }
 
-  /** Room for one more, because the client has sent something new. */
+  /** Allows one more request, because the client has sent new input. */
   grant(): void {
     this.#limit += 1;
   }
 
-  /** Why the answer ends here. */
+  /** The failure that ends the answer. */
   exceeded(): Failure {
     if (!this.#isReported) this.#onExceeded();
     this.#isReported = true;

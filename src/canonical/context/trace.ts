@@ -1,18 +1,18 @@
 /**
- * Records what is sent and received for one request, on the client side and on the backend side. Facts are not changed
- * after they were recorded. The one port for captures, and for spans and a console later.
+ * Records what is sent and received for one request, on the client side and the backend side. Recorded facts must not
+ * be changed afterwards.
  */
 export interface Trace {
-  /** False: `record` does nothing, so facts that are costly to collect need not be collected. */
+  /** False if `record` does nothing, so that expensive facts need not be collected. */
   readonly isRecording: boolean;
   record(kind: TraceKind, facts: object): void;
-  /** A number that nothing else in the trace has, for facts that are recorded in two parts. */
+  /** A number that is unique in the trace, to connect facts that are recorded in two parts. */
   next(): number;
 }
 
-/** A trace for the one who opened it. */
+/** A trace for its owner, which ends it. */
 export interface OpenTrace extends Trace {
-  /** Records the last facts. Resolves when they are written, or cannot be. */
+  /** Records the last facts. Resolves when they are written or cannot be. */
   end(facts: object): Promise<void>;
 }
 
@@ -22,39 +22,39 @@ export const NO_TRACE: Trace = { isRecording: false, record() {}, next: () => 0 
 export type TraceKind =
   /** The settings of this server that translators read. */
   | 'settings'
-  /** What the client sent: the head of its request, and then the body, with what the names of models mean. */
+  /** The client's request: the headers, then the body with its resolved model names. */
   | 'asked'
   | 'body'
-  /** What is known of the backend. */
+  /** Known facts about the backend. */
   | 'backend'
-  /** What was put into the conversation from memory. */
+  /** Reasoning that was restored from memory. */
   | 'recalled'
-  /** An item of an earlier answer that the client refers to. */
+  /** An item of an earlier answer that the client references. */
   | 'referred'
-  /** An image that was fetched. */
+  /** A fetched image. */
   | 'fetched'
-  /** A call of the app-server, and what came of it. */
+  /** A call to the app-server, and its result. */
   | 'rpc-sent'
   | 'rpc-answered'
   | 'rpc-failed'
   /** A notification of the app-server. */
   | 'rpc-told'
-  /** A call of a tool that the app-server asks us for. */
+  /** A request from the app-server to run a tool. */
   | 'rpc-asked'
   /** A model request, before and after the relay's edits. */
   | 'wire-sent'
-  /** An answer that is an error. */
+  /** An error response of the backend. */
   | 'wire-refused'
-  /** An answer begins to come, and what of its head is for the client. */
+  /** An answer starts; has the headers for the client. */
   | 'wire-head'
   /** An event of an answer. */
   | 'wire-said'
-  /** An answer begins, ends, or came to nothing. */
+  /** An answer starts, ends or fails. */
   | 'wire-signal'
   /** An event that was sent to the client. */
   | 'frame'
-  /** The status and headers of the answer, and its body where it is JSON. */
+  /** The status and headers of the response, and its body if it is JSON. */
   | 'answered'
   | 'end'
-  /** The story is longer than what is kept. */
+  /** The trace exceeds its size limit. */
   | 'cut';

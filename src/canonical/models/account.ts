@@ -1,7 +1,7 @@
 /** The backend and its account. */
 export interface Account {
   readonly backend: 'chatgpt' | 'api-key' | 'provider' | 'demo' | 'none';
-  /** The plan of a ChatGPT account; null if there is none or it is unknown. */
+  /** The plan of a ChatGPT account; null if unknown or another kind of account. */
   readonly plan: string | null;
   /** False if the account was only read from the local login and not confirmed by its service. */
   readonly isConfirmed: boolean;

@@ -3,21 +3,21 @@ import type { Item } from './item.ts';
 import type { Tool, ToolChoice } from './tool.ts';
 
 /**
- * What one model answer is to be made from, whichever API it came by. Data only: it can be written as JSON and read
- * back by another process. Whether the answer is streamed is not part of it; what is not data is in `TurnContext`.
+ * A request for one model answer, independent of the API. It is plain data that can be stored as JSON and read by
+ * another process. `TurnContext` has everything else. Whether the answer is streamed is not part of it.
  */
 export interface TurnRequest {
-  /** The name that goes to the backend: aliases are resolved. */
+  /** The backend's model name, with aliases resolved. */
   readonly model: string;
   readonly instructions: string | null;
   readonly items: readonly Item[];
   readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice;
-  /** False: at most one call per answer. Null: the caller did not say, so several are welcome. */
+  /** False: at most one call per answer. Null: not specified, so several are allowed. */
   readonly parallelToolCalls: boolean | null;
-  /** At most so many calls of tools that the backend or this server runs, in the whole answer; null: any number. */
+  /** Limit on calls of tools that the backend or this server runs, for the whole answer; null: none. */
   readonly maxToolCalls: number | null;
-  /** Whether the caller can be asked to agree to a call: its API has a place for that. */
+  /** Whether the caller's API can ask for the approval of a call. */
   readonly canApprove: boolean;
   readonly reasoning: ReasoningSettings;
   readonly format: OutputFormat;
@@ -28,33 +28,33 @@ export interface TurnRequest {
   readonly stop: readonly string[];
   readonly sampling: Sampling;
   readonly logprobs: Logprobs;
-  /** `auto`: a conversation that is too long loses its middle instead of failing. */
+  /** `auto`: drops the middle of a conversation that is too long instead of failing. */
   readonly truncation: 'auto' | null;
-  /** When the backend is to shorten the conversation by itself, in the words of the Responses API. */
+  /** When the backend compacts the conversation by itself, in Responses API form. */
   readonly contextManagement: readonly JsonObject[] | null;
-  /** What the answer is to hold beside the usual, by the names of the Responses API. */
+  /** Additional output to include, by the names of the Responses API. */
   readonly include: readonly string[];
   readonly cache: CacheSettings;
-  /** Which access programs the backend is to apply, in the words of the Responses API. */
+  /** Access programs of the backend, in Responses API form. */
   readonly accessPrograms?: JsonObject;
-  /** How the backend is to treat the images of the conversation, in the words of the Responses API. */
+  /** How the backend handles images, in Responses API form. */
   readonly imageOptions?: JsonObject;
-  /** The caller's own notes about the request. */
+  /** The caller's own metadata. */
   readonly metadata: JsonObject | null;
-  /** Notes of the caller's program for the backend, such as codex makes about each of its turns. */
+  /** Metadata of the client program for the backend, such as codex sends with each turn. */
   readonly clientMetadata: JsonObject | null;
-  /** Who the caller asks for, in the caller's words. */
+  /** The caller's identifier of its end user. */
   readonly user: string | null;
   readonly safetyIdentifier: string | null;
-  /** What the items say is to be reviewed, by the backend's own reviewer, in words of its own. */
+  /** Runs codex's reviewer on the items. */
   readonly isReview?: true;
-  /** An answer in which a parameter of the request has no effect is an error. */
+  /** Rejects the request if one of its parameters has no effect. */
   readonly isStrict?: true;
-  /** The model left out a call that it must make: the request asks for it once more, in words. */
+  /** Repeats a forced tool choice as an instruction, because the model ignored it. */
   readonly insists?: true;
 }
 
-/** The request of an API that has fields for a model and items only. */
+/** The defaults for an API that has only a model and items. */
 export const PLAIN_REQUEST: Omit<TurnRequest, 'model' | 'items'> = {
   instructions: null,
   tools: [],
@@ -80,7 +80,7 @@ export const PLAIN_REQUEST: Omit<TurnRequest, 'model' | 'items'> = {
   safetyIdentifier: null,
 };
 
-/** How the next token is chosen. Null stands for what the caller did not say. */
+/** Sampling parameters; null: not specified. */
 export interface Sampling {
   readonly temperature: number | null;
   readonly topP: number | null;
@@ -89,15 +89,15 @@ export interface Sampling {
   readonly seed: number | null;
 }
 
-/** Log probabilities. That they are wanted at all is an entry of `include`. */
+/** Settings of log probabilities, which an entry of `include` requests. */
 export interface Logprobs {
-  /** How many other tokens are told for each place. */
+  /** Number of alternative tokens per position. */
   readonly top: number | null;
-  /** The caller's API has no answer without them. */
+  /** The caller's API cannot answer without them. */
   readonly isNeeded: boolean;
 }
 
-/** What a caller says about the prompt cache. */
+/** Prompt caching. */
 export interface CacheSettings {
   readonly key: string | null;
   readonly retention: string | null;
@@ -107,9 +107,9 @@ export interface CacheSettings {
 export interface ReasoningSettings {
   readonly effort: string | null;
   readonly summary: ReasoningSummary | null;
-  /** Which reasoning of earlier turns the model is shown again. */
+  /** Which reasoning of earlier turns the model sees again. */
   readonly context: ReasoningContext | null;
-  /** How the model is to reason, such as `pro`; absent: the caller did not say. */
+  /** The reasoning mode, such as `pro`. */
   readonly mode?: string;
 }
 export type ReasoningSummary = 'auto' | 'concise' | 'detailed';

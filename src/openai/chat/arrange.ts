@@ -1,6 +1,6 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { Line } from '../shared/line.ts';
+import { ItemQueue } from '../shared/item-queue.ts';
 
 /** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */
 export interface ArrangeOptions {
@@ -27,9 +27,9 @@ class Arranger {
   readonly #options: ArrangeOptions;
   readonly #hidden = new Set<string>();
   /** Messages become one text, and so does reasoning; all else stands for itself. */
-  readonly #messages = new Line();
-  readonly #reasoning = new Line();
-  readonly #lines = new Map<string, Line>();
+  readonly #messages = new ItemQueue();
+  readonly #reasoning = new ItemQueue();
+  readonly #lines = new Map<string, ItemQueue>();
 
   constructor(options: ArrangeOptions) {
     this.#options = options;
@@ -43,9 +43,9 @@ class Arranger {
     }
     if (event.type === 'item-started') this.#place(event.item);
     if (this.#hidden.has(itemId)) return;
-    const line = this.#lines.get(itemId);
-    if (line === undefined) yield event;
-    else yield* line.take(event, itemId);
+    const queue = this.#lines.get(itemId);
+    if (queue === undefined) yield event;
+    else yield* queue.take(event, itemId);
   }
 
   #place(head: Produced): void {

@@ -4,7 +4,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { hasNoContent, type Item, type Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, refuseTooManyParts } from '../shared/bounds.ts';
+import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, rejectTooManyParts } from '../shared/bounds.ts';
 import { withoutBreakpoints } from '../shared/cache-breakpoint.ts';
 import { noteUnread } from '../shared/unread-fields.ts';
 import { parseBody, readTagged } from '../shared/validation.ts';
@@ -59,7 +59,7 @@ const PARTS = {
 } as const satisfies Record<string, readonly PartType[]>;
 
 export const readMessages = (messages: readonly unknown[]): ReadMessages => {
-  refuseTooManyParts(messages, 'messages');
+  rejectTooManyParts(messages, 'messages');
   const reader = new MessageReader();
   for (const [index, value] of messages.entries()) reader.read(value, index);
   return reader;

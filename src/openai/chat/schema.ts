@@ -22,7 +22,7 @@ import {
   shortName,
   SUMMARIES,
   VERBOSITIES,
-} from '../shared/fields.ts';
+} from '../shared/field-schemas.ts';
 
 /** OpenAI's limit. Each answer is a turn of its own, so the admission limits of the server apply too. */
 const MAX_CHOICES = 128;

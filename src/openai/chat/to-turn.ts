@@ -3,7 +3,7 @@ import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import type { TurnRequest, OutputFormat } from '../../canonical/request/turn-request.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../shared/client-prompt.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
-import { readCache, readSampling, unlessZero } from '../shared/settings.ts';
+import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../shared/validation.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';

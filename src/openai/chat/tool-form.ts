@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import type { Tool } from '../../canonical/request/tool.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import { customFields, functionFields } from '../shared/fields.ts';
+import { customFields, functionFields } from '../shared/field-schemas.ts';
 import {
   FORMATS,
   grammarSchema,

@@ -146,7 +146,7 @@ describe('sideRequestOf', () => {
     ['a title as JSON', { items: [message('user', TITLE)], format: { kind: 'json-object' } }],
     ['log probabilities', { items: [message('user', TITLE)], include: ['message.output_text.logprobs'] }],
     [
-      'an image beside it',
+      'an additional image',
       {
         items: [
           {

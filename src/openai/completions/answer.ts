@@ -9,20 +9,20 @@ import { errorBody } from '../shared/error-body.ts';
 import { JoinedText } from '../shared/joined-text.ts';
 import { DONE, usageNote, type Frame } from '../shared/sse.ts';
 
-/** What a text completion needs beside the replies. */
+/** What a text completion needs besides the replies. */
 export interface CompletionMeta {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** As the caller named it. */
+  /** The requested model name. */
   readonly model: string;
   readonly includeUsage: boolean;
-  /** What stands in front of each answer, before anything is said. */
+  /** The echoed prompt of each choice. */
   readonly echoes: readonly string[];
   readonly usagePolicy: UsagePolicy;
 }
 
-/** The body of the JSON answer. A refusal is text too: this API has no other place for it. */
+/** The JSON body. A refusal becomes text, because this API has no other field for it. */
 export const projectCompletion = (replies: readonly Reply[], meta: CompletionMeta) => {
   const usage = projectUsage(replies, meta.usagePolicy);
   const choices = replies.map((reply, index) => {
@@ -38,7 +38,7 @@ export const projectCompletion = (replies: readonly Reply[], meta: CompletionMet
   return { ...commonFields(meta), choices, ...(usage === null ? {} : { usage }) };
 };
 
-/** The events of each choice's turn → chunks. Chunks have the form of the whole. */
+/** Renders the turns as chunks, which have the same form as the JSON body. */
 export async function* renderCompletion(
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   meta: CompletionMeta,

@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { listOf, longText } from '../shared/bounds.ts';
 import { samplingFields } from '../chat/schema.ts';
 
-/** OpenAI's bound for the answers to one request; each of them is a turn. */
+/** OpenAI's limit on choices per request. Each one is a turn. */
 export const MAX_TURNS = 128;
 
 /**
- * `CreateCompletionRequest`, the API before chat. Every key here needs a row in `parameters.ts`: the
- * compiler asks for it. Prompts of tokens have become texts before this is asked (`token-prompts.ts`).
+ * `CreateCompletionRequest`, the legacy API. Every key needs a row in `parameters.ts`, which the compiler checks. Token
+ * prompts are already replaced by texts (`token-prompts.ts`).
  */
 export const createCompletionSchema = z.object({
   ...samplingFields,
-  /** Unlike Chat, this API may be asked for no output: a client wants the echo, or to count tokens. */
+  /** Unlike Chat, this API allows 0: for the echo only, or to count tokens. */
   max_tokens: z.int().min(0).nullish(),
   prompt: z.union([longText, listOf(longText, MAX_TURNS)]),
   suffix: z.string().nullish(),

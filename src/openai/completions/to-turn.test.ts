@@ -22,7 +22,7 @@ const refusalOf = (some: object): string => {
 };
 
 describe('a completion request', () => {
-  it("is a user's message", () => {
+  it('becomes a user message', () => {
     const { request, ignored, names } = read({});
     expect(request).toEqual(
       turnRequest({
@@ -35,14 +35,14 @@ describe('a completion request', () => {
     expect(read({ prompt: ['hi'] }).request).toEqual(request);
   });
 
-  it('is one for each prompt, which differ in nothing else', () => {
+  it('becomes one turn per prompt', () => {
     const { request, further, prompts } = read({ prompt: ['hi', 'ho', ''], temperature: 1, n: 2 });
     const asked = (text: string) => ({ ...request, items: read({ prompt: text }).request.items });
     expect([request, ...further]).toEqual(['hi', 'ho', ''].map(asked));
     expect(prompts).toEqual(['hi', 'ho', '']);
   });
 
-  it('maps what chat maps', () => {
+  it('maps the same settings as Chat', () => {
     const { request, ignored } = read({
       max_tokens: 5,
       stop: ['a', 'b'],
@@ -77,11 +77,11 @@ describe('a completion request', () => {
     [{ logprobs: 0 }, '400 unsupported_parameter logprobs'],
     [{ stream_options: {} }, '400 invalid_value stream_options'],
     [{ n: 129 }, '400 integer_above_max_value n'],
-  ])('refuses %j', (some, expected) => {
+  ])('is rejected with %j', (some, expected) => {
     expect(refusalOf(some)).toBe(expected);
   });
 
-  it('has an echo only as long as an answer may be', () => {
+  it('is rejected if the echo is too long', () => {
     const prompt = ['x'.repeat(100_000), 'y'.repeat(100_000)];
     expect([
       refusalOf({ prompt, n: 64 }),

@@ -4,7 +4,7 @@ import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/names.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
-import { readSampling } from '../shared/settings.ts';
+import { readSampling } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../shared/validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
@@ -13,11 +13,11 @@ import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './sche
 export interface CompletionAsk {
   readonly given: CreateCompletion;
   readonly request: TurnRequest;
-  /** The same for every other prompt. */
+  /** The requests for the other prompts. */
   readonly further: readonly TurnRequest[];
   readonly prompts: OneOrMore<string>;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'mo
   };
 };
 
-/** The prompt is all there is of a conversation, and an effort can only stand in the model's name. */
+/** The prompt is the whole conversation, and an effort can only be part of the model name. */
 const NAMES: ParameterNames = {
   settings: { ...CHAT_SETTINGS, items: 'prompt', 'reasoning.effort': 'model', maxOutputTokens: 'max_tokens' },
   places: ['prompt'],
@@ -73,10 +73,10 @@ const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {
   });
 };
 
-/** In one answer: a prompt of megabytes in front of each of 128 choices is gigabytes. */
+/** For one answer: repeating a long prompt in each of 128 choices could take gigabytes. */
 const MAX_ECHO_CHARS = 16 * 1024 * 1024;
 
-/** The echo to one choice is as long as the body was, and that has a limit already. */
+/** A single echo is limited by the length of the body. */
 const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
   const choices = n ?? 1;
   if (echo !== true || choices === 1) return;
@@ -88,7 +88,7 @@ const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[
   });
 };
 
-/** Values that ask for nothing are fine. */
+/** Default values are accepted. */
 const refuseUnservable = (given: CreateCompletion): void => {
   const asked = {
     suffix: (given.suffix ?? '') !== '',

@@ -8,7 +8,7 @@ const refusalOf = (act: () => unknown): string => {
   return `${status} ${code} ${param}`;
 };
 
-describe('prompts of tokens', () => {
+describe('token prompts', () => {
   it.each([
     ['one', [1, 2], [{ at: 'prompt', tokens: [1, 2] }]],
     [
@@ -22,22 +22,22 @@ describe('prompts of tokens', () => {
     ['a text', 'hi', []],
     ['texts', ['hi'], []],
     ['several kinds', [[1], 'hi'], []],
-    ['nothing', [], []],
-    ['nothing at all', undefined, []],
+    ['an empty list', [], []],
+    ['no prompt', undefined, []],
   ])('%s', (_, prompt, expected) => {
     expect(tokenPrompts({ prompt })).toEqual(expected);
   });
 
   it.each([
     ['half a token', [1, 0.5], '400 invalid_type prompt[1]'],
-    ['a word among them', [1, 'a'], '400 invalid_type prompt[1]'],
+    ['a text among the tokens', [1, 'a'], '400 invalid_type prompt[1]'],
     ['an empty prompt', [[1], []], '400 invalid_value prompt[1]'],
     ['too many', Array.from({ length: 1_000_001 }, () => 1), '400 invalid_value prompt'],
-  ])('%s is refused', (_, prompt, expected) => {
+  ])('%s is rejected', (_, prompt, expected) => {
     expect(refusalOf(() => tokenPrompts({ prompt }))).toBe(expected);
   });
 
-  it('are texts in the body that is read', () => {
+  it('are replaced by texts in the body', () => {
     const body = { model: 'm', prompt: [[1], [2]] };
     expect(withTexts(body, tokenPrompts(body), ['a', ''])).toEqual({ model: 'm', prompt: ['a', ''] });
     expect(refusalOf(() => withTexts(body, tokenPrompts(body), ['a', null]))).toBe(

@@ -2,26 +2,26 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { MAX_TURNS } from './schema.ts';
 
-/** More than any model takes. */
+/** More than any model accepts. */
 const MAX_TOKENS = 1_000_000;
 
-/** A prompt that is written as tokens, and its place in the body. */
+/** A prompt of token ids, and its location in the body. */
 export interface TokenPrompt {
   readonly at: string;
   readonly tokens: readonly number[];
 }
 
-/** The prompts of a body that are tokens; empty: it has none, or is none that anybody reads. */
+/** The token prompts of a body; empty if it has none or is invalid. */
 export const tokenPrompts = (body: unknown): readonly TokenPrompt[] => {
   const prompt = isJsonObject(body) ? body['prompt'] : undefined;
   if (!Array.isArray(prompt) || prompt.length === 0) return [];
   if (typeof prompt[0] === 'number') return [tokensAt('prompt', prompt)];
-  // A list that is too long, or of several kinds, is refused with the rest of the body.
+  // Lists that are too long or mixed are rejected when the body is parsed.
   if (prompt.length > MAX_TURNS || !prompt.every((one) => Array.isArray(one))) return [];
   return prompt.map((one, index) => tokensAt(`prompt[${index}]`, one));
 };
 
-/** The model that a body names; its schema is checked later. */
+/** The model of a body that is not validated yet. */
 export const modelOf = (body: unknown): string => {
   const model = isJsonObject(body) ? body['model'] : undefined;
   return typeof model === 'string' ? model : '';
@@ -42,7 +42,7 @@ const tokensAt = (at: string, list: readonly unknown[]): TokenPrompt => {
   });
 };
 
-/** The same body, with what its tokens say; null: they say nothing. */
+/** The body with its token prompts replaced by texts. */
 export const withTexts = (
   body: unknown,
   prompts: readonly TokenPrompt[],

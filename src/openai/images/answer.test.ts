@@ -64,7 +64,7 @@ const framesOf = async (events: AsyncIterable<TurnEvent>, meta = META) =>
   (await collect(renderImages([events], meta))).map(({ data }) => data);
 
 describe('the images of an answer', () => {
-  it('are the last of each turn, with what was asked for where nothing else is said', async () => {
+  it('are the last of each turn, with the requested settings if the backend reports none', async () => {
     const first = turn([call('a', { result: 'old' }), call('b', { result: 'new', quality: 'low' })]);
     const second = turn([message('Here it is.'), call('c', { result: 'two' })]);
     expect(await body(first, second)).toEqual({
@@ -82,7 +82,7 @@ describe('the images of an answer', () => {
     } satisfies OpenAI.ImagesResponse);
   });
 
-  it('say the tokens of the image model where those are counted', async () => {
+  it('include the usage of the image model if it is known', async () => {
     const images = {
       input: { tokens: 50, of: { text: 10, image: 40 } },
       output: { tokens: 60, of: { text: 1, image: 59 } },
@@ -100,21 +100,21 @@ describe('the images of an answer', () => {
     });
   });
 
-  it('say no tokens that nobody counted, unless zeros are wanted', async () => {
+  it('omit unknown usage, unless zeros are configured', async () => {
     const drawn = [call('a', { result: 'x' })];
     expect(await body(turn(drawn), turn(drawn, null))).not.toHaveProperty('usage');
     const [completed] = await framesOf(turn(drawn, null), { ...META, usagePolicy: 'zeros' });
     expect(completed).toMatchObject({ usage: { total_tokens: 0 } });
   });
 
-  it('come as an event with all its fields, when the turn is over', async () => {
+  it('are sent as a complete event at the end of the turn', async () => {
     const usage = {
       input_tokens: 5,
       input_tokens_details: { text_tokens: 5, image_tokens: 0 },
       output_tokens: 3,
       total_tokens: 8,
     };
-    // The compiler compares this with what OpenAI's client expects.
+    // The compiler checks this against the types of OpenAI's client.
     const completed: OpenAI.ImageGenCompletedEvent = {
       type: 'image_generation.completed',
       b64_json: 'x',
@@ -131,7 +131,7 @@ describe('the images of an answer', () => {
 
 describe('a turn without an image', () => {
   it.each<[string, readonly Produced[], Outcome, string]>([
-    ['has only words', [message('Hi.')], { kind: 'completed' }, 'image_not_generated'],
+    ['has only text', [message('Hi.')], { kind: 'completed' }, 'image_not_generated'],
     ['has nothing', [], { kind: 'completed' }, 'image_not_generated'],
     ['has an empty image', [call('a', { result: '' })], { kind: 'completed' }, 'image_not_generated'],
     ['was cut', [], { kind: 'incomplete', reason: 'max_output_tokens' }, 'image_not_generated'],
@@ -156,7 +156,7 @@ describe('a turn without an image', () => {
     ]);
   });
 
-  it('that failed by itself says why', async () => {
+  it('keeps its own failure', async () => {
     const failed = turn([message('Hi.')], null, { kind: 'failed', failure: { code: 'x' } as never });
     expect(await fold(failed)).toMatchObject({ outcome: { failure: { code: 'x' } }, items: [] });
   });

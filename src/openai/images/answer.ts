@@ -9,13 +9,13 @@ import { errorBody } from '../shared/error-body.ts';
 import { DONE, type Frame } from '../shared/sse.ts';
 import { drawnBy, imageCallOf } from './only-images.ts';
 
-/** What an answer needs beside the replies. */
+/** What an answer needs besides the replies. */
 export interface ImagesMeta {
-  /** How the events of a stream begin. */
+  /** The prefix of stream events. */
   readonly prefix: 'image_generation' | 'image_edit';
   /** Unix seconds. */
   readonly createdAt: number;
-  /** What was asked for, where the backend does not say what it took. */
+  /** The requested settings, used if the backend does not report its own. */
   readonly asked: ImageSettings;
   readonly usagePolicy: UsagePolicy;
 }
@@ -23,7 +23,7 @@ export interface ImagesMeta {
 const SETTINGS = ['background', 'output_format', 'quality', 'size'] as const;
 type ImageSettings = Readonly<Partial<Record<(typeof SETTINGS)[number], string | null | undefined>>>;
 
-/** The body of the JSON answer: an image of each turn, the last where a model drew several. */
+/** The JSON body: one image per turn, the last one if a model drew several. */
 export const projectImages = (replies: OneOrMore<Reply>, meta: ImagesMeta) => {
   const calls = replies.flatMap(({ items }) => {
     const call = items.map(imageCallOf).findLast((one) => drawnBy(one) !== null);
@@ -38,7 +38,7 @@ export const projectImages = (replies: OneOrMore<Reply>, meta: ImagesMeta) => {
   };
 };
 
-/** The events of each image's turn → OpenAI's typed stream. */
+/** Renders the turns as OpenAI's image stream. */
 export async function* renderImages(
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   meta: ImagesMeta,
@@ -69,7 +69,7 @@ export async function* renderImages(
     }
     const call = drawn.get(index) ?? {};
     const usage = projectUsage([event], meta.usagePolicy);
-    // Its usage is part of the event, so it waits for the end of the turn.
+    // Sent at the end of the turn, because it includes the usage.
     yield frame('completed', {
       b64_json: drawnBy(call),
       ...revisedPrompt(call),
@@ -85,7 +85,7 @@ export async function* renderImages(
 const revisedPrompt = ({ revised_prompt }: JsonObject) =>
   typeof revised_prompt === 'string' && revised_prompt !== '' ? { revised_prompt } : {};
 
-/** What the backend says it took, else what it was asked for, else what it takes by itself. */
+/** The settings of an image: as reported by the backend, else as requested, else the default. */
 const settingsOf = (said: JsonObject, { asked }: ImagesMeta): Record<(typeof SETTINGS)[number], string> => {
   const value = (name: (typeof SETTINGS)[number], otherwise: string): string =>
     textOf(said[name]) ?? asked[name] ?? otherwise;
@@ -97,16 +97,16 @@ const settingsOf = (said: JsonObject, { asked }: ImagesMeta): Record<(typeof SET
   };
 };
 
-/** `auto` is no setting of a finished image. */
+/** Removes `auto`, which is not a property of a finished image. */
 const known = (settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== 'auto'));
 
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 
-/** The tokens of the image model where the backend counts them, else those of the turn, which are text. */
+/** The tokens of the image model if the backend counts them, else those of the turn as text tokens. */
 const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
   const given = turns.map((turn) => turn.usage);
-  // A sum of some is not exact.
+  // A partial sum is not exact.
   if (policy === 'exact' && given.includes(null)) return null;
   const usage = given.reduce<Usage | null>(addUsage, null);
   const input = usage?.images?.input ?? { tokens: usage?.inputTokens ?? 0, of: null };

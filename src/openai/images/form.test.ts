@@ -5,7 +5,7 @@ import { editBodyOf, type FormEntry } from './form.ts';
 const text = (name: string, value: string): FormEntry => ({ name, value, isFile: false });
 const file = (name: string, value: string): FormEntry => ({ name, value, isFile: true });
 
-it('reads a form as JSON that says the same', () => {
+it('converts a form to the equivalent JSON', () => {
   const form = [
     text('prompt', '7'),
     file('image[]', 'data:1'),

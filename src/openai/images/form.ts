@@ -2,15 +2,15 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** One part of a form. */
+/** A part of a multipart form. */
 export interface FormEntry {
   readonly name: string;
-  /** Its text; of a file, what is in it as a data URL. */
+  /** The text, or the content of a file as a data URL. */
   readonly value: string;
   readonly isFile: boolean;
 }
 
-/** Clients write `image` for one file, and `image[]` or `image[0]` for several. */
+/** Clients send `image` for one file, and `image[]` or `image[0]` for several. */
 const IMAGE = /^image(?:\[\d*\])?$/;
 const NUMBERS: ReadonlySet<string> = new Set([
   'n',
@@ -20,7 +20,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'frame_duration_ms',
 ]);
 
-/** A form as the JSON that says the same. */
+/** Converts a form to the equivalent JSON body. */
 export const editBodyOf = (entries: readonly FormEntry[]): JsonObject => {
   const images: Json[] = [];
   const fields = new Map<string, Json>();
@@ -49,7 +49,7 @@ const fileOf = ({ name, value, isFile }: FormEntry): JsonObject => {
   });
 };
 
-/** What reads as no number or boolean stays a text: whoever checks the body says what was expected. */
+/** Converts numbers and booleans. Invalid ones stay text, so that validation reports them. */
 const valueOf = ({ name, value }: FormEntry): Json => {
   if (NUMBERS.has(name)) return /^-?\d+$/.test(value) ? Number(value) : value;
   if (name === 'stream' && (value === 'true' || value === 'false')) return value === 'true';

@@ -3,20 +3,20 @@ import { isMessage, wordsOf, type Item, type Produced } from '../../canonical/re
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
-/** How much of what a model wrote in place of an image is told. */
+/** Limit on the quoted text of a model that wrote text instead of an image. */
 const MAX_WORDS = 1_000;
 
-/** The call that drew an image, as its backend tells it; null: the item is none. */
+/** The raw image generation call; null for other items. */
 export const imageCallOf = (item: Item): JsonObject | null =>
   item.kind === 'hosted-call' && item.raw.type === 'image_generation_call' ? item.raw : null;
 
-/** The image of a call, in base64; null: it has none. */
+/** The image of a call in base64, or null. */
 export const drawnBy = (call: JsonObject | null): string | null => {
   const result = call?.['result'];
   return typeof result === 'string' && result !== '' ? result : null;
 };
 
-/** What of a turn the API of images shows: images. A turn that ends without one has failed. */
+/** Keeps only the images of a turn. A turn without an image fails. */
 export async function* onlyImages(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
   const shown = new Set<string>();
   const all: Produced[] = [];
@@ -67,7 +67,7 @@ const whyNone = ({ outcome }: TurnEnded, items: readonly Produced[]): Failure =>
   });
 };
 
-/** What the backend says of a call that it would not run, or the model of one that it would not make. */
+/** The failure for a call that the backend rejected, or for a refusal by the model. */
 const refusalOf = (item: Produced): Failure | null => {
   if (isMessage(item)) {
     const message = wordsOf(item, 'refusal');

@@ -41,14 +41,14 @@ const COMMON = {
   safety_identifier: { asks: ['safetyIdentifier'], note: '' },
 } as const satisfies Record<string, ParameterRow>;
 
-/** Every field of a request for an image and what becomes of it. */
+/** How each field of an image request is handled. */
 export const IMAGE_PARAMETERS: ParameterTable<CreateImage> = {
   ...COMMON,
   style: { policy: 'ignored', note: 'A setting of DALL·E.' },
   svg: OF_THE_TOOL,
 };
 
-/** The same for a request to change images. */
+/** How each field of an image edit request is handled. */
 export const IMAGE_EDIT_PARAMETERS: ParameterTable<EditImage> = {
   ...COMMON,
   image: {

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 import { jsonObject, listOf } from '../shared/bounds.ts';
 
-/** OpenAI's. */
+/** OpenAI's limits. */
 const MAX_PROMPT = 32_000;
 const MAX_IMAGES = 10;
 const MAX_INPUT_IMAGES = 16;
 
-/** Which words there are changes with the image models: their backend knows. */
+/** Supported values depend on the image model, so the backend checks them. */
 const word = z.string().min(1).max(100);
 
 const imageFields = {
@@ -39,7 +39,7 @@ export const createImageSchema = z.object({
 
 const imageRef = z.object({ image_url: z.string().nullish(), file_id: z.string().nullish() });
 
-/** `EditImageBodyJsonParam`; `image` is what a form calls `images`. */
+/** `EditImageBodyJsonParam`; a form uses `image` instead of `images`. */
 export const editImageSchema = z.object({
   ...imageFields,
   images: listOf(imageRef, MAX_INPUT_IMAGES).nullish(),

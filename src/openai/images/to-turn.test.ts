@@ -14,7 +14,7 @@ const models = createModelNames(
 const options = { models, chatModel: 'codex-5' };
 const image = { image_url: 'data:image/png;base64,AAAA' };
 
-it('is a turn that must call the image tool', () => {
+it('creates a turn that must call the image tool', () => {
   const { request, given, ignored } = toImageTurn(
     { prompt: 'An otter.', model: 'gpt-image-2', n: 2, svg: { model: 'm' }, odd: 1, user: 'ann' },
     options,
@@ -48,7 +48,7 @@ it.each([
   expect({ model: request.model, effort: request.reasoning.effort }).toEqual(expected);
 });
 
-it('puts images behind the prompt, and names them as the client does', () => {
+it('puts images after the prompt, and uses the parameter names of the client', () => {
   const paths: readonly Path[] = [
     { file: { item: 0, of: 'content', part: 0 } },
     { file: { item: 0, of: 'content', part: 2 } },

@@ -20,7 +20,7 @@ import {
 
 export interface ImageOptions {
   readonly models: ModelNames;
-  /** Which chat model runs the image tool. */
+  /** The chat model that runs the image tool. */
   readonly chatModel: string;
 }
 
@@ -28,20 +28,17 @@ export interface ImageAsk {
   readonly given: (CreateImage | EditImage) & { readonly model: string };
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
 }
 
-/**
- * The tool draws what the chat model tells it to, so the model is asked to say what the client said. It
- * is the only text that this server adds to a prompt.
- */
+/** Tells the chat model to pass the prompt on unchanged. It is the only text that this server adds to a prompt. */
 export const INSTRUCTIONS =
   "Call the image generation tool once, with the user's message as the prompt, word for word. Do nothing else.";
 
 const TYPE = 'image_generation';
 
-/** A request for an image is a turn that must call the image tool of its backend. */
+/** Converts an image request to a turn that must call the backend's image tool. */
 export const toImageTurn = (body: unknown, options: ImageOptions): ImageAsk => {
   const object = bodyObject(body);
   const given = parseBody(createImageSchema, object);
@@ -54,7 +51,7 @@ export const toImageTurn = (body: unknown, options: ImageOptions): ImageAsk => {
   });
 };
 
-/** A request to change images is the same, with the images in front of the model. */
+/** Converts an edit request, with the images after the prompt. */
 export const toEditTurn = (body: unknown, options: ImageOptions): ImageAsk => {
   const object = bodyObject(body);
   const given = parseBody(editImageSchema, object);
@@ -108,18 +105,18 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
   };
 };
 
-/** Passing a prompt on takes little thought; below `low` some backends have no image tool. */
+/** Passing a prompt on needs little reasoning; below `low`, some backends have no image tool. */
 const LITTLE_EFFORT = 'low';
 
 const chatModelOf = ({ models, chatModel }: ImageOptions): ResolvedModel => {
   const resolved = models.resolve(chatModel);
   if (resolved.effort !== null) return resolved;
-  // A model that is known to have the effort has a name for it.
+  // A model that is known to support the effort has an alias for it.
   const { model, effort } = models.resolve(`${resolved.model}-${LITTLE_EFFORT}`);
   return model === resolved.model ? { ...resolved, effort } : resolved;
 };
 
-/** What DALL·E called it. */
+/** DALL·E's names for qualities. */
 const QUALITIES: Readonly<Record<string, string>> = { standard: 'auto', hd: 'high' };
 
 const isRetired = (model: string): boolean => model.startsWith('dall-e');
@@ -163,7 +160,7 @@ const withoutEffect = (given: CreateImage | EditImage): readonly string[] => [
   ...((given.partial_images ?? 0) > 0 && given.stream !== true ? ['partial_images'] : []),
 ];
 
-/** The first part of the one message is the prompt, the images follow. */
+/** The first part of the message is the prompt; the images follow. */
 const namesOf = (place: 'image' | 'images'): ParameterNames => ({
   settings: { ...CHAT_SETTINGS, instructions: 'prompt', items: 'prompt', 'reasoning.effort': 'model' },
   places: ['prompt'],

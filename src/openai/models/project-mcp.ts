@@ -1,7 +1,7 @@
 import type { McpServer } from '../../canonical/mcp/mcp-server.ts';
 import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
 
-/** A tool as it stands in an `mcp_list_tools` item. */
+/** A tool in the form of an `mcp_list_tools` item. */
 const projectMcpTool = (tool: McpToolInfo) => ({
   name: tool.name,
   title: tool.title,
@@ -16,7 +16,7 @@ interface Listed {
   readonly list: McpToolList;
 }
 
-/** The servers of the deployment: never how they are started or reached. */
+/** The configured MCP servers, without commands, addresses or headers. */
 export const projectMcpServers = (all: readonly Listed[]) => ({
   object: 'list' as const,
   data: all.map(({ server, list }) => ({

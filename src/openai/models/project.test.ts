@@ -39,7 +39,7 @@ const GPT_6 = {
 const LLAMA = { id: 'llama', object: 'model', created: 1_700_000_000, owned_by: 'meta' };
 
 describe('projectModels', () => {
-  it("has OpenAI's members, what else is known, and of which model an alias is one", () => {
+  it("has OpenAI's fields, known metadata, and the model of an alias", () => {
     expect(projectModels(names)).toEqual({
       object: 'list',
       data: [
@@ -52,7 +52,7 @@ describe('projectModels', () => {
     });
   });
 
-  it('finds one by its name, also one that the list does not show', () => {
+  it('finds a model by name, even if it is not listed', () => {
     expect([projectOneModel(names, 'llama'), projectOneModel(names, 'gpt-6-low-fast')]).toEqual([
       LLAMA,
       { ...GPT_6, id: 'gpt-6-low-fast', alias_of: 'gpt-6', default_service_tier: 'priority' },

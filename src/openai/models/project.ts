@@ -2,12 +2,12 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** OpenAI's schema wants a number, also where nobody said when a model was made. */
+/** For models without a creation date: OpenAI's schema requires a number. */
 const UNKNOWN_TIME = 0;
 
 /**
- * OpenAI's four members, and what else is known under the names that gateways and codex use. An alias
- * says of which model it is one, and what it sets.
+ * OpenAI's four fields, and known metadata under the names that gateways and codex use. An alias names its model and
+ * what it sets.
  */
 const projectModel = ({ id, info, meaning }: ModelName) => ({
   id,
@@ -28,7 +28,7 @@ const projectModel = ({ id, info, meaning }: ModelName) => ({
   }),
 });
 
-/** What is not known is left out: a null would read as "has none". */
+/** Unknown values are omitted, because null would mean "none". */
 const known = (members: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 

@@ -8,7 +8,7 @@ import { DONE, type Frame } from '../shared/sse.ts';
 import { readReview, reviewInWords } from './read-review.ts';
 
 export interface ReviewMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
-  /** As the caller named it. */
+  /** The requested model name. */
   readonly model: string;
 }
 
@@ -25,7 +25,7 @@ export const projectReview = (reply: Reply, meta: ReviewMeta) => {
   return {
     ...begun(meta),
     status: STATUS[reply.outcome.kind],
-    // A reviewer that keeps to no form has said something all the same.
+    // Text that does not parse as a review is returned as it is.
     review: review === null ? texts.join('\n\n') : reviewInWords(review),
     findings: review === null ? [] : objectsIn(review, 'findings'),
     overall_correctness: review === null ? null : textIn(review, 'overall_correctness') || null,
@@ -42,7 +42,7 @@ const STATUS = {
   failed: 'failed',
 } as const;
 
-/** A review is read when it is whole: until then the stream says that it is being made. */
+/** Renders the stream. A review can only be parsed when it is complete; until then only progress is sent. */
 export async function* renderReview(
   events: AsyncIterable<TurnEvent>,
   meta: ReviewMeta,

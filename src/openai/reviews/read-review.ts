@@ -1,12 +1,12 @@
 import { isJsonObject, jsonObjectWithin, objectsIn, textIn, type JsonObject } from '../../kit/json/json.ts';
 
-/** A review as codex's reviewer writes it; null: what it wrote is none. */
+/** Parses the reviewer's JSON; null if it is not a review. */
 export const readReview = (text: string): JsonObject | null => {
   const review = jsonObjectWithin(text);
   return review !== null && Array.isArray(review['findings']) ? review : null;
 };
 
-/** The same for people. */
+/** The review as plain text. */
 export const reviewInWords = (review: JsonObject): string => {
   const findings = objectsIn(review, 'findings');
   const explanation = textIn(review, 'overall_explanation');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { longText, MAX_ID_CHARS } from '../shared/bounds.ts';
 
-/** Our own API: what codex's reviewer is to look at. */
+/** A request to codex's reviewer. This API is our own. */
 export const createReviewSchema = z.object({
   model: z.string().min(1).max(MAX_ID_CHARS).nullish(),
   instructions: longText.nullish(),

@@ -13,7 +13,7 @@ export interface ReviewAsk {
   readonly given: { readonly model: string; readonly stream: boolean };
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
   };
 };
 
-/** What to look for, and behind it what to look at. */
+/** The instructions, followed by the text to review. */
 const toReview = ({ instructions, input, target }: CreateReview): string => {
   if (target !== undefined && target !== null && target.type !== 'custom') {
     throw gatewayError('unsupported_value', {

@@ -14,7 +14,7 @@ const OPTIONS = {
   ignoreClientPrompt: false,
 };
 
-/** What is said about a value that is not taken; null if it is. */
+/** The error for a rejected value; null if it is accepted. */
 const refusal = (read: () => unknown): unknown => {
   try {
     read();
@@ -41,7 +41,7 @@ const tool = (index: number) => ({ type: 'function', name: `t${index}` });
 const chatTool = (index: number) => ({ type: 'function', function: { name: `t${index}` } });
 const message = (content: unknown) => ({ role: 'user', content });
 
-describe('the bounds of a request', () => {
+describe('the limits of a request', () => {
   it.each([
     [
       'input items',
@@ -88,11 +88,11 @@ describe('the bounds of a request', () => {
       refusal(() => readCompletion({ model: 'm', prompt: 'x'.repeat(10_485_761) }, OPTIONS)),
       tooLong('prompt', 'string', 10_485_760, 10_485_761),
     ],
-  ])('end with %s', (_, said, expected) => {
+  ])('apply to %s', (_, said, expected) => {
     expect(said).toEqual(expected);
   });
 
-  it('count parts over all items', () => {
+  it('apply to the parts of all items together', () => {
     const half = message(many(10_001, () => ({ type: 'input_text', text: 'x' })));
     expect(response({ input: [half, half] })).toEqual({
       status: 400,
@@ -102,7 +102,7 @@ describe('the bounds of a request', () => {
     });
   });
 
-  it('count tools, also those in namespaces and in items', () => {
+  it('apply to tools, including those in namespaces and items', () => {
     const spaces = many(20, () => ({ type: 'namespace', name: 'n', tools: many(1_000, tool) }));
     const item = { type: 'additional_tools', role: 'developer', tools: spaces.slice(10) };
     const said = { status: 400, code: 'array_above_max_length' };
@@ -111,13 +111,13 @@ describe('the bounds of a request', () => {
     expect(response({ input: [item, message([])] })).toBeNull();
   });
 
-  it('are wide enough', () => {
+  it('allow large requests', () => {
     expect(response({ input: many(10_000, () => message([{ type: 'input_text', text: 'x' }])) })).toBeNull();
     expect(response({ tools: many(1_024, tool) })).toBeNull();
     expect(chat({ tools: many(128, chatTool), stop: ['a', 'b', 'c', 'd'] })).toBeNull();
   });
 
-  it('leave the words for other mistakes as they were', () => {
+  it('do not change the messages of other errors', () => {
     const schema = z.object({ object: jsonObject, list: listOf(z.string(), 3, 1).optional() });
     const said = (value: unknown): unknown => refusal(() => parseBody(schema, value));
     const message400 = (param: string, code: string, text: string) => ({

@@ -2,7 +2,7 @@ import type { Part } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { jsonObject } from './bounds.ts';
 
-/** The field of a content part that ends a cached prefix of the prompt. Both APIs write it alike. */
+/** The field of a content part that ends a cached prompt prefix, in both APIs. */
 const FIELD = 'prompt_cache_breakpoint';
 
 export const breakpointField = { [FIELD]: jsonObject.nullish() } as const;
@@ -11,7 +11,7 @@ export const readBreakpoint = (given: {
   readonly [FIELD]?: JsonObject | null | undefined;
 }): { cacheBreakpoint?: JsonObject } => (given[FIELD] ? { cacheBreakpoint: given[FIELD] } : {});
 
-/** The parts of an assistant's message: a backend has no place for a breakpoint in them, so it is named as unread. */
+/** Removes breakpoints from an assistant's message, which backends do not accept, and adds them to `unread`. */
 export const withoutBreakpoints = (parts: readonly Part[], at: string, unread: string[]): readonly Part[] =>
   parts.map((part, index) => {
     if (!('cacheBreakpoint' in part)) return part;

@@ -4,13 +4,13 @@ import type { Item } from '../../canonical/request/item.ts';
 export interface ClientPrompt {
   readonly instructions: string | null;
   readonly items: readonly Item[];
-  /** Where each item stood in the body. */
+  /** The location of each item in the body. */
   readonly places: readonly string[];
 }
 
 /**
- * A deployment may refuse its clients a system prompt; what is left out is named. Throws if nothing would be left to
- * answer.
+ * Removes instructions, system and developer messages, for deployments that do not allow them, and names what was
+ * removed. Throws if no message would be left.
  */
 export const withoutClientPrompt = (
   prompt: ClientPrompt,

@@ -3,10 +3,10 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 
 export type UsagePolicy = 'exact' | 'zeros';
 
-/** The usage of all choices together; null when the upstream did not give all the numbers. */
+/** The total usage of all choices; null if the upstream did not report all of it. */
 export const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
   const given = turns.map((turn) => turn.usage);
-  // A sum of some is not exact.
+  // A partial sum is not exact.
   if (policy === 'exact' && given.includes(null)) return null;
   const usage = given.reduce<Usage | null>(addUsage, null);
   return {

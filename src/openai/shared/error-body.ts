@@ -11,7 +11,7 @@ export interface ErrorBody {
   };
 }
 
-/** OpenAI's error object: all four keys are always there. */
+/** OpenAI's error object: all four keys are always present. */
 export const errorBody = (failed: Failure): ErrorBody => ({
   error: {
     message: failed.message,

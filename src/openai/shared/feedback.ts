@@ -4,7 +4,6 @@ import { bodyObject } from '../chat/common.ts';
 import { unreadFields } from './unread-fields.ts';
 import { parseBody } from './validation.ts';
 
-/** More than anybody writes about an answer. */
 const MAX_REASON = 10_000;
 
 const feedbackSchema = z.object({
@@ -12,7 +11,7 @@ const feedbackSchema = z.object({
   reason: z.string().max(MAX_REASON).nullish(),
 });
 
-/** What somebody thinks of an answer. */
+/** Parses a user's feedback about an answer. */
 export const readFeedback = (body: unknown) => {
   const object = bodyObject(body);
   const { classification, reason } = parseBody(feedbackSchema, object);

@@ -5,14 +5,14 @@ import { isJsonObject } from '../../kit/json/json.ts';
 import { readBreakpoint } from './cache-breakpoint.ts';
 import { missing } from './validation.ts';
 
-/** What both APIs say of a file. */
+/** Fields of a file in both APIs. */
 export const fileFields = {
   file_data: z.string().nullish(),
   file_id: z.string().nullish(),
   filename: z.string().nullish(),
 } as const;
 
-/** Whether its backend takes files is not known here, nor what it can read. Nothing is fetched from its URL. */
+/** Parses a file. Whether the backend accepts it is checked later; its URL is not fetched. */
 export const filePart = (given: RawPart, param: string): FilePart => {
   const { file_data: data, file_id: id, file_url: url } = given;
   if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);

@@ -1,22 +1,22 @@
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
-/** What stands between two texts that a client gets as one. */
+/** Separates two texts that a client gets as one. */
 export const SEPARATOR = '\n\n';
 
 /**
- * Several texts as one, with a blank line between them; empty ones leave no trace. A stream and its
- * JSON form both go through this, delta by delta or text by text, and so agree.
+ * Joins texts with a blank line between them; empty texts are skipped. Streams use it per delta and JSON answers
+ * per text, so both agree.
  */
 export class JoinedText {
   #length = 0;
   #part: string | null = null;
 
-  /** How much was said so far. */
+  /** The length of the joined text so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** What a piece of the text named `part` adds. */
+  /** Adds a piece of the text with the id `part`, and returns what to append. */
   add(part: string, piece: string): string {
     if (piece === '') return '';
     const added = this.#part === null || this.#part === part ? piece : SEPARATOR + piece;
@@ -26,7 +26,7 @@ export class JoinedText {
   }
 }
 
-/** A citation counts from the beginning of its text: here, with so much in front of it. */
+/** Shifts the positions of a citation. */
 export const movedAnnotation = (annotation: Json, by: number): Json => {
   if (!isJsonObject(annotation)) return annotation;
   const places = ['start_index', 'end_index', 'index'].flatMap((name) => {

@@ -6,7 +6,7 @@ import { createModelNames } from '../../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from '../chat/to-turn.ts';
 import { toTurnRequest as readResponses } from '../responses/input/to-turn.ts';
 
-/** Whatever is long: it is taken, or refused in words that are short. */
+/** Long values are accepted, or rejected with a short message. */
 
 const options = { models: createModelNames(modelList([])), ignoreClientPrompt: false };
 
@@ -34,18 +34,18 @@ const short = { status: 400, length: expect.toSatisfy((length: number) => length
 
 describe('a Responses request', () => {
   it.each<[string, object, unknown]>([
-    ['members that nobody knows', members, 'taken'],
-    ['members of a tool', { tools: [{ ...tool, ...members }] }, 'taken'],
-    ['items with an odd member', { input: items({ role: 'user', content: 'x', odd: 1 }) }, short],
-    ['a name of a member', { [LONG]: 1 }, 'taken'],
+    ['unknown fields', members, 'taken'],
+    ['fields of a tool', { tools: [{ ...tool, ...members }] }, 'taken'],
+    ['items with an unknown field', { input: items({ role: 'user', content: 'x', odd: 1 }) }, short],
+    ['a field name', { [LONG]: 1 }, 'taken'],
     ['semicolons', content({ type: 'input_file', filename: 'a', file_data: semicolons }), 'taken'],
     ['semicolons and a comma', content({ type: 'input_file', file_data: `${semicolons},x` }), 'taken'],
     ['a name of a file', content({ type: 'input_file', filename: LONG, file_data: 'AAAA' }), 'taken'],
-    ['an id of an item that nobody knows', { input: [{ type: 'x', id: LONG }] }, short],
+    ['an id of an unknown item', { input: [{ type: 'x', id: LONG }] }, short],
     ['a type of an item', { input: [{ type: LONG }] }, short],
     ['a type of a part', content({ type: LONG }), short],
-    ['no part at all', content(Object(LONG) as object), short],
-    ['no item at all', { input: [LONG] }, short],
+    ['a string as a part', content(Object(LONG) as object), short],
+    ['a string as an item', { input: [LONG] }, short],
     ['a role', { input: [{ role: LONG, content: 'x' }] }, short],
     ['a type of a tool', { tools: [{ type: LONG }] }, short],
     ['a list for a type of a tool', { tools: [{ type: Array.from({ length: MANY }, () => 1) }] }, short],
@@ -63,14 +63,14 @@ describe('a Responses request', () => {
 
 describe('a Chat request', () => {
   it.each<[string, object, unknown]>([
-    ['members that nobody knows', members, 'taken'],
-    ['members of a message', { messages: [{ role: 'user', content: 'x', ...members }] }, 'taken'],
-    ['members of a tool', { tools: [{ type: 'function', function: tool, ...members }] }, 'taken'],
-    ['messages with an odd member', { messages: items({ role: 'user', content: 'x', odd: 1 }) }, short],
-    ['no message at all', { messages: [LONG] }, short],
+    ['unknown fields', members, 'taken'],
+    ['fields of a message', { messages: [{ role: 'user', content: 'x', ...members }] }, 'taken'],
+    ['fields of a tool', { tools: [{ type: 'function', function: tool, ...members }] }, 'taken'],
+    ['messages with an unknown field', { messages: items({ role: 'user', content: 'x', odd: 1 }) }, short],
+    ['a string as a message', { messages: [LONG] }, short],
     ['a role', { messages: [{ role: LONG, content: 'x' }] }, short],
     ['a type of a part', { messages: [{ role: 'user', content: [{ type: LONG }] }] }, short],
-    ['no part at all', { messages: [{ role: 'user', content: [LONG] }] }, short],
+    ['a string as a part', { messages: [{ role: 'user', content: [LONG] }] }, short],
     ['a tool choice', { functions: [{ name: 'f' }], function_call: { name: LONG } }, short],
     [
       'an id of a call',

@@ -2,21 +2,21 @@ import type { PartLocation, Path, Setting } from '../../canonical/request/path.t
 import { assertNever } from '../../kit/assert-never.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** What the caller of one request calls the parts of its turn request. */
+/** How the API of a request names the parts of its turn request. */
 export interface ParameterNames {
   readonly settings: Readonly<Record<Setting, string>>;
-  /** Where each item of the conversation stood in the body. */
+  /** The location of each item in the body. */
   readonly places: readonly string[];
   readonly tool: (index: number) => string;
   readonly toolField: (index: number, field: string) => string;
-  /** Where an API has a place of its own for parts. */
+  /** The location of a part, if the API does not nest it in an item. */
   readonly part?: (place: PartLocation) => string;
   readonly include: (value: string) => string;
-  /** Where the fields of the output schema stand. */
+  /** The location of the output schema. */
   readonly formatPlace: string;
 }
 
-/** The settings that every API calls the same. */
+/** Settings with the same name in every API. */
 export const SHARED_SETTINGS = {
   model: 'model',
   tools: 'tools',
@@ -49,6 +49,7 @@ export const SHARED_SETTINGS = {
   safetyIdentifier: 'safety_identifier',
 } as const satisfies Partial<Record<Setting, string>>;
 
+/** The API's name for a part of the request, for errors and headers. */
 export const parameterName = (path: Path, names: ParameterNames): string => {
   if (typeof path === 'string') return names.settings[path];
   if ('item' in path) return placeOf(path.item, names);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { describeParameters } from './parameters.ts';
 
-it('says of each parameter what becomes of it at each backend', () => {
+it('describes how each backend handles each parameter', () => {
   expect(
     describeParameters(
       'POST /x',

@@ -1,46 +1,46 @@
 import type { Setting } from '../../canonical/request/path.ts';
 
-/** What becomes of a request field. */
+/** How this server handles a request field. */
 export type Policy =
-  /** It has OpenAI's meaning. */
+  /** Works as in OpenAI's API. */
   | 'mapped'
-  /** The backend is not told; this server does it. */
+  /** Not sent to the backend; this server implements it. */
   | 'emulated'
-  /** It has no effect on the answer and comes back in the response. */
+  /** Has no effect, but is returned in the response. */
   | 'echoed'
-  /** It would change nothing in the answer: nothing is said when it does not reach the backend. */
+  /** Never changes the answer, so it is not reported if it does not reach the backend. */
   | 'silent'
-  /** It has no effect here, and is named in `x-proxy-ignored-params`. */
+  /** Has no effect, and is named in `x-proxy-ignored-params`. */
   | 'ignored'
-  /** A value other than the one that changes nothing gets a 400. */
+  /** Any value other than the default gets a 400. */
   | 'rejected';
 
 export type ParameterRow = {
-  /** One sentence for the docs, and for the 400 where it is rejected. */
+  /** One sentence for the docs, and for the 400 if it is rejected. */
   readonly note: string;
-} & (DecidedRow | AskingRow);
+} & (PolicyRow | SettingsRow);
 
-/** Its API alone decides about it. */
-interface DecidedRow {
+/** A field that its API handles alone. */
+interface PolicyRow {
   readonly policy: Policy;
 }
 
-/** It stands for settings of a turn request. What becomes of those is not for an API to say. */
-interface AskingRow {
+/** A field that maps to settings of a turn request. The backend's capabilities decide how those are handled. */
+interface SettingsRow {
   readonly asks: readonly [Setting, ...Setting[]];
-  /** `echoed`: it comes back in the response in any case. `rejected`: there is no answer without it. */
+  /** If a setting has no effect: `echoed` in the response anyway, or `rejected`. */
   readonly otherwise?: 'echoed' | 'rejected';
 }
 
 export type ParameterTable<Wire> = { readonly [Field in keyof Wire]-?: ParameterRow };
 
-/** What the docs say of the backend's side. */
+/** The backend columns and notes of the parameter docs. */
 export interface BackendSide {
   readonly columns: readonly BackendColumn[];
   readonly noteOf: (setting: Setting) => string | null;
 }
 
-/** A column of the docs: what becomes of a setting at a backend of this kind. */
+/** A column of the docs: how a kind of backend handles each setting. */
 export interface BackendColumn {
   readonly title: string;
   becomes(setting: Setting): 'mapped' | 'emulated' | 'silent' | 'ignored';
@@ -67,8 +67,8 @@ const policyAt = (row: ParameterRow, column: BackendColumn): string => {
   if ('policy' in row) return row.policy;
   const policies = row.asks.map((setting): Policy => {
     const policy = column.becomes(setting);
-    const isHeard = policy === 'mapped' || policy === 'emulated';
-    return isHeard ? policy : (row.otherwise ?? policy);
+    const hasEffect = policy === 'mapped' || policy === 'emulated';
+    return hasEffect ? policy : (row.otherwise ?? policy);
   });
   return [...new Set(policies)].join(', ');
 };

@@ -13,19 +13,19 @@ import {
   type ToolRef,
 } from '../../canonical/request/tool.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { customFields, functionFields } from './fields.ts';
-import { idText, list, longText, MAX_TOOLS, refuseTooManyParts } from './bounds.ts';
+import { customFields, functionFields } from './field-schemas.ts';
+import { idText, list, longText, MAX_TOOLS, rejectTooManyParts } from './bounds.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
 import { parseBody, readTagged } from './validation.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** A function as both APIs describe it, whatever they wrap it in. */
+/** The declaration of a function, which both APIs share. */
 export interface FunctionBody {
   readonly name: string;
   readonly description?: string | null | undefined;
   readonly parameters?: FunctionTool['parameters'] | undefined;
   readonly strict?: boolean | null | undefined;
-  /** What else was said of it. */
+  /** Other fields. */
   readonly [further: string]: unknown;
 }
 
@@ -41,16 +41,16 @@ export const toFunctionTool = ({
   description: description ?? null,
   parameters: parameters ?? null,
   strict: strict ?? null,
-  ...furtherFields(more),
+  ...otherFields(more),
 });
 
-/** A field that is null says as much as one that is absent. */
-const furtherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
+/** Null fields are treated as absent. */
+const otherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
   const said = Object.entries(given).filter(([, value]) => value !== null);
   return said.length === 0 ? {} : { more: Object.fromEntries(said) as JsonObject };
 };
 
-/** A custom tool, the format in the words of the Responses API. */
+/** The declaration of a custom tool, with the format in Responses API form. */
 export interface CustomBody {
   readonly name: string;
   readonly description?: string | null | undefined;
@@ -63,20 +63,20 @@ const toCustomTool = ({ name, description, format, ...more }: CustomBody): Custo
   name,
   description: description ?? null,
   format: format ?? null,
-  ...furtherFields(more),
+  ...otherFields(more),
 });
 
 export const FORMATS = ['text', 'grammar'] as const;
 export const grammarSchema = z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: longText });
 
-/** What the input of a custom tool must look like. */
+/** Validates the input format of a custom tool. */
 const readFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
   if (!format) return null;
   if (readTagged(format, 'type', FORMATS, at).tag === 'grammar') parseBody(grammarSchema, format, at);
   return format;
 };
 
-/** How an API writes the tools that the client runs. All others are written alike, and go on as they are. */
+/** Parses the tools that the client runs, in the form of one API. Other tools have the same form in all APIs. */
 export interface ToolReaders {
   readonly function: (value: unknown, at: string) => FunctionBody;
   readonly custom: (value: unknown, at: string) => CustomBody;
@@ -85,7 +85,7 @@ export interface ToolReaders {
 const functionSchema = z.looseObject({ type: z.literal('function'), ...functionFields });
 const customSchema = z.looseObject({ type: z.literal('custom'), ...customFields });
 
-/** As Responses writes them, and whoever puts them into a namespace. */
+/** For Responses, and for the members of a namespace in either API. */
 export const PLAIN_READERS: ToolReaders = {
   function(value, at) {
     const { type: _, ...tool } = parseBody(functionSchema, value, at);
@@ -97,7 +97,7 @@ export const PLAIN_READERS: ToolReaders = {
   },
 };
 
-/** How the tools of a body are written, and where it says something of one of them. */
+/** How a body declares its tools, and where. */
 export interface ToolForm {
   readonly readers: ToolReaders;
   readonly placeOf: (index: number) => string;
@@ -105,13 +105,13 @@ export interface ToolForm {
 
 export const PLAIN_FORM: ToolForm = { readers: PLAIN_READERS, placeOf: (index) => `tools[${index}]` };
 
-/** The tools of a request, or of one of its items. Which of them its backend has is not known here. */
+/** Parses the tools of a request or of an item. Whether the backend supports them is checked later. */
 export const readToolList = (
   given: readonly unknown[],
   readers: ToolReaders,
   place = 'tools',
 ): readonly Tool[] => {
-  refuseTooManyParts([{ tools: given as Json }], place);
+  rejectTooManyParts([{ tools: given as Json }], place);
   return given.map((value, index) => {
     const at = `${place}[${index}]`;
     const type = parseBody(idText, isJsonObject(value) ? value['type'] : undefined, `${at}.type`);
@@ -133,10 +133,7 @@ const readMembers = (given: readonly unknown[], place: string): readonly Namespa
     return { tool, name: PLAIN_READERS[tool](value, at).name };
   });
 
-/**
- * What is wrong with tools whatever their backend: a name that comes twice, and a schema that is none.
- * `placeOf` says where in the body a tool is described.
- */
+/** Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body. */
 export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: number) => string): void => {
   const seen = new Set<string>();
   const budget = schemaBudget();
@@ -162,7 +159,7 @@ export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: 
   }
 };
 
-/** The choices that are a word; null for a choice that is not. */
+/** Parses a tool choice that is a string; null for other choices. */
 export const readChoiceWord = (given: unknown, tools: readonly Tool[]): ToolChoice | null => {
   if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
   if (given === 'none') return { mode: 'none' };
@@ -178,7 +175,7 @@ export const readChoiceWord = (given: unknown, tools: readonly Tool[]): ToolChoi
 
 export const TOOL_CHOICES = ['none', 'auto', 'required', 'function', 'custom', 'allowed_tools'] as const;
 
-/** The names of `allowed_tools`: as many as there are tools, so they are not looked for one by one. */
+/** Throws if a tool choice names a tool that is not declared. */
 export const checkDeclared = (
   refs: readonly ToolRef[],
   tools: readonly Tool[],

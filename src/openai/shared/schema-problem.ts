@@ -15,7 +15,7 @@ interface Check {
   hasIds: boolean;
 }
 
-/** Many times what 128 long tools hold. */
+/** Many times what 128 large tools have. */
 const MAX_SUBSCHEMAS = 20_000;
 
 export const schemaBudget = (): SchemaBudget => ({ left: MAX_SUBSCHEMAS });

@@ -10,14 +10,14 @@ describe('encodeFrame', () => {
   it.each([
     ['an event', { event: 'response.created', data: { a: 1 } }, 'event: response.created\ndata: {"a":1}\n\n'],
     ['without a name', { event: null, data: { a: 1 } }, 'data: {"a":1}\n\n'],
-    ['the last word', { event: 'done', data: DONE }, 'event: done\ndata: [DONE]\n\n'],
-    ['the last word without a name', { event: null, data: DONE }, 'data: [DONE]\n\n'],
+    ['the end of a stream', { event: 'done', data: DONE }, 'event: done\ndata: [DONE]\n\n'],
+    ['the end of a stream without a name', { event: null, data: DONE }, 'data: [DONE]\n\n'],
     ['line ends inside', { event: null, data: 'a\r\n\r\nb' }, 'data: "a\\r\\n\\r\\nb"\n\n'],
   ])('%s', (_, frame, text) => {
     expect(encodeFrame(frame)).toBe(text);
   });
 
-  it('any text comes back as it was, whatever stands before and after', async () => {
+  it('encodes any text so that it is decoded unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(trickyText), async (texts) => {
         const stream = texts.map((text) => encodeFrame({ event: 'x', data: { text } })).join(KEEPALIVE);
@@ -31,7 +31,7 @@ describe('encodeFrame', () => {
 });
 
 describe('KEEPALIVE', () => {
-  it('is a comment, which no reader sees', async () => {
+  it('is a comment, which readers skip', async () => {
     expect(await collect(readSse(KEEPALIVE + KEEPALIVE))).toEqual([]);
   });
 });

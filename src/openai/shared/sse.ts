@@ -2,44 +2,41 @@ import type { Usage } from '../../canonical/events/usage.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
 
-/** One server-sent event before it is bytes. */
+/** A server-sent event. */
 export interface Frame {
-  /** Null: a frame without an `event:` line, as Chat sends them. */
+  /** Null: no `event:` line, as in Chat. */
   readonly event: string | null;
   readonly data: unknown;
-  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
+  /** A comment before the frame, for readers of the raw stream. Clients skip it. */
   readonly note?: string;
 }
 
-/**
- * The usage in the frame was counted by this server. The answer's head says it in the header of the same name where that
- * is known in advance; a stream's head is sent long before.
- */
+/** Marks usage that this server counted itself: in a header, or in a comment if the headers are already sent. */
 export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;
 
-/** The note of a frame with the usage of these turns. */
+/** The note for a frame with the usage of these turns. */
 export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): Pick<Frame, 'note'> =>
   turns.some(({ usage }) => usage?.isCounted === true) ? { note: `${COUNTED.header}: ${COUNTED.value}` } : {};
 
-/** The last word of every stream. Some clients wait for it, none mind it. */
+/** The last data of every stream. Some clients wait for it, and no client rejects it. */
 export const DONE = '[DONE]';
 
-/** The text of a frame that holds a book, made in steps. */
+/** Encodes a large frame in slices, so that the event loop is not blocked. */
 export function* encodeFrameSteps(frame: Frame): Sliced<readonly string[]> {
   return [frameHead(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
 }
 
-/** The frame's whole text, so that it is written at once: a reader never sees half an event. */
+/** Encodes a frame as one string, so that it is written at once and a reader never sees half an event. */
 export const encodeFrame = (frame: Frame): string => {
   const data = frame.data === DONE ? DONE : JSON.stringify(frame.data);
   return `${frameHead(frame)}${data}\n\n`;
 };
 
-/** A note is a block of its own: simple parsers look at the first line of a block only. */
+/** The note is a separate block, because simple parsers read only the first line of a block. */
 const frameHead = ({ event, note }: Frame): string => {
   const head = event === null ? 'data: ' : `event: ${event}\ndata: `;
   return note === undefined ? head : `: ${note}\n\n${head}`;
 };
 
-/** A comment: keeps idle connections open and is ignored by every client. */
+/** A comment that keeps idle connections open. All clients ignore it. */
 export const KEEPALIVE = ': keepalive\n\n';

@@ -17,8 +17,8 @@ describe('unreadFields', () => {
   it.each([
     ['nothing', {}, []],
     ['known fields', { name: null, inner: { a: 1 }, list: [{ b: 1 }] }, []],
-    ['an unknown one', { name: 'x', colour: 1 }, ['colour']],
-    ['but not one that is null', { colour: null, inner: { z: null } }, []],
+    ['an unknown field', { name: 'x', colour: 1 }, ['colour']],
+    ['an unknown field that is null', { colour: null, inner: { z: null } }, []],
     ['inside an object', { inner: { a: 1, z: 2 } }, ['inner.z']],
     ['inside a list', { list: [{ b: 1 }, { z: 1, y: 2 }] }, ['list[1].z', 'list[1].y']],
     ['inside a default', { standard: { z: 1 } }, ['standard.z']],
@@ -26,18 +26,18 @@ describe('unreadFields', () => {
     ['a table reads all', { table: { z: 1 } }, []],
     ['a union is left alone', { either: { z: 1 } }, []],
     ['a name of the prototype', { toString: 1, constructor: 2 }, ['toString', 'constructor']],
-    ['another shape than the schema', { inner: [1], list: 'x' }, []],
-    ['no object', 'x', []],
+    ['a value of another type', { inner: [1], list: 'x' }, []],
+    ['a string', 'x', []],
   ])('%s', (_, value, names) => {
     expect(unreadFields(schema, value, '')).toEqual(names);
   });
 
-  it('ends with a thousand names', () => {
+  it('lists at most a thousand names', () => {
     const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`u${index}`, 1]));
     expect(unreadFields(schema, { ...wide, inner: { z: 1 } }, '')).toHaveLength(1_000);
   });
 
-  it('says where in the body the field stands', () => {
+  it('includes the location in the body', () => {
     expect(unreadFields(schema, { inner: { z: 1 }, y: 2 }, 'input[3]')).toEqual([
       'input[3].inner.z',
       'input[3].y',

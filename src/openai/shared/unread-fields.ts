@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** More names than anybody reads; a body could hold a million. */
+/** Limit on reported names: a body could have a million unknown fields. */
 const MAX_NAMES = 1_000;
 
 /**
- * Names the fields of a value that its schema does not read, so that nothing a client sent is
- * dropped without a word. Unions are left alone: whoever parses their branches asks per branch.
+ * Lists the fields of a value that its schema does not read, so that nothing is dropped silently. Unions are skipped:
+ * the code that parses a branch lists the fields of that branch.
  */
 export const unreadFields = (schema: z.ZodType, value: unknown, at: string): string[] => {
   const names: string[] = [];
@@ -16,14 +16,14 @@ export const unreadFields = (schema: z.ZodType, value: unknown, at: string): str
   return names;
 };
 
-/** Adds them to names that were found before. */
+/** Appends the unread fields to `names`. */
 export const noteUnread = (names: string[], schema: z.ZodType, value: unknown, at: string): void => {
   readerOf(schema)?.(names, value, at);
 };
 
 type Reader = (names: string[], value: unknown, at: string) => void;
 
-/** What is to be looked at in values of a schema; null: all of it is read. Found out once: a body has thousands. */
+/** Cached readers by schema; null if the schema reads everything. */
 const readers = new WeakMap<z.ZodType, Reader | null>();
 
 const readerOf = (schema: z.ZodType): Reader | null => {
@@ -43,7 +43,7 @@ const makeReader = (schema: z.ZodType): Reader | null => {
       for (const [index, one] of value.entries()) element(names, one, `${at}[${index}]`);
     };
   }
-  // A loose object keeps all its fields.
+  // A loose object reads all fields.
   if (!(schema instanceof z.ZodObject) || schema.def.catchall !== undefined) return null;
   const fields = new Map(
     Object.entries(schema.shape as Record<string, z.ZodType>).map(([key, field]) => [key, readerOf(field)]),
@@ -55,7 +55,7 @@ const makeReader = (schema: z.ZodType): Reader | null => {
       if (field === null) continue;
       if (names.length >= MAX_NAMES) return;
       const place = at === '' ? quoted(key) : `${at}.${quoted(key)}`;
-      // Null asks for nothing: clients write all the fields they know.
+      // Null is ignored: many clients send null for unused fields.
       if (field === undefined && value[key] !== null) names.push(place);
       else field?.(names, value[key], place);
     }
@@ -66,6 +66,6 @@ const unwrap = (schema: z.ZodType): z.ZodType => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
     return unwrap(schema.unwrap() as z.ZodType);
   }
-  // A list that was checked for its length first.
+  // A list with a length check before it.
   return schema instanceof z.ZodPipe ? unwrap(schema.def.out as z.ZodType) : schema;
 };

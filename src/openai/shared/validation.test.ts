@@ -37,7 +37,7 @@ const complaint = (value: unknown, at?: string): unknown => {
 };
 
 describe('parseBody', () => {
-  it('gives back what was parsed, without what the schema does not know', () => {
+  it('returns the parsed value without unknown fields', () => {
     expect(parseBody(schema, { needed: 'x', count: 3, on: null, strange: 1 })).toEqual({
       needed: 'x',
       count: 3,
@@ -167,14 +167,14 @@ describe('parseBody', () => {
     expect(complaint(value)).toEqual({ code, param, message });
   });
 
-  it('a key that is too long is named', () => {
+  it('names a key that is too long', () => {
     expect(complaint({ needed: 'x', table: { toolong: 'v' } })).toMatchObject({
       code: 'invalid_value',
       param: 'table.toolong',
     });
   });
 
-  it('says where in the body the value stands', () => {
+  it('includes the location in the body', () => {
     expect(complaint({ needed: 1 }, 'tools[3]')).toMatchObject({ param: 'tools[3].needed' });
   });
 });

@@ -4,7 +4,7 @@ import { gatewayError, type GatewayError } from '../../canonical/failure/failure
 import { quoted } from '../../kit/text/quote.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
-/** Parses a value; the first thing that is wrong becomes a 400 in OpenAI's words. */
+/** Parses a value. Throws a 400 in OpenAI's wording for the first problem. */
 export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {
   const result = schema.safeParse(value, { reportInput: true, error: kindOfNumber });
   if (result.success) return result.data;
@@ -12,7 +12,7 @@ export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = '
   throw describeIssue(issue, joinPath(at, issue.path));
 };
 
-/** `input[2].content[0].text`, as OpenAI writes a place in a body. */
+/** OpenAI's form of a location in a body: `input[2].content[0].text`. */
 const joinPath = (at: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
@@ -22,13 +22,13 @@ const joinPath = (at: string, path: readonly PropertyKey[]): string =>
 
 type Issue = z.core.$ZodIssue;
 
-/** An issue holds the value; only here is known what its parameter takes, so that becomes the message. */
+/** Stores the expected kind of number as the message, because the issue itself does not contain it. */
 const kindOfNumber = ({ code, origin, schema }: z.core.$ZodRawIssue): string | undefined => {
   if ((code !== 'too_big' && code !== 'too_small') || origin !== 'number') return undefined;
   return schema instanceof z.ZodNumber && schema.isInt ? 'integer' : 'decimal';
 };
 
-/** In a union the branch that got furthest knows best what the client meant. */
+/** In a union, the issue of the branch that parsed deepest is the most likely cause. */
 const deepestIssue = (issues: readonly Issue[]): Issue => {
   const first = issues[0];
   if (first === undefined) throw new Error('a failed parse has an issue');
@@ -36,13 +36,13 @@ const deepestIssue = (issues: readonly Issue[]): Issue => {
   const branches = first.errors
     .map((branch) => deepestIssue(branch))
     .toSorted((a, b) => b.path.length - a.path.length);
-  // A value of the right type that breaks a rule was meant for that branch, too.
+  // A value of the right type that breaks a rule also belongs to that branch.
   const best = branches.find((one) => one.path.length > 0 || !OTHER_TYPE.has(one.code));
   if (best === undefined) return first;
   return { ...best, path: [...first.path, ...best.path] };
 };
 
-/** What a branch says to a value that was meant for another one. */
+/** Issue codes of a branch that does not match the value at all. */
 const OTHER_TYPE: ReadonlySet<Issue['code']> = new Set(['invalid_type', 'invalid_value', 'invalid_union']);
 
 const describeIssue = (issue: Issue, param: string): GatewayError => {
@@ -85,7 +85,7 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
 export const missing = (param: string): GatewayError =>
   gatewayError('missing_required_parameter', { param, message: `Missing required parameter: '${param}'.` });
 
-/** OpenAI has a code of its own for this. */
+/** OpenAI uses a separate code for this. */
 export const emptyArray = (param: string): GatewayError =>
   gatewayError('invalid_value', {
     param,
@@ -108,14 +108,14 @@ const list = (values: readonly string[]): string => {
 const quote = (value: unknown): string =>
   `'${quoted(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined'))}'`;
 
-/** What stands where an object was expected, as JSON. */
+/** The error for a value that should be an object. */
 export const notAnObject = (param: string, value: unknown): GatewayError =>
   gatewayError('invalid_type', {
     param,
     message: `Invalid type for '${param}': expected an object, but got ${quoted(JSON.stringify(value) ?? 'nothing')} instead.`,
   });
 
-/** The object at a place, and which of these its tag names. */
+/** Parses an object with a `type` or `role` that must be one of the tags. */
 export const readTagged = <Tag extends string>(
   value: unknown,
   key: 'type' | 'role',
@@ -123,14 +123,14 @@ export const readTagged = <Tag extends string>(
   at: string,
 ): { readonly tag: Tag; readonly object: JsonObject } => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
-  const given = value[key];
-  if (given === undefined) throw missing(`${at}.${key}`);
-  const tag = tags.find((one) => one === given);
-  if (tag === undefined) throw invalidChoice(`${at}.${key}`, given, tags);
+  const name = value[key];
+  if (name === undefined) throw missing(`${at}.${key}`);
+  const tag = tags.find((one) => one === name);
+  if (tag === undefined) throw invalidChoice(`${at}.${key}`, name, tags);
   return { tag, object: value };
 };
 
-/** OpenAI has a code of its own for each kind of bound. */
+/** OpenAI uses a separate code for each kind of limit. */
 const outOfRange = (
   issue: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall,
   param: string,

@@ -4,7 +4,7 @@ import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { OutputFormat } from '../../../canonical/request/turn-request.ts';
 import { isSameJson } from '../../../kit/json/json.ts';
 import { jsonObject } from '../../shared/bounds.ts';
-import { shortName } from '../../shared/fields.ts';
+import { shortName } from '../../shared/field-schemas.ts';
 import { missing } from '../../shared/validation.ts';
 
 const schemaFields = {

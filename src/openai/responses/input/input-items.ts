@@ -13,7 +13,7 @@ import {
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import { idText, refuseTooManyParts } from '../../shared/bounds.ts';
+import { idText, rejectTooManyParts } from '../../shared/bounds.ts';
 import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
 import { noteUnread } from '../../shared/unread-fields.ts';
@@ -36,7 +36,7 @@ export const readInput = (input: string | readonly unknown[], recall: Recall = (
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
     return { items: [item], places: ['input'], unread: [] };
   }
-  refuseTooManyParts(input, 'input');
+  rejectTooManyParts(input, 'input');
   const unread: string[] = [];
   const references = new References(recall);
   const read = input.flatMap((value, index) => {

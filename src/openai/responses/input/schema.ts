@@ -20,7 +20,7 @@ import {
   SERVICE_TIERS,
   SUMMARIES,
   VERBOSITIES,
-} from '../../shared/fields.ts';
+} from '../../shared/field-schemas.ts';
 import { responseFormat, textFormat } from './format.ts';
 
 /**

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { withoutClientPrompt, type ClientPrompt } from '../../shared/client-prompt.ts';
 import type { ParameterNames } from '../../shared/parameter-names.ts';
 import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../../shared/read-tools.ts';
-import { readCache, readSampling, unlessZero } from '../../shared/settings.ts';
+import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
 import { unreadFields } from '../../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../../shared/validation.ts';
 import { isChatField, refuseChatFields } from './chat-fields.ts';

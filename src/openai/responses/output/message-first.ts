@@ -16,7 +16,7 @@ import {
 import type { IdSource } from '../../../kit/ambient.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { JoinedText, movedAnnotation, SEPARATOR } from '../../shared/joined-text.ts';
-import { Line } from '../../shared/line.ts';
+import { ItemQueue } from '../../shared/item-queue.ts';
 import { mintPlaceholderId } from './placeholder.ts';
 
 export interface MessageFirstOptions {
@@ -53,7 +53,7 @@ interface Source {
 class MessageFirst {
   readonly #options: MessageFirstOptions;
   readonly #hidden = new Set<string>();
-  readonly #line = new Line();
+  readonly #queue = new ItemQueue();
   readonly #sources = new Map<string, Source>();
   /** The message that all text goes into, and what it says so far. */
   #head: Produced<Message> | null = null;
@@ -83,7 +83,7 @@ class MessageFirst {
     if (event.type === 'item-started') this.#place(event.item);
     if (this.#hidden.has(itemId)) return;
     if (!this.#sources.has(itemId)) this.#hold(event);
-    else for (const one of this.#line.take(event, itemId)) yield* this.#merge(one);
+    else for (const one of this.#queue.take(event, itemId)) yield* this.#merge(one);
   }
 
   #place(head: Produced): void {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { jsonObject, longText } from './bounds.ts';
 
-/** Fields that more than one API has, with the same values in each. */
+/** Schemas of fields that several APIs share. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
 export const REASONING_CONTEXTS = ['auto', 'current_turn', 'all_turns'] as const;
@@ -18,10 +18,10 @@ export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'expected at most 16 keys.');
 
-/** Longer than any model's name; it goes into logs. */
+/** Limited because it goes into logs. */
 export const modelName = z.string().min(1).max(256);
 
-/** What tells the backend of a function; Chat puts it one level deeper than Responses. */
+/** The declaration of a function. Chat nests it one level deeper than Responses. */
 export const functionFields = {
   name: shortName,
   description: longText.nullish(),
@@ -29,14 +29,14 @@ export const functionFields = {
   strict: z.boolean().nullish(),
 } as const;
 
-/** What tells the backend of a tool whose input is any text. */
+/** The declaration of a custom tool, whose input is free-form text. */
 export const customFields = {
   name: shortName,
   description: longText.nullish(),
   format: jsonObject.nullish(),
 } as const;
 
-/** How the backend is to cache the beginning of a conversation. */
+/** Prompt caching. */
 export const cacheFields = {
   prompt_cache_key: z.string().nullish(),
   prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),

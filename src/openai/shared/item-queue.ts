@@ -1,9 +1,9 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
-/** Items one after the other, in the order in which they began. */
-export class Line {
+/** Serializes items: emits the events of one item at a time, in the order the items started. */
+export class ItemQueue {
   #open: string | null = null;
-  /** Events of items that began while another one was open, by item: each event is looked at once more, not again and again. */
+  /** Events of items that started while another one was open, by item. */
   readonly #waiting = new Map<string, TurnEvent[]>();
 
   *take(event: TurnEvent, itemId: string): Generator<TurnEvent> {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 
 type Maybe<Value> = Value | null | undefined;
 
-/** Settings that several APIs have, with the same names and meanings in each. */
+/** Sampling fields, which several APIs share. */
 interface SamplingFields {
   readonly temperature?: Maybe<number>;
   readonly top_p?: Maybe<number>;
@@ -12,7 +12,7 @@ interface SamplingFields {
   readonly seed?: Maybe<number>;
 }
 
-/** A penalty of 0 asks for what happens anyway; so does a temperature of 1, which is worth passing on. */
+/** A penalty of 0 is the default and not passed on. A temperature of 1 is, because some models have another default. */
 export const readSampling = (body: SamplingFields): Sampling => ({
   temperature: body.temperature ?? null,
   topP: body.top_p ?? null,
@@ -33,5 +33,5 @@ export const readCache = (body: CacheFields): CacheSettings => ({
   options: body.prompt_cache_options ?? null,
 });
 
-/** For numbers of which 0 asks for nothing. */
+/** For numbers whose default is 0. */
 export const unlessZero = (value: Maybe<number>): number | null => (value === 0 ? null : (value ?? null));

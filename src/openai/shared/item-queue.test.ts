@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { Line } from './line.ts';
+import { ItemQueue } from './item-queue.ts';
 
 const started = (id: string): TurnEvent => ({
   type: 'item-started',
@@ -19,11 +19,11 @@ const ended = (id: string): TurnEvent => ({
 });
 
 const inLine = (events: readonly (readonly [TurnEvent, string])[]): readonly TurnEvent[] => {
-  const line = new Line();
+  const line = new ItemQueue();
   return events.flatMap(([event, itemId]) => [...line.take(event, itemId)]);
 };
 
-it('puts items one after the other, also where one is still open when its turn comes', () => {
+it('emits items one after the other, even if the next one is still open', () => {
   const events = [
     [started('a'), 'a'],
     [started('b'), 'b'],
@@ -52,7 +52,7 @@ it('puts items one after the other, also where one is still open when its turn c
   ]);
 });
 
-it('takes as many open items as a backend sends', () => {
+it('accepts any number of open items', () => {
   const ids = Array.from({ length: 20_000 }, (_, index) => `m${index}`);
   const events = [started, ended].flatMap((make) => ids.map((id) => [make(id), id] as const));
   expect(inLine(events)).toEqual(ids.flatMap((id) => [started(id), ended(id)]));
