@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { connectAppServer, type AppServerOptions, type ThreadSignal } from './app-server.ts';
 import { IGNORED_NOTIFICATIONS, KNOWN_NOTIFICATIONS } from './protocol/methods.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './rpc/errors.ts';
-import { linkedTransports } from './rpc/memory-transport.ts';
+import { linkedTransports } from '../../test/support/memory-transport.ts';
 
 const clientInfo = { name: 'test', title: null, version: '1.0.0' };
 

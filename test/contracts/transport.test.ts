@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { linkedTransports } from '../../src/codex/rpc/memory-transport.ts';
+import { linkedTransports } from '../support/memory-transport.ts';
 import { createStdioTransport } from '../../src/codex/rpc/stdio-transport.ts';
 import type { Transport } from '../../src/codex/rpc/transport.ts';
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { overloadDelayMs } from './calls.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './errors.ts';
-import { linkedTransports } from './memory-transport.ts';
+import { linkedTransports } from '../../../test/support/memory-transport.ts';
 import { createPeer, type PeerRequest } from './peer.ts';
 
 const RETRY = { attempts: 2, firstDelayMs: 100, maxDelayMs: 150 };

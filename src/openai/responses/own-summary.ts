@@ -1,4 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
+import { fromBase64, toBase64Url } from '../../kit/text/bytes.ts';
 import { longText } from '../shared/bounds.ts';
 import { parseBody } from '../shared/validation.ts';
 
@@ -11,7 +12,7 @@ const MARK = 'codex-app-server-proxy.summary.';
 const VERSION = 'v1.';
 
 export const wrapSummary = (summary: string): string =>
-  MARK + VERSION + Buffer.from(JSON.stringify({ summary })).toString('base64url');
+  MARK + VERSION + toBase64Url(JSON.stringify({ summary }));
 
 export const isOwnSummary = (sealed: unknown): sealed is string =>
   typeof sealed === 'string' && sealed.startsWith(MARK);
@@ -20,7 +21,7 @@ export const isOwnSummary = (sealed: unknown): sealed is string =>
 export const unwrapSummary = (wrapped: string, at: string): string => {
   const payload = wrapped.slice(MARK.length);
   if (payload.startsWith(VERSION)) {
-    const held = textIn(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
+    const held = textIn(fromBase64(payload.slice(VERSION.length)).toString());
     if (held !== null) return parseBody(longText, held, at);
   }
   throw gatewayError('invalid_value', {

@@ -158,25 +158,6 @@ describe('reading an answer on its way', () => {
     expect(read(last.map((data) => sse(data, null)).join(''))).toEqual([...last.map(said), CUT]);
   });
 
-  it('passes the same lines on that it reads: codex knows neither CR nor a byte order mark', () => {
-    const text = events.map((data) => sse(data)).join('');
-    for (const end of ['\n', '\r\n', '\r']) {
-      const bytes = Buffer.from(`\uFEFF${text.replaceAll('\n', end)}`);
-      for (const chunks of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
-        const reader = new AnswerReader({
-          onUpstreamEvent() {},
-          toFailure,
-          signal,
-          onActivity() {},
-          mintCallId: () => 'call_ours',
-        });
-        const passed = chunks.map((chunk) => reader.push(chunk) as Uint8Array);
-        expect(Buffer.concat([...passed, reader.end('cut')]).toString()).toBe(text);
-        expect(read(...chunks)).toEqual(wanted);
-      }
-    }
-  });
-
   it('leaves out what only repeats or says nothing', () => {
     const dull = [
       'response.created',

@@ -10,6 +10,8 @@ import {
   type Opaque,
   type Part,
   type RawItem,
+  type ToolCall,
+  type ToolOutput,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
@@ -108,51 +110,20 @@ const translate = (
     }
     case 'function_call': {
       const given = parseBody(schemas.function_call, value, at);
-      return {
-        kind: 'tool-call',
-        tool: 'function',
-        ...about(given),
-        callId: given.call_id,
-        name: given.name,
-        ...(given.namespace ? { namespace: given.namespace } : {}),
-        input: given.arguments,
-        ...further({ caller: given.caller, async: given.async }),
-      };
-    }
-    case 'function_call_output': {
-      const given = parseBody(schemas.function_call_output, value, at);
-      return {
-        kind: 'tool-output',
-        tool: 'function',
-        ...about(given),
-        callId: given.call_id,
-        output: readToolOutput(given.output, `${at}.output`, unread),
-        ...further({ caller: given.caller, name: given.name, namespace: given.namespace }),
-      };
+      return { ...toolCall(given), tool: 'function', input: given.arguments };
     }
     case 'custom_tool_call': {
       const given = parseBody(schemas.custom_tool_call, value, at);
-      return {
-        kind: 'tool-call',
-        tool: 'custom',
-        ...about(given),
-        callId: given.call_id,
-        name: given.name,
-        ...(given.namespace ? { namespace: given.namespace } : {}),
-        input: given.input,
-        ...further({ caller: given.caller, async: given.async }),
-      };
+      return { ...toolCall(given), tool: 'custom', input: given.input };
+    }
+    case 'function_call_output': {
+      const given = parseBody(schemas.function_call_output, value, at);
+      const { caller, name, namespace } = given;
+      return { ...toolOutput(given, at, unread), tool: 'function', ...further({ caller, name, namespace }) };
     }
     case 'custom_tool_call_output': {
       const given = parseBody(schemas.custom_tool_call_output, value, at);
-      return {
-        kind: 'tool-output',
-        tool: 'custom',
-        ...about(given),
-        callId: given.call_id,
-        output: readToolOutput(given.output, `${at}.output`, unread),
-        ...further({ caller: given.caller }),
-      };
+      return { ...toolOutput(given, at, unread), tool: 'custom', ...further({ caller: given.caller }) };
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
@@ -172,6 +143,28 @@ const translate = (
       return assertNever(type);
   }
 };
+
+const toolCall = (
+  given: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
+): Omit<ToolCall, 'tool' | 'input'> => ({
+  kind: 'tool-call',
+  ...about(given),
+  callId: given.call_id,
+  name: given.name,
+  ...(given.namespace ? { namespace: given.namespace } : {}),
+  ...further({ caller: given.caller, async: given.async }),
+});
+
+const toolOutput = (
+  given: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
+  at: string,
+  unread: string[],
+): Omit<ToolOutput, 'tool'> => ({
+  kind: 'tool-output',
+  ...about(given),
+  callId: given.call_id,
+  output: readToolOutput(given.output, `${at}.output`, unread),
+});
 
 const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
