@@ -83,9 +83,7 @@ describe('createAuthenticator', () => {
   });
 
   it('rejects every caller when there is no key', () => {
-    const authenticate = createAuthenticator([]);
-    expect(() => authenticate(bearer('sk-first-key-0001'))).toThrow(
-      'Incorrect API key provided: sk-fi***01.',
-    );
+    const withoutKeys = createAuthenticator([]);
+    expect(() => withoutKeys(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
   });
 });
