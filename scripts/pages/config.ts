@@ -1,5 +1,5 @@
-import { SETTINGS } from './schema.ts';
-import { fileKeyOf, GROUPS, SLICES, type SettingRow } from './setting-row.ts';
+import { SETTINGS } from '../../src/config/schema.ts';
+import { fileKeyOf, GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {
   if (row.defaultInDocs !== undefined) return row.defaultInDocs;
