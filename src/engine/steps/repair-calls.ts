@@ -18,7 +18,7 @@ export interface RepairRules {
   readonly attempts: number;
   /** Whether streams are held back for it. */
   readonly inStreams: boolean;
-  /** Describes what is wrong with the arguments of a call; null: nothing, or it cannot be said. */
+  /** Describes what is wrong with the arguments of a call; null: nothing, or unknown. */
   readonly check: (tool: FunctionTool, input: string, caller: string) => Promise<string | null>;
   readonly onRepair: (result: RepairResult) => void;
 }
