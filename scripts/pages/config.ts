@@ -6,8 +6,8 @@ const defaultOf = (row: SettingRow): string => {
   return row.default === null ? 'not set' : `\`${row.default}\``;
 };
 
-const allowedOf = (row: SettingRow): string =>
-  row.unit === undefined ? row.type.allowed : `${row.type.allowed} (${row.unit})`;
+const allowedOf = ({ type: { allowed, unit } }: SettingRow): string =>
+  unit === undefined ? allowed : `${allowed} (${unit})`;
 
 const fileKeyIn = (name: string, row: SettingRow): string =>
   row.environmentOnly === true ? '–' : `\`${fileKeyOf(name)}\``;
