@@ -8,7 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure/failure-catalogue.ts';
-import { describeConfig } from '../src/config/describe.ts';
+import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
@@ -30,7 +30,7 @@ const describeFailures = (): string => {
     'An error has OpenAI\'s form: `{"error": {"message", "type", "param", "code"}}`, with all four keys',
     'always there. Before the first byte of an answer it comes with the HTTP status below. In a stream that has',
     'begun it is an `error` event, followed by `response.failed`. Where the backend or a check has a more exact',
-    'code of its own, that one stands in `code`, with the status and type of its row here.',
+    'code, `code` contains that one, with the status and type of its row here.',
     '',
     '| code | status | type | when |',
     '|---|---|---|---|',
@@ -61,8 +61,8 @@ const describeDifferences = (): string =>
     'that request is the first one with the call and its answer behind the input.',
     '',
     'When a client sends a call back without the reasoning that led to it, as every Chat client does, the reasoning goes to the',
-    'model all the same, in front of what followed it: it was remembered (`PROXY_REASONING_MEMORY_MB`), for the same key and model.',
-    'Reasoning that the client sends and that can be read wins: then nothing is put beside it.',
+    'model anyway, before what followed it: this server remembers it (`PROXY_REASONING_MEMORY_MB`) per key and model.',
+    'Readable reasoning that the client sends takes precedence: then nothing is added.',
     '',
     'A provider may refuse a parameter: it is asked again without it, as [parameters](parameters.md) says. A request to',
     '`/v1/chat/completions` reaches the provider as the Responses request that means the same.',

@@ -42,7 +42,7 @@ export interface Backend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
-  /** What can be asked beside turns. */
+  /** Queries other than turns. */
   readonly codexAccount: CodexAccount;
   /** The models in the form in which codex keeps them. */
   codexModels(): readonly JsonObject[];
@@ -66,11 +66,11 @@ export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' |
   /** What models thought before they called tools. */
   readonly reasoning: ReasoningMemory;
   readonly mcp: McpAccess;
-  /** The backend refused the login: somebody may have signed in anew. */
+  /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
 }
 
-/** How long somebody waits who only wants to know which tools there are. */
+/** How long listing tools may take. */
 const LIST_TOOLS_MS = 60_000;
 
 export const createBackend = async (
@@ -151,7 +151,7 @@ const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
 };
 
 export interface EngineParts {
-  /** As it was chosen, not as the app-server is told it. */
+  /** As configured, not as the app-server sees it. */
   readonly chosen: BackendTarget;
   /** The same as long as it is the same backend, with the same account. */
   readonly identity: string;
@@ -167,7 +167,7 @@ type EngineNeeds = Pick<
   'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
 > & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
 
-/** The engine of a south, with all that is promised beside what its backend does. */
+/** The engine of a backend, with all steps that add what the backend does not do itself. */
 export const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: BackendTarget },
   { chosen, identity, offered, workers, wasRenewedSince, deps }: EngineParts,

@@ -20,7 +20,7 @@ import { reportRelayLosses } from '../observe/upstream-losses.ts';
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
   readonly relay: Relay | null;
-  /** The backend as the app-server is told it: the relay, as far as there is one. */
+  /** The backend as the app-server sees it: the relay, if there is one. */
   readonly backend: BackendTarget;
   close(): Promise<void>;
 }
@@ -132,7 +132,7 @@ const targetsOf = (
   return { ...NOWHERE, model: backend.kind === 'login' ? (backend.baseUrl ?? API_TARGET) : backend.baseUrl };
 };
 
-/** What the app-server is told. The key of a provider stays here: the relay sets it. */
+/** The backend as the app-server sees it. The key of a provider stays here: the relay sets it. */
 const behind = (
   backend: BackendTarget,
   at: RelayAddresses,
@@ -160,7 +160,7 @@ const behind = (
   }
 };
 
-/** Without the relay codex finds its backend beside the account, which the relay now stands in front of. */
+/** Without the relay codex derives the backend from the address of the account; that address now points to the relay. */
 const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string | null =>
   account === null ? baseUrl : `${account}/codex`;
 

@@ -18,7 +18,7 @@ export interface RepairOptions {
   readonly attempts: number;
   /** `answer`: all of it, until it is whole. `calls`: the calls and what comes behind the first of them. */
   readonly holds: 'answer' | 'calls';
-  /** What is wrong with the arguments of a call; null: nothing, or nobody can tell. */
+  /** What is wrong with the arguments of a call; null: nothing, or unknown. */
   readonly check: (tool: FunctionTool, input: string) => Promise<string | null>;
   readonly onRepair: (result: RepairResult) => void;
 }
