@@ -173,8 +173,8 @@ class SupervisedPool implements WorkerPool {
     });
   }
 
-  #later(startFailure: Failure): GatewayError {
-    return new GatewayError({ ...startFailure, retryAfterSeconds: this.#starts.secondsToRetry() });
+  #later(failure: Failure): GatewayError {
+    return new GatewayError({ ...failure, retryAfterSeconds: this.#starts.secondsToRetry() });
   }
 
   #serving(): readonly Member[] {
