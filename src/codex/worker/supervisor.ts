@@ -173,8 +173,8 @@ class SupervisedPool implements WorkerPool {
     });
   }
 
-  #later(failure: Failure): GatewayError {
-    return new GatewayError({ ...failure, retryAfterSeconds: this.#starts.secondsToRetry() });
+  #later(cause: Failure): GatewayError {
+    return new GatewayError({ ...cause, retryAfterSeconds: this.#starts.secondsToRetry() });
   }
 
   #serving(): readonly Member[] {
