@@ -33,7 +33,7 @@ const schemas = {
 
 export type PartType = keyof typeof schemas;
 
-/** A string is one text part; parts stay apart. What a role may say is the caller's to know. */
+/** Parses content: a string becomes one text part. The caller checks which parts its role allows. */
 export const readContent = (
   content: string | readonly unknown[],
   allowed: readonly PartType[],

@@ -14,9 +14,9 @@ import { quoted } from '../../kit/text/quote.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];
-  /** Where each item stood in the body. */
+  /** The location of each item in the body. */
   readonly places: readonly string[];
-  /** Places of fields that have no effect. */
+  /** Locations of fields without effect. */
   readonly unread: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const schemas = {
     tool_calls: list(MAX_CHAT_TOOLS).nullish(),
     function_call: functionCallSchema.nullish(),
     audio: z.unknown().optional(),
-    // Clients send whole messages of ours back. What follows is not for the model.
+    // Clients send back our complete messages. The following fields are not for the model.
     annotations: z.unknown().optional(),
     reasoning_content: z.unknown().optional(),
     reasoning: z.unknown().optional(),
@@ -48,13 +48,13 @@ const schemas = {
 type ChatRole = keyof typeof schemas;
 const ROLES = Object.keys(schemas) as ChatRole[];
 
-/** The parts that a role may say. */
+/** The part types that each role allows. */
 const PARTS = {
   system: ['text'],
   developer: ['text'],
   user: ['text', 'image_url', 'input_audio', 'file'],
   assistant: ['text', 'refusal'],
-  // OpenAI has only texts here; its other API takes images as well, and that is what our backends are.
+  // OpenAI's Chat allows only text here, but its Responses API, which our backends use, also accepts images.
   tool: ['text', 'image_url'],
 } as const satisfies Record<string, readonly PartType[]>;
 
@@ -127,7 +127,7 @@ class MessageReader implements ReadMessages {
     const read = hasContent ? this.#parts(given.content ?? '', 'assistant', at) : [];
     const parts: Part[] = [...withoutBreakpoints(read, `${at}.content`, this.unread)];
     if (typeof given.refusal === 'string') parts.push({ kind: 'refusal', text: given.refusal });
-    // An empty answer of ours that comes back says nothing to the model.
+    // An empty answer of ours that is sent back is dropped.
     if (!hasNoContent(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
@@ -159,7 +159,7 @@ class MessageReader implements ReadMessages {
     return readContent(given, PARTS[role], `${at}.content`, this.unread);
   }
 
-  /** No item of a conversation has a place for it. */
+  /** Reports fields that no item has. */
   #noteName(given: string | null | undefined, at: string): void {
     if (typeof given === 'string' && given !== '') this.unread.push(`${at}.name`);
   }

@@ -6,9 +6,9 @@ import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import type { ChatAsk } from './to-turn.ts';
 import { eitherForm, flatCustomNames } from './tool-form.ts';
-import { refuseUnanswerable } from './tools.ts';
+import { rejectClientRunTools } from './tools.ts';
 
-/** Cursor posts bodies of the Responses API to the path of Chat, and reads answers of Chat. */
+/** Cursor posts Responses bodies to the Chat path, and expects Chat answers. */
 export const hasResponsesForm = (body: JsonObject): boolean => {
   if ((body['input'] ?? null) === null) return false;
   if (!hasMessages(body)) return true;
@@ -21,14 +21,14 @@ export const hasResponsesForm = (body: JsonObject): boolean => {
 const hasMessages = ({ messages }: JsonObject): boolean =>
   (messages ?? null) !== null && !(Array.isArray(messages) && messages.length === 0);
 
-/** It is read as what it is, in its own names; only what belongs to the answer is Chat's. */
+/** Parses the body as a Responses request with its own parameter names; only the answer is Chat's. */
 export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ChatAsk => {
   const { messages: _, ...plain } = body;
   const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
   const unread: string[] = [];
   const read = toTurnRequest(plain, { ...options, toolForm: eitherForm(list, unread) });
   const { given, request } = read;
-  refuseUnanswerable(request.tools);
+  rejectClientRunTools(request.tools);
   refuseCompaction(request);
   const toldAsFunctions = flatCustomNames(list, request.tools);
   return {
@@ -37,7 +37,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
     ignored: [
       ...read.ignored,
       ...unread,
-      // It is remembered here in any case; Chat has no place to show it.
+      // Reasoning is always requested and kept here; Chat has no field for it.
       ...(given.include?.includes('reasoning.encrypted_content') === true
         ? ['include.reasoning.encrypted_content']
         : []),
@@ -53,7 +53,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
   };
 };
 
-/** It would be made, and nobody would see it. */
+/** Rejects a compaction, which Chat could not return. */
 const refuseCompaction = (request: ChatAsk['request']): void => {
   if (!asksForCompaction(request)) return;
   throw gatewayError('unsupported_value', {

@@ -6,10 +6,10 @@ import type { ParameterNames } from '../shared/parameter-names.ts';
 import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../shared/validation.ts';
-import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
-import { chatNames } from './names.ts';
+import { chatNames } from './parameter-names.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
@@ -21,13 +21,13 @@ export interface ChatAsk {
   readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
-  /** The client uses `functions`, not `tools`. */
+  /** The client uses `functions` instead of `tools`. */
   readonly isLegacy: boolean;
-  /** Custom tools whose calls are told as calls of functions. */
+  /** Custom tools whose calls are sent as function calls. */
   readonly toldAsFunctions: ReadonlySet<string>;
-  /** The place of the output format in the body. */
+  /** The location of the output format in the body. */
   readonly formatPlace: string;
 }
 
@@ -35,7 +35,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   const object = bodyObject(body);
   if (hasResponsesForm(object)) return readResponsesForm(object, options);
   const given = parseBody(createChatSchema, object);
-  refuseUnservable(given);
+  rejectUnsupported(given);
   const ignored = unreadFields(createChatSchema, object, '');
   const read = readConversation(given, ignored);
   append(ignored, read.unread);
@@ -70,7 +70,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       items: prompt.items,
       tools: tools.tools,
       toolChoice: tools.choice,
-      // The older form has room for one call only.
+      // The legacy form supports only one call.
       parallelToolCalls: tools.isLegacy ? false : (given.parallel_tool_calls ?? null),
       maxToolCalls: null,
       canApprove: false,
@@ -85,7 +85,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       maxOutputTokens: given.max_completion_tokens ?? given.max_tokens ?? null,
       stop: stopsOf(given.stop),
       sampling: readSampling(given),
-      // A chat that asks for log probabilities has a place for them in every choice.
+      // Chat has a field for log probabilities in every choice, so they are required if requested.
       logprobs: {
         top: hasLogprobs ? unlessZero(given.top_logprobs) : null,
         isNeeded: hasLogprobs,
@@ -102,8 +102,8 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
   };
 };
 
-const refuseUnservable = (given: CreateChat): void => {
-  refuseStreamOptions(given);
+const rejectUnsupported = (given: CreateChat): void => {
+  rejectStreamOptions(given);
   if (given.modalities?.includes('audio') === true) {
     throw gatewayError('unsupported_value', {
       param: 'modalities',
@@ -124,7 +124,7 @@ const refuseUnservable = (given: CreateChat): void => {
   }
 };
 
-/** The messages; `prompt` is the user's message where there is none. */
+/** Parses the messages; `prompt` becomes the user message of a request without one. */
 const readConversation = (given: CreateChat, ignored: string[]): ReadMessages => {
   const { messages, prompt } = given;
   const hasPrompt = typeof prompt === 'string' && prompt !== '';
@@ -135,7 +135,7 @@ const readConversation = (given: CreateChat, ignored: string[]): ReadMessages =>
     if (hasPrompt) ignored.push('prompt');
     return read;
   }
-  // OpenAI answers a conversation without a user message, too.
+  // OpenAI also answers a conversation without a user message.
   if (!hasPrompt) return read.items.length === 0 ? { ...read, ...EMPTY_ANSWER } : read;
   return {
     items: [...read.items, { kind: 'message', role: 'user', parts: [{ kind: 'text', text: prompt }] }],
@@ -144,7 +144,7 @@ const readConversation = (given: CreateChat, ignored: string[]): ReadMessages =>
   };
 };
 
-/** All that is left of messages that say nothing; a conversation without any item could not be sent. */
+/** Replaces a conversation of only empty messages: the app-server needs at least one item. */
 const EMPTY_ANSWER: Pick<ReadMessages, 'items' | 'places'> = {
   items: [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: '' }] }],
   places: ['messages[0]'],
@@ -208,7 +208,7 @@ const readFormat = (given: CreateChat): OutputFormat => {
   };
 };
 
-/** Fields that were understood and change nothing, whatever the backend. */
+/** Recognised fields that have no effect with any backend. */
 const withoutEffect = (given: CreateChat): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
     ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],

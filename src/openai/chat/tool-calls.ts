@@ -9,7 +9,7 @@ import { invalidChoice, missing, parseBody } from '../shared/validation.ts';
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 
 const id = idText;
-/** Stands in chunks, and comes back from clients that put them together. */
+/** Occurs in chunks, and some clients send it back. */
 const index = z.unknown().optional();
 const functionCall = z.object({ id, index, type: z.literal('function'), function: functionCallSchema });
 const customCall = z.object({
@@ -19,7 +19,7 @@ const customCall = z.object({
   custom: z.object({ name: idText, input: longText }),
 });
 
-/** A call that the assistant made earlier. */
+/** A call in an earlier assistant message. */
 export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {

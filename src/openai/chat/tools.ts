@@ -26,13 +26,13 @@ import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
 export interface ReadTools {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice;
-  /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
+  /** The client uses the legacy `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
-  /** Custom tools whose calls are told, and come back, as calls of functions. */
+  /** Custom tools whose calls are sent and received as function calls. */
   readonly toldAsFunctions: ReadonlySet<string>;
-  /** Where the body says something of a tool. */
+  /** The location of a tool in the body. */
   readonly placeOf: (index: number) => string;
-  /** Which of the tools was asked for by `web_search_options`. */
+  /** The index of the tool from `web_search_options`. */
   readonly webSearchAt: number | null;
 }
 
@@ -43,7 +43,7 @@ export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools =
   return { ...read, tools: [...read.tools, webSearch(search)], webSearchAt: read.tools.length };
 };
 
-/** The tool of the Responses API that does what these options ask for; it has the place one level higher. */
+/** Converts `web_search_options` to the tool of the Responses API, which nests the location less deeply. */
 const webSearch = ({
   search_context_size: size,
   user_location: location,
@@ -62,8 +62,8 @@ const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'we
     const { readers, placeOf } = eitherForm(list, ignored);
     const tools = readToolList(list, readers);
     checkTools(tools, (_, index) => placeOf(index));
-    refuseUnanswerable(tools);
-    // Alone it may only say what holds anyway.
+    rejectClientRunTools(tools);
+    // Without `functions`, only the default is allowed.
     readFunctionCall(given.function_call, []);
     return {
       tools,
@@ -91,8 +91,8 @@ const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'we
   };
 };
 
-/** Chat has no message for what such a tool asks of the client, nor for what the client answers. */
-export const refuseUnanswerable = (tools: readonly Tool[]): void => {
+/** Rejects tools that need the client's answer, because Chat has no messages for them. */
+export const rejectClientRunTools = (tools: readonly Tool[]): void => {
   const index = tools.findIndex(isRunByClient);
   const tool = tools[index];
   if (tool?.kind !== 'hosted') return;
@@ -131,7 +131,7 @@ const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
   return { mode: 'named', tool: ref };
 };
 
-/** A tool that the backend runs is named by its type. Others may be named as the Responses API does. */
+/** Parses a tool reference. Hosted tools are named by type; others also in Responses form. */
 const readRef = (
   given: z.output<typeof named>,
   at: string,

@@ -1,8 +1,8 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
-import { CHAT_SETTINGS } from '../chat/names.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
+import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { readSampling } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
@@ -24,10 +24,10 @@ export interface CompletionAsk {
 export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): CompletionAsk => {
   const object = bodyObject(body);
   const given = parseBody(createCompletionSchema, object);
-  refuseStreamOptions(given);
-  refuseUnservable(given);
+  rejectStreamOptions(given);
+  rejectUnsupported(given);
   const prompts = promptsOf(given);
-  refuseLongEcho(given, prompts);
+  rejectLongEcho(given, prompts);
   const model = models.resolve(given.model);
   const requestOf = (text: string): TurnRequest => ({
     ...PLAIN_REQUEST,
@@ -77,7 +77,7 @@ const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {
 const MAX_ECHO_CHARS = 16 * 1024 * 1024;
 
 /** A single echo is limited by the length of the body. */
-const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
+const rejectLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
   const choices = n ?? 1;
   if (echo !== true || choices === 1) return;
   const chars = choices * prompts.reduce((sum, prompt) => sum + prompt.length, 0);
@@ -89,7 +89,7 @@ const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[
 };
 
 /** Default values are accepted. */
-const refuseUnservable = (given: CreateCompletion): void => {
+const rejectUnsupported = (given: CreateCompletion): void => {
   const asked = {
     suffix: (given.suffix ?? '') !== '',
     best_of: (given.best_of ?? 1) > 1,

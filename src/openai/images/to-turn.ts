@@ -5,7 +5,7 @@ import type { HostedTool } from '../../canonical/request/tool.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
-import { CHAT_SETTINGS } from '../chat/names.ts';
+import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { missing, parseBody } from '../shared/validation.ts';
@@ -137,10 +137,10 @@ const toolOf = (given: CreateImage | EditImage, more: Record<string, Json | unde
     partial_images: stream === true ? partial_images : null,
     ...more,
   };
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'hosted',
-    raw: { type: TYPE, ...Object.fromEntries(said) },
+    raw: { type: TYPE, ...Object.fromEntries(present) },
     ...(typeof model === 'string' && !isRetired(model) ? { model } : {}),
   };
 };

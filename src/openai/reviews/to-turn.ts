@@ -4,7 +4,7 @@ import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-re
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
-import { responsesNames } from '../responses/input/names.ts';
+import { responsesNames } from '../responses/input/parameter-names.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { parseBody } from '../shared/validation.ts';
 import { createReviewSchema, type CreateReview } from './schema.ts';

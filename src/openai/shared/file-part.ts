@@ -17,10 +17,10 @@ export const filePart = (given: RawPart, param: string): FilePart => {
   const { file_data: data, file_id: id, file_url: url } = given;
   if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);
   const { prompt_cache_breakpoint: breakpoint, ...fields } = given;
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'file',
-    raw: Object.fromEntries(said) as RawPart,
+    raw: Object.fromEntries(present) as RawPart,
     ...readBreakpoint({ prompt_cache_breakpoint: isJsonObject(breakpoint) ? breakpoint : null }),
   };
 };

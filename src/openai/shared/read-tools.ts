@@ -46,8 +46,8 @@ export const toFunctionTool = ({
 
 /** Null fields are treated as absent. */
 const otherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
-  const said = Object.entries(given).filter(([, value]) => value !== null);
-  return said.length === 0 ? {} : { more: Object.fromEntries(said) as JsonObject };
+  const present = Object.entries(given).filter(([, value]) => value !== null);
+  return present.length === 0 ? {} : { more: Object.fromEntries(present) as JsonObject };
 };
 
 /** The declaration of a custom tool, with the format in Responses API form. */

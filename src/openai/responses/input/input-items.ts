@@ -21,10 +21,10 @@ import { notAnObject, parseBody } from '../../shared/validation.ts';
 import { parseParts } from './input-parts.ts';
 import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';
-import { isOwnSummary, unwrapSummary } from '../own-summary.ts';
+import { isWrappedSummary, unwrapSummary } from '../wrapped-summary.ts';
 import { readToolOutput } from './tool-output.ts';
 
-/** What was read, where each item stood in the body, and the names of the fields that were not read. */
+/** The parsed items, their locations in the body, and the names of unread fields. */
 export interface ReadItems {
   readonly items: readonly Item[];
   readonly places: readonly string[];
@@ -52,7 +52,7 @@ interface Reading {
   readonly references: References;
 }
 
-/** Null for what has no content: an empty assistant message, such as that of the layout message-first. */
+/** Parses an item; null if it is empty, such as the placeholder message of the message-first layout. */
 const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
   const type = typeOf(value, at);
   noteUnread(unread, schemas[type], value, at);
@@ -74,12 +74,12 @@ const typeOf = (value: unknown, at: string): ItemType => {
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
   if (name === 'tool_output') return 'function_call_output';
-  // What is sealed under this name goes on under it.
-  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
+  // A backend's own compaction keeps this type.
+  if (name === 'context_compaction' && isWrappedSummary(value['encrypted_content'])) return 'compaction';
   return 'raw';
 };
 
-/** The items that need no type: messages, and references, which have an id and nothing else. */
+/** Infers the type of an untyped item: a message, or a reference, which has only an id. */
 const untypedAs = (value: JsonObject): ItemType | undefined => {
   if (value['role'] !== undefined) return 'message';
   return typeof value['id'] === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')
@@ -100,7 +100,7 @@ const translate = (
       const given = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...about(given),
+        ...idAndNotes(given),
         summary: given.summary.map((one) => one.text),
         ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
         ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
@@ -111,12 +111,12 @@ const translate = (
       return {
         kind: 'tool-call',
         tool: 'function',
-        ...about(given),
+        ...idAndNotes(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.arguments,
-        ...further({ caller: given.caller, async: given.async }),
+        ...otherFields({ caller: given.caller, async: given.async }),
       };
     }
     case 'function_call_output': {
@@ -124,10 +124,10 @@ const translate = (
       return {
         kind: 'tool-output',
         tool: 'function',
-        ...about(given),
+        ...idAndNotes(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
-        ...further({ caller: given.caller, name: given.name, namespace: given.namespace }),
+        ...otherFields({ caller: given.caller, name: given.name, namespace: given.namespace }),
       };
     }
     case 'custom_tool_call': {
@@ -135,12 +135,12 @@ const translate = (
       return {
         kind: 'tool-call',
         tool: 'custom',
-        ...about(given),
+        ...idAndNotes(given),
         callId: given.call_id,
         name: given.name,
         ...(given.namespace ? { namespace: given.namespace } : {}),
         input: given.input,
-        ...further({ caller: given.caller, async: given.async }),
+        ...otherFields({ caller: given.caller, async: given.async }),
       };
     }
     case 'custom_tool_call_output': {
@@ -148,20 +148,20 @@ const translate = (
       return {
         kind: 'tool-output',
         tool: 'custom',
-        ...about(given),
+        ...idAndNotes(given),
         callId: given.call_id,
         output: readToolOutput(given.output, `${at}.output`, unread),
-        ...further({ caller: given.caller }),
+        ...otherFields({ caller: given.caller }),
       };
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
       const content = given.encrypted_content;
-      // It goes on as words, to which its id does not belong.
-      if (isOwnSummary(content)) {
+      // The summary becomes plain text, so the id no longer applies.
+      if (isWrappedSummary(content)) {
         return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
       }
-      return { kind: 'compaction', ...about(given), encryptedContent: content };
+      return { kind: 'compaction', ...idAndNotes(given), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
@@ -175,7 +175,7 @@ const translate = (
 
 const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...about(given),
+  ...idAndNotes(given),
   role: given.role,
   parts: messageParts(given, `${at}.content`, unread),
   ...(given.phase ? { phase: given.phase } : {}),
@@ -197,7 +197,7 @@ const rawItem = (raw: RawItem): HostedCall | Opaque => ({
   raw,
 });
 
-/** The tools are read to be known: the item goes on as it is. */
+/** The tools are parsed to know them, but the item is passed through. */
 const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): LoadedTools => ({
   kind: 'loaded-tools',
   ...rawIdOf(raw),
@@ -209,12 +209,12 @@ const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
   typeof given === 'string' && given !== '' ? { id: given } : {};
 
 /** The fields that are not null. */
-const further = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  return said.length === 0 ? {} : { more: Object.fromEntries(said) };
+const otherFields = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return present.length === 0 ? {} : { more: Object.fromEntries(present) };
 };
 
-const about = (given: {
+const idAndNotes = (given: {
   readonly id?: string | null | undefined;
   readonly [NOTES]?: ItemNotes | null | undefined;
 }): { id?: string; notes?: ItemNotes } => ({

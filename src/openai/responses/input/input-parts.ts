@@ -17,7 +17,7 @@ const schemas = {
     type: z.literal('output_text'),
     text: longText,
     annotations: (list(MAX_PARTS) as z.ZodType<readonly Json[]>).nullish(),
-    // Nobody reads them: they only come back.
+    // Accepted but not used.
     logprobs: list(Infinity).nullish(),
   }),
   refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
@@ -69,7 +69,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
       return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'input_image': {
       const given = parseBody(schemas.input_image, value, at);
-      // An image that is stored at the backend is a file like any other.
+      // An image stored at the backend is handled as a file.
       if (typeof given.file_id === 'string' || typeof given.image_url !== 'string') {
         return filePart(given, `${at}.image_url`);
       }
@@ -94,7 +94,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
   }
 };
 
-/** A backend on this machine must not be made to open what is not on the web. */
+/** Only web URLs: a backend on this machine must not be made to open local files. */
 const checkFileUrl = (url: string, param: string): void => {
   if (isPlainWebUrl(url)) return;
   throw gatewayError('invalid_value', {

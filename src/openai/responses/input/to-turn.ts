@@ -11,11 +11,11 @@ import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../../share
 import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
 import { unreadFields } from '../../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../../shared/validation.ts';
-import { isChatField, refuseChatFields } from './chat-fields.ts';
+import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
 import { readInput, type ReadItems } from './input-items.ts';
 import type { Recall } from './item-references.ts';
-import { responsesNames } from './names.ts';
+import { responsesNames } from './parameter-names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice } from './tools.ts';
@@ -26,20 +26,20 @@ export interface ResponsesAsk {
   readonly given: CreateResponse;
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
-  /** The fields by which the client asked to see reasoning. */
+  /** The fields with which the client requested reasoning. */
   readonly wantsReasoning: readonly string[];
-  /** The place of the output schema in the body. */
+  /** The location of the output schema in the body. */
   readonly formatPlace: string;
 }
 
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
-  /** How tools are written where this is not the API that was called. */
+  /** The form of the tools, if another API was called. */
   readonly toolForm?: ToolForm;
-  /** Finds items of earlier answers that the client only refers to; absent: none are kept. */
+  /** Finds items of earlier answers that the client references; absent: none are kept. */
   readonly recall?: Recall;
 }
 
@@ -47,7 +47,7 @@ const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: re
   if (!isJsonObject(body)) {
     throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
-  refuseChatFields(body);
+  rejectChatFields(body);
   return {
     given: parseBody(createResponseSchema, body),
     unread: unreadFields(createResponseSchema, body, '').filter((name) => !isChatField(name)),
@@ -107,7 +107,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesA
       sampling: readSampling(given),
       logprobs: { top: unlessZero(given.top_logprobs), isNeeded: false },
       truncation: given.truncation === 'auto' ? 'auto' : null,
-      // Reasoning is asked for in any case; the response says whether it is shown.
+      // Reasoning is always requested; whether it is returned is decided in the response.
       include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
       contextManagement: unlessEmpty(given.context_management),
       cache: readCache(given),
@@ -157,7 +157,7 @@ const checkInput = ({ items, places }: ReadItems): void => {
   throw gatewayError('invalid_value', { param: at, message: messages[problem.kind] });
 };
 
-/** A conversation is compacted as a whole. */
+/** A compaction applies to the whole conversation. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
   const index = items.findIndex(isCompactionTrigger);
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
@@ -178,7 +178,7 @@ const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string
   return candidates.filter(([, wanted]) => wanted).map(([name]) => name);
 };
 
-/** Fields that were understood and change nothing, whatever the backend. */
+/** Recognised fields that have no effect with any backend. */
 const withoutEffect = (given: CreateResponse): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
     ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],

@@ -10,12 +10,12 @@ const content = z.union([longText, list(MAX_PARTS)]);
 const payload = z.object({ content, success: z.boolean().nullish() });
 const schema = z.union([longText, list(MAX_PARTS), payload]);
 
-/** What the model reads in front of the output of a tool that failed. */
+/** Precedes the output of a failed tool in the model's input. */
 const FAILED = 'The tool call failed.';
 
 /**
- * What a tool gave back: a text, parts, or either in an object that says whether the tool succeeded. No
- * backend has a field for that, so a failure is put into words.
+ * Parses the output of a tool: a text, parts, or either in an object with a success flag. Backends have no field for the
+ * flag, so a failure is added as text.
  */
 export const readToolOutput = (value: unknown, at: string, unread: string[]): string | readonly Part[] => {
   const given = parseBody(schema, value, at);

@@ -33,7 +33,7 @@ export const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoi
   return { mode: 'named', tool };
 };
 
-/** A tool that the backend runs is named by its type, and maybe more. */
+/** Parses a tool reference. A hosted tool is named by its type. */
 const readRef = (given: z.output<typeof named>, at: string): ToolRef => {
   if (given.type !== 'function' && given.type !== 'custom') return { kind: 'hosted', raw: given as RawTool };
   const { type: kind, name, namespace } = parseBody(calledSchema, given, at);

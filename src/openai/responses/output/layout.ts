@@ -4,24 +4,23 @@ import { messageFirst, type MessageFirstOptions } from './message-first.ts';
 /** `natural`: the model's own items in its own order. `message-first`: see `messageFirst`. */
 export type Layout = 'message-first' | 'natural';
 
-export interface LayoutWishes {
-  /** What the request asks for; null where it does not say. */
+export interface LayoutOptions {
+  /** The requested layout, or null. */
   readonly asked: Layout | null;
-  /** The answer may hold a compaction, which replaces what is in front of it: its place matters. */
+  /** The answer may have a compaction, whose position matters because it replaces everything before it. */
   readonly mayCompact: boolean;
-  /** Clients of codex expect what its own backend sends. */
+  /** Codex clients expect what codex's own backend sends. */
   readonly isCodex: boolean;
-  /** The deployment's setting. */
+  /** The configured layout. */
   readonly standard: Layout;
 }
 
-export const chooseLayout = ({ asked, mayCompact, isCodex, standard }: LayoutWishes): Layout =>
+export const chooseLayout = ({ asked, mayCompact, isCodex, standard }: LayoutOptions): Layout =>
   asked ?? (mayCompact || isCodex ? 'natural' : standard);
 
 /**
- * Which items an answer shows, and in which order. A layout is an event→event transform in front of
- * `render` and `fold`, so that a stream and its JSON form agree by construction: `output_index` is
- * the order in which items start.
+ * Chooses which items an answer has, and their order. A layout transforms events before `render` and `fold`, so that a
+ * stream and its JSON form agree: `output_index` is the order in which items start.
  */
 export const arrange = (
   events: AsyncIterable<TurnEvent>,
