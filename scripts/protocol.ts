@@ -11,7 +11,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { findCodexBinary } from '../src/codex/binary.ts';
-import { PROTOCOL_ROOTS, SERVER_UNIONS } from '../src/codex/protocol/manifest.ts';
+import { PROTOCOL_ROOTS, SERVER_UNIONS } from './protocol/roots.ts';
 
 const TARGET = path.join(import.meta.dirname, '../src/codex/protocol/generated');
 const IMPORT = /from "(\.{1,2}\/[^"]+)"/g;

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { connectAppServer, type AppServerOptions, type ThreadSignal } from './app-server.ts';
 import { IGNORED_NOTIFICATIONS, KNOWN_NOTIFICATIONS } from './protocol/methods.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './rpc/errors.ts';
-import { linkedTransports } from './rpc/memory-transport.ts';
+import { linkedTransports } from '../../test/support/memory-transport.ts';
 
 const clientInfo = { name: 'test', title: null, version: '1.0.0' };
 
@@ -16,7 +16,7 @@ interface Line {
 
 const isLine = (value: unknown): value is Line => typeof value === 'object' && value !== null;
 
-/** A server that answers `initialize` and keeps the rest. */
+/** A server that answers `initialize` and records all other messages. */
 const connect = async (options: Partial<AppServerOptions> = {}) => {
   const [ours, server] = linkedTransports();
   const received: Line[] = [];
@@ -48,11 +48,11 @@ const delta = (threadId: string, text: string) => ({
   params: { threadId, turnId: 't', itemId: 'i', delta: text },
 });
 
-/** A signal as data: functions left out. */
+/** A signal as data, without functions. */
 const plain = (signal: ThreadSignal): unknown => JSON.parse(JSON.stringify(signal));
 
 describe('connectAppServer', () => {
-  it('says how each call ended', async () => {
+  it('reports how each call ended', async () => {
     const calls: unknown[] = [];
     const { appServer, server, say } = await connect({
       onCall: ({ method, error }) => calls.push([method, error]),
@@ -69,7 +69,7 @@ describe('connectAppServer', () => {
     ]);
   });
 
-  it('does not call it an error that a turn has ended before its interrupt', async () => {
+  it('does not report an interrupt as failed if the turn has already ended', async () => {
     const calls: unknown[] = [];
     const { appServer, say } = await connect({
       onCall: ({ method, error }) => calls.push([method, error]),
@@ -88,7 +88,7 @@ describe('connectAppServer', () => {
     ]);
   });
 
-  it('initializes, opts out of what we do not read, and says that it did', async () => {
+  it('initializes, opts out of ignored notifications, and confirms', async () => {
     const { received } = await connect();
     expect(received).toEqual([
       {
@@ -107,7 +107,7 @@ describe('connectAppServer', () => {
     ]);
   });
 
-  it('opts out of what the model says where a relay sees that, and hears how tools ended if it wants to', async () => {
+  it('opts out of model output with a relay, and subscribes to tool results on request', async () => {
     const { received } = await connect({ reportsContent: false, reportsTools: true });
     const lifecycle = new Set(['error', 'turn/completed', 'item/completed']);
     const read = KNOWN_NOTIFICATIONS.filter((method) => !lifecycle.has(method));
@@ -127,7 +127,7 @@ describe('connectAppServer', () => {
     expect(closed).toEqual([null]);
   });
 
-  it('gives a thread what names it, in order, until it is no longer watched', async () => {
+  it('delivers the signals of a thread in order until it is no longer watched', async () => {
     const { appServer, reports, say } = await connect();
     const signals: unknown[] = [];
     const unwatch = appServer.watchThread('a', (signal) => signals.push(plain(signal)));
@@ -161,7 +161,7 @@ describe('connectAppServer', () => {
     expect(received.slice(2)).toEqual([{ id: 5, result: { contentItems: [], success: true } }]);
   });
 
-  it('answers what nobody watches, and every approval', async () => {
+  it('answers tool calls of unwatched threads, and every approval', async () => {
     const { appServer, received, say } = await connect();
     const signals: ThreadSignal[] = [];
     appServer.watchThread('a', (signal) => signals.push(signal));
@@ -172,11 +172,11 @@ describe('connectAppServer', () => {
       { id: 4, method: 'item/tool/requestUserInput', params: { threadId: 'a' } },
       { id: 5, method: 'brand/new', params: {} },
     );
-    const nobody = { code: -32_603, message: 'no turn answers the tool calls of this thread' };
+    const noTurn = { code: -32_603, message: 'no turn answers the tool calls of this thread' };
     expect([received.slice(2), signals]).toEqual([
       [
-        { id: 1, error: nobody },
-        { id: 2, error: nobody },
+        { id: 1, error: noTurn },
+        { id: 2, error: noTurn },
         { id: 3, result: { decision: 'decline' } },
         { id: 4, error: { code: -32_601, message: 'there is no user to ask' } },
         { id: 5, error: { code: -32_601, message: 'unknown request: brand/new' } },
@@ -185,13 +185,13 @@ describe('connectAppServer', () => {
     ]);
   });
 
-  it('reports what it does not know, and keeps quiet about what it ignores', async () => {
+  it('reports unknown notifications but not ignored ones', async () => {
     const { reports, say } = await connect();
     await say({ method: 'turn/started', params: {} }, { method: 'turn/reconsidered', params: {} }, 7);
     expect(reports).toEqual([{ unknown: 'turn/reconsidered' }, { malformed: 'not an object' }]);
   });
 
-  it('keeps the error of one listener from the others', async () => {
+  it('isolates the other listeners from an error of one', async () => {
     const { appServer, reports, say } = await connect();
     const signals: unknown[] = [];
     const bug = new Error('bug');
@@ -203,7 +203,7 @@ describe('connectAppServer', () => {
     expect([signals, reports]).toEqual([[{ kind: 'notification', ...delta('a', '1') }], [{ threw: bug }]]);
   });
 
-  it('does not wait long for what a turn waits for, and says that it was not answered', async () => {
+  it('times out calls that a turn waits for, and reports them', async () => {
     const { appServer, reports } = await connect();
     vi.useFakeTimers();
     try {
@@ -233,7 +233,7 @@ describe('connectAppServer', () => {
     }
   });
 
-  it('tells every watcher and every caller when the connection ends', async () => {
+  it('notifies every watcher and caller when the connection ends', async () => {
     const { appServer, server } = await connect();
     const signals: ThreadSignal[] = [];
     appServer.watchThread('a', (signal) => signals.push(signal));

@@ -13,7 +13,7 @@ describe('platformPackage', () => {
     expect(platformPackage({ platform, arch })).toEqual({ name, binary });
   });
 
-  it('knows where codex does not exist', () => {
+  it('returns null for platforms without codex', () => {
     expect(platformPackage({ platform: 'sunos', arch: 'sparc' })).toBeNull();
   });
 });
@@ -26,17 +26,17 @@ describe('findCodexBinary', () => {
 
   it.each([
     ['an unknown platform', { platform: 'sunos', arch: 'sparc' }, 'codex has no binary for sunos on sparc'],
-    // The lock file brings one platform package: that of another machine is not installed.
+    // The lock file installs only the platform package of this machine.
     [
       'a missing platform package',
       { platform: 'win32', arch: 'arm64' },
       '@openai/codex-win32-arm64 is not installed',
     ],
-  ])('says what is wrong: %s', (_, platform, message) => {
+  ])('explains a failure: %s', (_, platform, message) => {
     expect(() => findCodexBinary(platform)).toThrow(message);
   });
 
-  it('says that codex itself is missing', () => {
+  it('reports that codex itself is missing', () => {
     expect(() => findCodexBinary(process, 'file:///nowhere/main.js')).toThrow(
       '@openai/codex is not installed',
     );

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { endToEnd } from './end-to-end-headers.ts';
 
-it('headers on their way leave behind what belongs to one connection, also what the connection names', () => {
+it('removes hop-by-hop headers and those listed in `connection`', () => {
   expect(
     endToEnd({
       host: '127.0.0.1:1',

@@ -23,7 +23,7 @@ export const readJsonFile = (file: string): JsonFile => {
 const readText = (file: string): string | { readonly problem: string } => {
   let opened: number | null = null;
   try {
-    // A named pipe would block until somebody writes to it. Windows has no such flag.
+    // A named pipe would block until another process writes to it. Windows has no such flag.
     opened = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const found = fstatSync(opened);
     if (found.isDirectory()) return { problem: 'is a folder, not a file.' };

@@ -78,7 +78,7 @@ const explained = (parsed: Parsed, place: string, allowed: string): Parsed =>
     ? { problem: `${place}: ${parsed.problem} is not allowed; allowed is ${allowed}.` }
     : parsed;
 
-/** The file of `PROXY_CONFIG`, or else `config.json` in the state directory; null: there is none. */
+/** The file of `PROXY_CONFIG`, or else `config.json` in the state directory; null: neither exists. */
 const openConfigFile = (env: Environment): ConfigFile | null => {
   const named = textOf(env, 'PROXY_CONFIG');
   const { parsed } = readSetting(named === null ? 'PROXY_STATE_DIR' : 'PROXY_CONFIG', env, null);

@@ -121,7 +121,7 @@ describe('the file of PROXY_MCP_CONFIG', () => {
     ],
     [
       { 'a-b': { command: 'x' }, a_b: { command: 'x' } },
-      '`mcpServers.a_b`: the name cannot be told from `a-b`: for a model `-` becomes `_`',
+      '`mcpServers.a_b`: the name is too similar to `a-b`: for a model `-` becomes `_`',
     ],
     [{ a: 'x' }, '`mcpServers.a`: must be an object'],
     [{ a: {} }, '`mcpServers.a`: must have either `command` or `url`'],
@@ -156,7 +156,7 @@ describe('the file of PROXY_MCP_CONFIG', () => {
     expect(problemsOf(() => load(servers))).toEqual([at(problem)]);
   });
 
-  it('refuses what is no such file, without quoting it', () => {
+  it('refuses a file that is not of this form, without quoting it', () => {
     expect(problemsOf(() => loadText('{"mcpServers": hunter2'))).toEqual([
       `PROXY_MCP_CONFIG: ${file} is not valid JSON: see line 1, column 16.`,
     ]);

@@ -103,7 +103,7 @@ class ServersReader {
       if (!isMcpLabel(label)) {
         this.#problem('', 'the name of a server has 1 to 64 letters, digits, `_` and `-`');
       } else if (other !== undefined) {
-        this.#problem('', `the name cannot be told from \`${other}\`: for a model \`-\` becomes \`_\``);
+        this.#problem('', `the name is too similar to \`${other}\`: for a model \`-\` becomes \`_\``);
       } else if (isJsonObject(entry)) servers.push(...this.#server(entry));
       else this.#problem('', 'must be an object');
     }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { loadConfig } from './load.ts';
 import { shownSettings } from './shown-settings.ts';
 
-it('shows numbers and known words, and nothing that somebody wrote freely', () => {
+it('shows numbers and known words, and no free text', () => {
   const shown = shownSettings(
     loadConfig({
       PROXY_API_KEY: 'sk-private',

@@ -14,7 +14,7 @@ interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A browser, or in one line why there is none. */
+/** Opens a browser, or returns in one line why that is impossible. */
 export const openBrowser = async (): Promise<Browser | string> => {
   const reasons: string[] = [];
   for (const find of [unpackedChromium, installedChromium]) {
@@ -34,8 +34,8 @@ export const openBrowser = async (): Promise<Browser | string> => {
 };
 
 /**
- * The one of the package, unpacked once and kept beside the packages. Who comes second finds it there; who
- * unpacks at the same time does so for nothing.
+ * The package's browser, unpacked once next to the packages. Later processes find it there; concurrent ones
+ * unpack in vain.
  */
 const unpackedChromium = async (): Promise<Program> => {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
@@ -48,7 +48,7 @@ const unpackedChromium = async (): Promise<Program> => {
     await mkdir(cache, { recursive: true });
     const unpacking = await mkdtemp(path.join(cache, 'unpacking-'));
     try {
-      // Where it believes to be in a cloud it unpacks the libraries that a bare machine lacks, too.
+      // If it assumes a cloud, it also unpacks libraries that a bare machine lacks.
       const env = { ...process.env, TMPDIR: unpacking, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' };
       await run(process.execPath, [path.join(import.meta.dirname, 'unpack-chromium.ts')], { env });
       await rename(unpacking, home).catch(() => access(home));
@@ -70,7 +70,7 @@ const packageOf = async (name: string): Promise<{ readonly version: string }> =>
   return found;
 };
 
-/** The one of the machine. */
+/** The installed browser. */
 const installedChromium = async (): Promise<Program> => {
   const folders = (process.env['PATH'] ?? '').split(path.delimiter);
   const found = ['chromium', 'chromium-browser', 'google-chrome']

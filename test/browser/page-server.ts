@@ -14,7 +14,7 @@ export interface PageServer {
 const html = (script: string): string =>
   `<!doctype html><title>A page</title><script type="module">${script}</script>`;
 
-/** Pages on this machine: an empty one, one that belongs to no origin, and one with OpenAI's own package, as it is. */
+/** Pages on this machine: an empty one, one with an opaque origin, and one with OpenAI's own package. */
 const PAGES: Readonly<Record<string, { readonly body: string; readonly headers?: Record<string, string> }>> =
   {
     '/': { body: html('') },

@@ -7,7 +7,7 @@ import { hello, says } from '../support/scripts.ts';
 import { openBrowser } from './open-browser.ts';
 import { startPageServer } from './page-server.ts';
 
-/** Pages of other origins in a real browser, which lets them send and read what our answers allow and no more. */
+/** Pages of other origins in a real browser, which enforces what our CORS headers allow. */
 
 const opened = await openBrowser();
 const browser = typeof opened === 'string' ? null : opened;
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 const ALLOWED = `http://localhost:${pages.port}`;
-/** Names below `localhost` are this machine for a browser, and origins that nobody allowed. */
+/** A browser resolves names below `localhost` to this machine; these origins are not allowed. */
 const FOREIGN = `http://elsewhere.localhost:${pages.port}`;
 
 const openPage = async (at: string): Promise<Page> => {
@@ -41,7 +41,7 @@ interface Sent {
   readonly body: string;
 }
 
-/** As LangChain sends it from the window of Obsidian. */
+/** As LangChain sends it from Obsidian's window. */
 const asked = (path: string, body: unknown, key = proxy.key): Sent => ({
   url: proxy.url + path,
   headers: {
@@ -54,13 +54,13 @@ const asked = (path: string, body: unknown, key = proxy.key): Sent => ({
   body: JSON.stringify(body),
 });
 
-/** Runs in the page: a whole answer, with the headers that a page sees. */
+/** Runs in the page: returns a whole answer, with the headers that a page sees. */
 const send = async ({ url, headers, body }: Sent) => {
   const answer = await fetch(url, { method: 'POST', headers, body });
   return { status: answer.status, headers: Object.fromEntries(answer.headers), text: await answer.text() };
 };
 
-/** Runs in the page: leaves the answer once it says this. */
+/** Runs in the page: cancels the answer once it contains this word. */
 const readTo = async ({ url, headers, body, word }: Sent & { word: string }): Promise<string> => {
   const left = new AbortController();
   const answer = await fetch(url, { method: 'POST', headers, body, signal: left.signal });
@@ -89,7 +89,7 @@ describe.skipIf(browser === null)('a page of an allowed origin', NEEDS_BROWSER, 
     page = await openPage(ALLOWED);
   });
 
-  it.each(APIS)('asks first, then reads the answer of %s and its headers', async (path, body) => {
+  it.each(APIS)('sends a preflight, then reads the answer of %s and its headers', async (path, body) => {
     proxy.use(hello);
     const from = proxy.log.length;
     const { status, headers, text } = await page.evaluate(
@@ -109,7 +109,7 @@ describe.skipIf(browser === null)('a page of an allowed origin', NEEDS_BROWSER, 
       ]);
   });
 
-  it.each(APIS)('reads a stream of %s while it is written, and may leave it', async (path, body) => {
+  it.each(APIS)('reads a stream of %s while it is written, and may cancel it', async (path, body) => {
     const from = proxy.log.length;
     proxy.use(says([{ text: 'The beginning', deltas: ['The beginning'], end: 'open' }, { hang: true }]));
     const text = await page.evaluate(readTo, {
@@ -122,7 +122,7 @@ describe.skipIf(browser === null)('a page of an allowed origin', NEEDS_BROWSER, 
       .toMatchObject([{ route: path, stream: true, outcome: 'abandoned' }]);
   });
 
-  it.each(APIS)('reads why %s is refused', async (path, body) => {
+  it.each(APIS)('reads why %s is rejected', async (path, body) => {
     const wrongKey = await page.evaluate(send, asked(path, body, 'sk-wrong-key-0123456789'));
     const wrongBody = await page.evaluate(send, asked(path, { ...body, model: 7 }));
     const notServed = await page.evaluate(send, asked('/v1/messages', body));
@@ -188,7 +188,7 @@ describe.skipIf(browser === null)('a page of another origin', NEEDS_BROWSER, () 
     ]);
   });
 
-  it('cannot read what needs no key either', async () => {
+  it('cannot read routes without a key either', async () => {
     const page = await openPage(FOREIGN);
     const url = `${proxy.url}/healthz`;
     await expect(page.evaluate((at) => fetch(at).then(({ status }) => status), url)).rejects.toThrow(

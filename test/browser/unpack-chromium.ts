@@ -1,4 +1,4 @@
 import chromium from '@sparticuz/chromium';
 
-/** A program: unpacks the browser of the package into `TMPDIR`. It takes seconds, and reads where to from there. */
+/** A program that unpacks the package's browser into `TMPDIR`, which takes seconds. */
 await chromium.executablePath();

@@ -2,11 +2,11 @@ import { assertNever } from '../../src/kit/assert-never.ts';
 import { eventsOf, type SseFrame } from '../support/sse.ts';
 import { isNeverWhole, NONCE, rightCalls, rightText, type Plan } from './plan.ts';
 
-/** What a client got, in the same words for both APIs and for streams. */
+/** What a client received, in the same form for both APIs and for streams. */
 export interface Answer {
   readonly text: string;
   readonly calls: readonly string[];
-  /** `open`: there is no end. */
+  /** `open`: it did not end. */
   readonly end: 'completed' | 'failed' | 'incomplete' | 'open';
   readonly code: string | null;
 }
@@ -59,7 +59,7 @@ const endOfChoice = (reason: string | null | undefined): Answer['end'] => {
   return reason === 'stop' || reason === 'tool_calls' ? 'completed' : 'incomplete';
 };
 
-/** The answer to a request that wanted no stream. */
+/** Reads the answer to a request without `stream`. */
 export const ofWhole = (api: Plan['api'], body: Body): Answer => {
   if (codeOf(body) !== null && body['output'] === undefined)
     return { text: '', calls: [], end: 'failed', code: codeOf(body) };
@@ -82,9 +82,9 @@ const ofResponseStream = (frames: readonly SseFrame[]): Answer => {
   const open: Answer = { text, calls: [], end: 'open', code: null };
   if (last === undefined || frames.at(-1)?.data !== '[DONE]') return open;
   const answer = ofResponse(last as Body);
-  // The response object knows only OpenAI's few codes; the event before it names the cause.
+  // The response object has only OpenAI's few codes; the event before it names the cause.
   const code = events.map(codeOf).find((one) => one !== null) ?? null;
-  // What was sent bit by bit and what the end says are one text.
+  // The streamed text and the final text must be equal.
   return answer.end === 'completed' && answer.text !== text ? open : { ...answer, text, code };
 };
 
@@ -108,7 +108,7 @@ const ofChatStream = (frames: readonly SseFrame[]): Answer => {
 export const ofStream = (api: Plan['api'], frames: readonly SseFrame[]): Answer =>
   api === 'responses' ? ofResponseStream(frames) : ofChatStream(frames);
 
-/** Whether a client may get this answer to what it asked. */
+/** Whether this is an acceptable answer to the request. */
 export const judge = (plan: Plan, answer: Answer, raw: string): Verdict => {
   const strange = (raw.match(NONCE) ?? []).find((nonce) => nonce !== plan.nonce);
   if (strange !== undefined) return wrong(`mixed with ${strange}`);
@@ -127,7 +127,7 @@ export const judge = (plan: Plan, answer: Answer, raw: string): Verdict => {
         ? { kind: 'told', code: answer.code }
         : wrong(`another text: ${answer.text.slice(-100)}`);
     case 'incomplete':
-      return wrong('incomplete, for which nobody asked');
+      return wrong('incomplete without a limit in the request');
     case 'open':
       return wrong(`no end: ${raw.slice(-300)}`);
     default:

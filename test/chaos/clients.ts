@@ -7,7 +7,7 @@ import { readSse, type SseFrame } from '../support/sse.ts';
 import { judge, ofStream, ofWhole, wrong, type Verdict } from './answer.ts';
 import type { Plan } from './plan.ts';
 
-/** Far more than any request needs, with all its attempts: whoever still waits then waits forever. */
+/** Far more than any request needs with all its retries: a client that still waits would wait forever. */
 const LIMIT_MS = 120_000;
 
 export const MAX_BODY_BYTES = 400_000;
@@ -97,7 +97,7 @@ const judgeWhole = (plan: Plan, status: number, text: string): Verdict => {
 const send = (proxy: TestProxy, plan: Plan): ClientRequest => {
   const body = bodyOf(plan);
   const http = httpRequest(proxy.url + PATHS[plan.api], {
-    // No connection is shared: what befalls one request is its own.
+    // No shared connections: what happens to one request affects no other.
     agent: false,
     method: 'POST',
     headers: {
@@ -122,16 +122,16 @@ const exchange = async (proxy: TestProxy, plan: Plan, http: ClientRequest): Prom
     return read(plan, response);
   });
   if (client.kind !== 'leaves') return answered;
-  // What it has got when it leaves is right, or not there yet.
+  // What it has received when it leaves is right or missing.
   const left = sleep(client.afterMs).then((): Verdict => ({ kind: 'left' }));
   answered.catch(() => {});
   return Promise.race([answered, left]);
 };
 
-/** Sends one request as it is planned, and says what is to be thought of the answer. */
+/** Sends one request as planned, and judges the answer. */
 export const runClient = async (proxy: TestProxy, plan: Plan): Promise<Verdict> => {
   const http = send(proxy, plan);
-  // After its end an error has no one to tell it to.
+  // Errors after its end are ignored.
   http.on('error', () => {});
   const { promise: late, resolve } = Promise.withResolvers<Verdict>();
   const limit = setTimeout(() => resolve(wrong('never ended')), LIMIT_MS);

@@ -7,22 +7,22 @@ import { outputOf, wordsOf, type Conversation } from './conversation-plan.ts';
 
 export interface Tally {
   answers: number;
-  /** Answers that broke off in the middle and were asked for again. */
+  /** Answers that broke off and were requested again. */
   askedAgain: number;
 }
 
-/** What came of one round. */
+/** The result of one round. */
 interface Answer {
   readonly text: string;
   readonly calls: readonly { readonly id: string; readonly input: string }[];
 }
 
-/** How often one round is asked for again after its stream broke: the SDK retries only what comes before it. */
+/** How often one round is requested again after its stream broke: the SDK retries only earlier failures. */
 const MAX_TIMES = 12;
 const PARAMETERS = { type: 'object', properties: { of: { type: 'string' } } };
 const MODEL = 'gpt-5.5';
 
-/** Leads one conversation to its end; says what was wrong with it, if anything was. */
+/** Runs one conversation to its end; returns what was wrong with it, if anything. */
 export const lead = async (
   openai: OpenAI,
   conversation: Conversation,
@@ -51,7 +51,7 @@ const asked = async (ask: () => Promise<Answer>, tally: Tally): Promise<Answer> 
       tally.answers += 1;
       return answer;
     } catch (error) {
-      // Whatever has a status came before the answer began, and was retried by the SDK.
+      // An error with a status came before the answer began, and was retried by the SDK.
       const isBroken = error instanceof Broken || (error instanceof APIError && error.status === undefined);
       if (!isBroken || times >= MAX_TIMES) throw error;
       tally.askedAgain += 1;
@@ -59,12 +59,12 @@ const asked = async (ask: () => Promise<Answer>, tally: Tally): Promise<Answer> 
   }
 };
 
-/** The answer began and did not come to its end. */
+/** The answer began but did not end. */
 class Broken extends Error {}
 
 interface Talk {
   ask(): Promise<Answer>;
-  /** On to the next round. */
+  /** Continues with the next round. */
   go(
     outputs: readonly { readonly id: string; readonly output: string }[],
     aside: 'user' | 'developer' | null,

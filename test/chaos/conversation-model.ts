@@ -13,13 +13,13 @@ interface Given {
   readonly index: number;
 }
 
-/** A model that knows all its answers, and looks whether what comes back is what it said. */
+/** A model that knows all its answers, and checks that what comes back is what it sent. */
 export class TalkingModel {
   readonly #conversations: ReadonlyMap<string, Conversation>;
-  /** By a word that stands in everything of one answer: an answer that is asked for again is another one. */
+  /** By a word that everything of one answer contains: a repeated answer is another one. */
   readonly #answers = new Map<string, Given>();
   answers = 0;
-  /** How often reasoning stood where it belongs. */
+  /** How often reasoning came back at its right position. */
   recalled = 0;
 
   constructor(conversations: readonly Conversation[]) {

@@ -1,16 +1,16 @@
 import { randomOf } from './random.ts';
 
-/** One round of a conversation: what the model does in it. The last one only says something. */
+/** One round of a conversation: what the model does in it. The last one is only text. */
 export interface Round {
-  /** None: this is the last round. */
+  /** 0: this is the last round. */
   readonly calls: number;
   readonly thinks: boolean;
   readonly says: boolean;
-  /** Between two pieces of its answer. */
+  /** Pause between two pieces of its answer. */
   readonly pauseMs: number;
 }
 
-/** A tool conversation and who leads it; drawn from the seed and its number alone. */
+/** A tool conversation and its client; drawn only from the seed and its number. */
 export interface Conversation {
   readonly name: string;
   readonly api: 'responses' | 'chat';
@@ -18,9 +18,9 @@ export interface Conversation {
   /** Whether the client sends reasoning back itself. */
   readonly keepsReasoning: boolean;
   readonly rounds: readonly Round[];
-  /** Of which round something is said beside the outputs, and by whom. */
+  /** For each round, who adds a message to the outputs. */
   readonly asides: readonly ('user' | 'developer' | null)[];
-  /** Outputs in the other order. */
+  /** Outputs in reverse order. */
   readonly reversed: boolean;
   readonly size: number;
 }
@@ -49,7 +49,7 @@ export const conversationOf = (seed: number, index: number): Conversation => {
   };
 };
 
-/** The words of a round, and what a call of it gives back. */
+/** The text of a round, and the output of a call in it. */
 export const wordsOf = ({ name }: Conversation, round: number): string => `Round ${round} of ${name}.`;
 export const outputOf = ({ name, size }: Conversation, callId: string): string =>
   `${name} ${callId} ${'x'.repeat(size)}`;

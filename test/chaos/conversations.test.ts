@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runConversations } from './conversations.ts';
 
 describe('tool conversations while app-servers die and are replaced', () => {
-  it('every one ends right, and nothing is left', { timeout: 240_000 }, async () => {
+  it('all end correctly and leave nothing behind', { timeout: 240_000 }, async () => {
     const wrong = await runConversations({
       seed: 10,
       conversations: 24,

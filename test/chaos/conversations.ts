@@ -16,18 +16,18 @@ import { randomOf } from './random.ts';
 
 export interface ConversationsOptions {
   readonly seed: number;
-  /** All at once. */
+  /** Number of concurrent conversations. */
   readonly conversations: number;
   readonly workers: number;
-  /** How long it is quiet between two kills, on average. */
+  /** Average time between two kills. */
   readonly killEveryMs: number;
-  /** Behind these it is quiet: nobody ends a conversation while every worker dies in its middle. */
+  /** No more kills after these: no conversation could end while every worker dies in its middle. */
   readonly maxKills: number;
 }
 
 const RETRIES = 10;
 
-/** Kills workers until it is told to end; tells how many. */
+/** Kills workers until stopped; returns how many. */
 const killing = async (
   proxy: TestProxy,
   options: ConversationsOptions,
@@ -48,14 +48,16 @@ const metric = async (proxy: TestProxy, name: string): Promise<number> => {
   return Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(page)?.[1]);
 };
 
-/** Tool conversations on both APIs, all at once, while workers die and are replaced; tells which went wrong. */
+/**
+ * Runs tool conversations on both APIs at once while workers die and are replaced; returns which went wrong.
+ */
 export const runConversations = async (options: ConversationsOptions): Promise<readonly string[]> => {
   const { seed, workers } = options;
   const plans = Array.from({ length: options.conversations }, (_, index) => conversationOf(seed, index));
   const model = new TalkingModel(plans);
   const proxy = await startWatchedProxy(hello, {
     PROXY_WORKERS: String(workers),
-    // So little that one at work is soon replaced.
+    // So little that a busy worker is soon replaced.
     PROXY_WORKER_MAX_RSS_MB: '120',
   });
   try {
@@ -81,7 +83,7 @@ export const runConversations = async (options: ConversationsOptions): Promise<r
       recalled: model.recalled,
       kills: await kills,
       retiring: lines('worker-worn'),
-      // Told before anything of an answer was sent; the SDK came again.
+      // Sent before any part of an answer; the SDK retried.
       told5xx: proxy.log.filter(({ status }) => typeof status === 'number' && status >= 500).length,
       seconds: Math.round((Date.now() - startedAt) / 1000),
       memoryBytes: await metric(proxy, 'proxy_reasoning_memory_bytes'),
@@ -89,7 +91,7 @@ export const runConversations = async (options: ConversationsOptions): Promise<r
     console.log('conversations:', JSON.stringify(seen));
     await settle(proxy, workers);
     expect(await metric(proxy, 'proxy_turns_active')).toBe(0);
-    // A quiet sea proves nothing, and nor does one without a thought.
+    // Without kills and reasoning the test proves nothing.
     expect([seen.kills > 0, seen.recalled > 0, seen.memoryBytes > 0]).toEqual([true, true, true]);
     expect(seen.memoryBytes).toBeLessThan(plans.length * 6 * 3_000);
     return ends.filter((end) => end !== null);

@@ -8,7 +8,7 @@ import { randomOf, type Random } from './random.ts';
 
 export type FaultKind = 'kill' | 'stop' | 'burst' | 'full disk';
 
-/** A disk of our own, small enough to be filled. Null: none can be mounted here. */
+/** A separate disk, small enough to fill. Null: none can be mounted here. */
 export const mountDisk = (directory: string): { unmount(): void } | null => {
   if (process.getuid?.() !== 0) return null;
   const options = ['-t', 'tmpfs', '-o', 'size=96m,mode=700', 'tmpfs', directory];
@@ -34,7 +34,7 @@ export const signalWorker = (proxy: TestProxy, random: Random, signal: 'SIGKILL'
   try {
     return process.kill(random.pick([first, ...rest]).pid, signal);
   } catch (error) {
-    // It is gone already, which is what a fault may do.
+    // It is already gone, which is fine for a fault.
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
     throw error;
   }
@@ -45,14 +45,14 @@ export interface FaultOptions {
   readonly seed: number;
   /** Null: the disk cannot be filled. */
   readonly disk: string | null;
-  /** How long it is quiet between two, on average. */
+  /** Average time between two faults. */
   readonly everyMs: number;
   readonly end: AbortSignal;
-  /** Many requests at once, beside the others. */
+  /** Sends many additional requests at once. */
   readonly burst: () => Promise<void>;
 }
 
-/** Does one harm after the other until it is told to end; tells how many of each. */
+/** Injects one fault after the other until stopped; returns how many of each. */
 export const runFaults = async (options: FaultOptions): Promise<Readonly<Record<FaultKind, number>>> => {
   const { proxy, seed, disk, everyMs, end } = options;
   const counts: Record<FaultKind, number> = { kill: 0, stop: 0, burst: 0, 'full disk': 0 };
@@ -63,12 +63,14 @@ export const runFaults = async (options: FaultOptions): Promise<Readonly<Record<
     const random = randomOf(seed, `fault ${index}`);
     await sleep(random.between(everyMs / 2, everyMs * 1.5), undefined, { signal: end }).catch(() => {});
     if (end.aborted) break;
-    // The first ones are one of each, so that a short storm has them all.
+    // First one of each, so that a short run has them all.
     const kind = kinds[index] ?? random.pick(kinds);
     let isDone = true;
-    if (kind === 'kill') isDone = signalWorker(proxy, random, 'SIGKILL');
-    else if (kind === 'stop') isDone = signalWorker(proxy, random, 'SIGSTOP');
-    else if (kind === 'burst') bursts.push(options.burst());
+    if (kind === 'kill' || kind === 'stop') {
+      const signal = kind === 'kill' ? 'SIGKILL' : 'SIGSTOP';
+      // After an earlier fault there may be no app-server yet.
+      while (!(isDone = signalWorker(proxy, random, signal)) && !end.aborted) await sleep(50);
+    } else if (kind === 'burst') bursts.push(options.burst());
     else if (disk !== null) await fillDisk(disk, random.between(200, 2_000));
     if (isDone) counts[kind] += 1;
   }

@@ -13,14 +13,14 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 const MB = 1024 * 1024;
 
-/** Head-room over what was measured. */
+/** With headroom over what was measured. */
 const BOUNDS = {
-  /** Of one kind. Timers and sockets of the last request may still be there. */
+  /** Of one kind. Timers and sockets of the last request may remain. */
   handleGrowth: 6,
   heapGrowthMB: 30,
 } as const;
 
-/** What this process and its children hold when nothing runs. */
+/** What this process and its children hold when idle. */
 export interface Holdings {
   readonly heapMB: number;
   readonly handles: Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ export interface Holdings {
   readonly processes: number;
 }
 
-/** Waits until nothing runs, asks a plain question, and tells what is held. */
+/** Waits until idle, sends a plain request, and returns what is held. */
 export const settle = async (proxy: TestProxy, workers: number): Promise<Holdings> => {
   const serving = (): readonly (readonly [number, string])[] =>
     proxy.app.workers().map(({ pid, state }) => [pid, state]);
@@ -43,17 +43,18 @@ export const settle = async (proxy: TestProxy, workers: number): Promise<Holding
     workers,
   ]);
   await expectSound(proxy);
-  // Now and then it is looked how large the home of a worker is, file by file: not while we count.
+  // The size of a worker's home is measured from time to time: not while we count.
   await eventually(
     () => process.getActiveResourcesInfo().filter((kind) => kind === 'FSReqPromise').length,
     (files) => files <= BOUNDS.handleGrowth,
   );
-  // The lines of the log are kept by the test, and would be all that grows.
+  // The test keeps the log lines, which would be all that grows.
   (proxy.log as unknown[]).length = 0;
   collectGarbage();
   const kinds = Object.groupBy(process.getActiveResourcesInfo(), (kind) => kind);
   const counts = Object.entries(kinds).map(([kind, list]) => [kind, list?.length ?? 0] as const);
-  // Connections to the model are kept for a while, as many as were needed at once; its own ends are among ours.
+  // Connections to the model are kept for a while, as many as were needed at once; the model's ends are in
+  // this process too.
   const kept = proxy.model.openConnections();
   return {
     heapMB: Math.round(process.memoryUsage().heapUsed / MB),
@@ -65,7 +66,7 @@ export const settle = async (proxy: TestProxy, workers: number): Promise<Holding
   };
 };
 
-/** After the storm everything is as it was. */
+/** After the run everything is as before. */
 export const expectNoGrowth = (before: Holdings, after: Holdings, atOnce: number): void => {
   const grown = Object.entries(after.handles).filter(
     ([kind, count]) => count - (before.handles[kind] ?? 0) > BOUNDS.handleGrowth,

@@ -5,7 +5,7 @@ import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { hello } from '../support/scripts.ts';
 import { NONCE, rightCalls, rightText, type Plan } from './plan.ts';
 
-/** The plans of the requests under way, by what stands in their prompts. */
+/** The plans of the current requests, by a word in their prompts. */
 export interface PlannedModel {
   readonly script: Script;
   expect(plan: Plan): void;
@@ -20,7 +20,7 @@ const stepsOf = (plan: Plan): readonly ScriptStep[] =>
       }))
     : [{ text: rightText(plan), chunkSize: 1 + (plan.size % 500) }];
 
-/** What the whole answer is on the wire; it is sent in other pieces, or not to its end. */
+/** The bytes of the whole answer; they are sent in other pieces, or only in part. */
 const wireOf = async (connection: ModelConnection, plan: Plan): Promise<string> => {
   let wire = '';
   const nothing = (): Promise<void> => Promise.resolve();
@@ -49,7 +49,7 @@ const play = async (connection: ModelConnection, plan: Plan, call: number): Prom
   const wire = await wireOf(connection, plan);
   if (model.kind === 'answers' || call > model.times) {
     const pieces = model.kind === 'answers' ? model.pieces : 1;
-    // Whole characters: half of one is no text that a socket could carry.
+    // Whole characters: a socket cannot carry half of a surrogate pair.
     const characters = Array.from(wire);
     const length = Math.ceil(characters.length / pieces);
     for (let from = 0; from < characters.length && !connection.closed; from += length) {
@@ -76,7 +76,7 @@ export const plannedModel = (): PlannedModel => {
   return {
     script(request, connection) {
       const nonces = JSON.stringify(request.body['input']).match(NONCE) ?? [];
-      // More than one: answers are mixed already, and the client will see that.
+      // More than one: answers are mixed, and the client will notice.
       const known = plans.get(nonces.at(-1) ?? '');
       if (known === undefined) return hello(request, connection);
       known.calls += 1;

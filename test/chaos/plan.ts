@@ -2,13 +2,16 @@ import { createHash } from 'node:crypto';
 
 import { randomOf, type Random } from './random.ts';
 
-/** What one request is and what befalls it; drawn from the seed and its number alone. */
+/** One request and what happens to it; drawn only from the seed and its number. */
 export interface Plan {
-  /** Stands in the prompt; the right answer follows from it. */
+  /** Part of the prompt; the right answer follows from it. */
   readonly nonce: string;
   readonly api: 'responses' | 'chat';
   readonly stream: boolean;
-  /** `called`: the model calls two; `continued`: the history has a call and its output, and the answer is a text. */
+  /**
+   * `called`: the model calls two tools; `continued`: the history has a call and its output, and the answer
+   * is text.
+   */
   readonly tools: 'none' | 'called' | 'continued';
   readonly client: ClientManner;
   readonly model: ModelManner;
@@ -25,7 +28,7 @@ export type ClientManner =
 
 export type ModelManner =
   | { readonly kind: 'answers'; readonly pieces: number; readonly pauseMs: number }
-  /** `at`: which part of its bytes comes; `times`: how many calls of it are so. */
+  /** `at`: the fraction of its bytes that is sent; `times`: how many of its model requests are affected. */
   | { readonly kind: 'cuts' | 'ends early' | 'stalls'; readonly at: number; readonly times: number }
   | { readonly kind: 'refuses'; readonly status: number; readonly times: number };
 
@@ -33,7 +36,7 @@ export const NONCE = /nonce-[0-9a-f]{16}/g;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The one right text: every part of it is of this nonce, and its end tells its length and its hash. */
+/** The only right text: every part of it contains this nonce, and its end has its length and hash. */
 export const rightText = ({ nonce, size }: Pick<Plan, 'nonce' | 'size'>): string => {
   const words = Array.from({ length: size }, (_, index) =>
     digest(`${nonce} ${index}`).slice(0, 4 + (index % 7)),
@@ -42,7 +45,7 @@ export const rightText = ({ nonce, size }: Pick<Plan, 'nonce' | 'size'>): string
   return `${body} length ${body.length} hash ${digest(body)}`;
 };
 
-/** The arguments of the calls of a plan, in their order. */
+/** The arguments of a plan's calls, in order. */
 export const rightCalls = (plan: Plan): readonly string[] =>
   plan.tools === 'called' ? [0, 1].map((index) => JSON.stringify({ index, text: rightText(plan) })) : [];
 
@@ -93,5 +96,5 @@ export const planOf = (seed: number, index: number): Plan => {
   };
 };
 
-/** Whether a right answer can come at all: the model never sends it whole to some. */
+/** Whether the model never sends the whole answer. */
 export const isNeverWhole = ({ model }: Plan): boolean => 'times' in model && model.times === ALWAYS;

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** Chance that can be had again: everything is drawn from the seed and a label. */
+/** Reproducible randomness: everything is drawn from the seed and a label. */
 export interface Random {
-  /** 0 or more, below 1. */
+  /** In [0, 1). */
   next(): number;
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   between(low: number, high: number): number;
   pick<T>(list: readonly [T, ...T[]]): T;
 }
 
-/** Mulberry32. The label stands for what is drawn, so that the plan of a request does not depend on the order. */
+/** Mulberry32. The label names what is drawn, so that the plan of a request does not depend on the order. */
 export const randomOf = (seed: number, label: string): Random => {
   let state = createHash('sha256').update(`${seed} ${label}`).digest().readUInt32LE();
   const next = (): number => {

@@ -19,16 +19,16 @@ export interface StormOptions {
   readonly seconds: number;
   readonly clients: number;
   readonly faultEveryMs: number;
-  /** Many clients on few cores are slow, and a slow model is not yet a silent one. */
+  /** Many clients on few cores are slow, and a slow model is not idle. */
   readonly idleTimeoutMs: number;
 }
 
 const WORKERS = 2;
 const WARM_UP = 60;
-/** So many times the clients come at once, beside the others. */
+/** Multiplies the clients that send at once in a burst. */
 const BURST = 3;
 
-/** Lower than in life, so that stops, stalls and wear are met often. */
+/** Lower than in production, so that stops, stalls and retirements are frequent. */
 const SETTINGS = {
   PROXY_WORKERS: String(WORKERS),
   PROXY_WORKER_HANG_TIMEOUT_MS: '2000',
@@ -38,7 +38,7 @@ const SETTINGS = {
 
 interface Tally {
   requests: number;
-  /** How they ended: whole, left, or the code of the error that they were told. */
+  /** How they ended: whole, left, or the error code that they got. */
   readonly ends: Record<string, number>;
   readonly wrong: string[];
 }
@@ -69,7 +69,7 @@ class Storm {
     this.tally.wrong.push(`request ${index} ${JSON.stringify({ ...ask, client, model })}: ${verdict.why}`);
   }
 
-  /** So many clients, each of which asks again and again. */
+  /** Runs this many clients, each of which sends one request after the other. */
   async run(clients: number, isOver: () => boolean): Promise<void> {
     const client = async (): Promise<void> => {
       while (!isOver()) await this.one();
@@ -93,7 +93,7 @@ interface Report {
 const weather = async (proxy: TestProxy, options: StormOptions, disk: string | null): Promise<Report> => {
   const model = plannedModel();
   const { seed, clients, faultEveryMs } = options;
-  // What is loaded or grows only once is there before anything is measured.
+  // Everything that is loaded or grows only once must exist before the measurement.
   const warmUp = new Storm(proxy, model, seed + 1);
   proxy.use(model.script);
   await warmUp.run(clients, () => warmUp.tally.requests >= WARM_UP);
@@ -118,13 +118,13 @@ const inspect = ({ tally, faults, replaced, before, after }: Report, options: St
   console.log('chaos:', JSON.stringify({ requests: tally.requests, ends: tally.ends, faults, replaced }));
   console.log('chaos:', JSON.stringify({ before, after }));
   for (const line of tally.wrong) console.log('chaos: wrong:', line);
-  // A storm in which nothing happens, or nobody gets an answer, proves nothing.
+  // A run without faults or answers proves nothing.
   expect(faults.kill + faults.stop).toBeGreaterThan(0);
   expect(tally.ends['whole'] ?? 0).toBeGreaterThan(tally.requests / 10);
   expectNoGrowth(before, after, options.clients * (1 + BURST));
 };
 
-/** Everything goes wrong at once for a while; then it is looked at what is left. Tells which answers were wrong. */
+/** Injects all faults at once for a while, then checks what is left. Returns the wrong answers. */
 export const runStorm = async (options: StormOptions): Promise<readonly string[]> => {
   console.log(`chaos: seed ${options.seed}, ${options.clients} clients, ${options.seconds} s`);
   const stateDir = await mkdtemp(path.join(tmpdir(), 'chaos-'));

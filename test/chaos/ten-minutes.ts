@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { runStorm } from './storm.ts';
 
-/** `CHAOS_SEED` has a storm again; `CHAOS_SECONDS` makes it shorter or longer. */
+/** `CHAOS_SEED` repeats a run; `CHAOS_SECONDS` sets its length. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 const seconds = Number(process.env['CHAOS_SECONDS'] ?? 600);
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { runConversations } from './conversations.ts';
 
-/** `CHAOS_SEED` has them again. */
+/** `CHAOS_SEED` repeats a run. */
 const seed = Number(process.env['CHAOS_SEED'] ?? Date.now() % 1_000_000);
 
 it('two hundred tool conversations at once', { timeout: 900_000 }, async () => {

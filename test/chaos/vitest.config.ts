@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** The long form; the short one is a test like any other. */
+/** The long form; the short one is an ordinary test. */
 export default defineConfig({
   test: { include: ['test/chaos/two-hundred.ts', 'test/chaos/ten-minutes.ts'], fileParallelism: false },
 });

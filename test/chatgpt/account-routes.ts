@@ -31,7 +31,7 @@ type Route = (request: PlainRequest, routes: AccountRoutes) => PlainAnswer | 'ha
 
 const ok = (body: Json): PlainAnswer => ({ status: 200, body });
 
-/** Everything but the model requests. All of `/backend-api` needs good credentials. */
+/** Everything but the model requests. All of `/backend-api` needs valid credentials. */
 const ROUTES: Readonly<Record<string, Route>> = {
   'GET /backend-api/codex/models': ({ query }, { settings }) => {
     if (settings.modelsEndpoint === 'hangs') return 'hang';

@@ -13,7 +13,7 @@ const eventsOf = (text: string): readonly JsonObject[] =>
     .filter((line) => line.startsWith('data: '))
     .map((line) => JSON.parse(line.slice(6)) as JsonObject);
 describe('a model request', () => {
-  it('that breaks no rule is answered by the scripted model, as the service would send it', async () => {
+  it("that breaks no rule is answered by the scripted model in the service's format", async () => {
     const response = await ask(fullWithHistory());
     const events = eventsOf(await response.text());
     expect(response.status).toBe(200);
@@ -37,7 +37,7 @@ describe('a model request', () => {
     ]);
   });
 
-  it('that breaks rules is refused by the first, and all of them are written down', async () => {
+  it('that breaks rules is rejected by the first, and all of them are recorded', async () => {
     const draft = fullWithHistory();
     draft.body['temperature'] = 1;
     draft.body['stop'] = 'x';
@@ -53,7 +53,7 @@ describe('a model request', () => {
     expect(backend.violations()[0]?.request.body['temperature']).toBe(1);
   });
 
-  it('may bring back the reasoning that this backend gave out, and no other', async () => {
+  it('may send back reasoning that this backend issued, and no other', async () => {
     backend.use(reasoningThenText);
     const draft = codexFormatDraft();
     const index = draft.body.input.findIndex(({ type }) => type === 'reasoning');
@@ -72,12 +72,12 @@ describe('a model request', () => {
     const response = await ask(draft);
     await response.text();
     expect(response.status).toBe(200);
-    // Nobody can know whose reasoning it is without trying.
+    // Whose reasoning it is can only be found by trying.
     expect(backend.violations()).toEqual([]);
     expect(backend.modelRequests[0]?.broken).toEqual(['reasoning.own']);
   });
 
-  it('may echo the state of its own turn only', async () => {
+  it('may echo only the state of its own turn', async () => {
     const draft = fullWithHistory();
     draft.headers['x-codex-turn-metadata'] = '{"turn_id":"turn-1"}';
     const first = await ask(draft);
@@ -113,7 +113,7 @@ describe('faults', () => {
       { error: { code: 'slow_down', type: 'service_unavailable_error' } },
     ],
     [{ kind: 'policy', via: 'http', code: 'bio_policy' }, 400, { error: { code: 'bio_policy' } }],
-  ] as const)('%j by HTTP', async (fault, status, body) => {
+  ] as const)('%j over HTTP', async (fault, status, body) => {
     backend.fail(fault);
     expect(await asked(fullWithHistory())).toMatchObject({ status, body });
   });
@@ -139,7 +139,7 @@ describe('faults', () => {
       ['response.created', 'response.failed'],
       { response: { error: { code: 'cyber_policy' } } },
     ],
-  ] as const)('%j in the stream, so many times', async (fault, types, last) => {
+  ] as const)('%j in the stream, a number of times', async (fault, types, last) => {
     backend.fail(fault, 2);
     for (const expected of [types, types]) {
       const events = eventsOf(await (await ask(fullWithHistory())).text());
@@ -150,7 +150,7 @@ describe('faults', () => {
     expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
   });
 
-  it('a page of Cloudflare stands in the way until its cookie comes back', async () => {
+  it('a Cloudflare page blocks requests until its cookie comes back', async () => {
     backend.cloudflare({ on: 'responses', passesWithCookie: true });
     const draft = fullWithHistory();
     const blocked = await ask(draft);
@@ -160,7 +160,7 @@ describe('faults', () => {
     expect((await ask(draft)).status).toBe(200);
   });
 
-  it('a page of Cloudflare may come a number of times, also for tokens', async () => {
+  it('a Cloudflare page may appear a number of times, also for tokens', async () => {
     backend.cloudflare({ on: 'both', times: 2 });
     expect((await ask(fullWithHistory())).status).toBe(403);
     expect((await fetch(backend.tokenUrl, { method: 'POST', body: '{}' })).status).toBe(403);
@@ -168,7 +168,7 @@ describe('faults', () => {
   });
 });
 describe('the account', () => {
-  it('lists its models to who says which client it is', async () => {
+  it('lists its models to clients that send their version', async () => {
     expect((await get('/backend-api/codex/models')).status).toBe(422);
     const listed = await get('/backend-api/codex/models?client_version=0.166.0');
     const { models } = (await listed.json()) as { models: { slug: string }[] };
@@ -187,7 +187,7 @@ describe('the account', () => {
     expect((await get('/backend-api/wham/config/bundle')).status).toBe(500);
   });
 
-  it('tells usage, profile and workspace to its owner only', async () => {
+  it('sends usage, profile and workspace to its owner only', async () => {
     for (const at of ['accounts/check', 'usage', 'profiles/me'])
       expect((await get(`/backend-api/wham/${at}`)).status).toBe(200);
     expect((await get('/backend-api/wham/usage', {})).status).toBe(401);

@@ -22,19 +22,19 @@ import type { Settings } from './settings.ts';
 import { asChatGptSends } from './stream.ts';
 import { TokenDesk } from './token-desk.ts';
 
-/** Any request that came in, in the order of arrival. */
+/** Any request received, in order of arrival. */
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Null where there is none, or it is no JSON. */
+  /** Null if missing or not JSON. */
   readonly body: JsonObject | null;
 }
 
 export interface ModelRequest extends RecordedRequest {
   readonly body: JsonObject;
   readonly requestFormat: RequestFormat;
-  /** Ids of all rules that it broke, also of those that can only be found by trying. */
+  /** Ids of all broken rules, including those that can only be found by trying. */
   readonly broken: readonly string[];
 }
 
@@ -44,44 +44,44 @@ export interface Violation {
   readonly request: ModelRequest;
 }
 
-/** A strict imitation of the service behind a ChatGPT login. */
+/** A strict fake of the backend of a ChatGPT login. */
 export interface ChatGptBackend {
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
-  /** What `PROXY_CHATGPT_BASE_URL` or `chatgpt_base_url` is set to. */
+  /** The value for `PROXY_CHATGPT_BASE_URL` or `chatgpt_base_url`. */
   readonly baseUrl: string;
-  /** What `CODEX_REFRESH_TOKEN_URL_OVERRIDE` is set to. */
+  /** The value for `CODEX_REFRESH_TOKEN_URL_OVERRIDE`. */
   readonly tokenUrl: string;
   readonly revokeUrl: string;
   /** Only with `tls`: the certificate authority that codex has to trust. */
   readonly authority: string | null;
 
-  /** Change it at any time. */
+  /** Can be changed at any time. */
   readonly settings: Settings;
   readonly requests: readonly RecordedRequest[];
   readonly modelRequests: readonly ModelRequest[];
-  /** How often a token was asked for with a refresh token. */
+  /** Number of token refreshes. */
   readonly refreshes: number;
   /** Default: A and B. */
   violations(...of: readonly Confidence[]): readonly Violation[];
 
-  /** The next model requests are answered by this script. */
+  /** Answers the next model requests with this script. */
   use(script: Script): void;
-  /** The next model requests that break no rule meet this, `times` times. */
+  /** Applies this fault to the next `times` model requests that break no rule. */
   fail(fault: Fault, times?: number): void;
   cloudflare(page: CloudflareSwitch | null): void;
-  /** All access tokens stop working; those that are given out from now on work. */
+  /** Invalidates all access tokens; those issued from now on work. */
   spoilTokens(how: 'expired' | 'invalidated'): void;
-  /** A made-up login of this backend, in a `CODEX_HOME`. */
+  /** Writes a made-up login of this backend to a `CODEX_HOME`. */
   writeLogin(dir: string, options?: LoginOptions): Promise<void>;
-  /** Everything is as at the start, only the encrypted reasoning that was given out stays known. */
+  /** Resets everything but the issued encrypted reasoning. */
   reset(): void;
   close(): Promise<void>;
 }
 
 export interface BackendOptions {
   readonly script: Script;
-  /** Also listen for `https`, and send codex there when it is its own provider. */
+  /** Also listens for `https`, and sends codex there when it is its own provider. */
   readonly tls?: boolean;
 }
 
@@ -179,7 +179,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     }
     const form = request.body ?? Object.fromEntries(new URLSearchParams(text));
     const answer = answerPlain({ ...request, query, form }, { settings, tokens, workspaceOrigin });
-    // Until the caller goes, or the server is closed.
+    // Until the caller disconnects, or the server is closed.
     if (answer === 'hang') return;
     if ((answer.delayMs ?? 0) > 0) await sleep(answer.delayMs);
     sendJson(response, answer, answer.headers);
@@ -201,7 +201,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
 
   const onRequest = (incoming: IncomingMessage, response: ServerResponse): void => {
     handle(incoming, response).catch((error: unknown) => {
-      // A caller that broke off is no error of the imitation.
+      // A disconnected caller is not an error of the fake.
       if (incoming.complete && !response.destroyed) process.emitWarning(String(error), 'ImitationWarning');
       response.destroy();
     });

@@ -2,8 +2,8 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import type { KeyObject } from 'node:crypto';
 
 /**
- * A certificate authority of one process, so that codex can be sent to this machine by `https`: as its own
- * provider it takes nothing else. Written by hand because Node reads certificates but makes none.
+ * A certificate authority for one process, so that codex can be sent to this machine by `https`: as its own
+ * provider it accepts nothing else. Encoded by hand because Node reads certificates but cannot create them.
  */
 export interface TestCertificates {
   /** For `CODEX_CA_CERTIFICATE`. */
@@ -15,7 +15,7 @@ export interface TestCertificates {
 const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
   const content = Buffer.concat(parts);
   const { length } = content;
-  // The shortest form that holds it: strict readers take no other.
+  // The shortest encoding: strict readers accept no other.
   const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 };

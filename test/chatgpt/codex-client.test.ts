@@ -18,7 +18,7 @@ import { accountOf, makeTokens } from './login.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from './proxy.ts';
 import { LIMITS } from './stream.ts';
 
-/** Codex with us as its provider, and a ChatGPT login behind us. */
+/** Codex with us as its provider, and a ChatGPT login as our backend. */
 const KEY = 'sk-test-key-0123456789';
 let proxy: ChatGptProxy;
 let hop: RecordingHop;
@@ -33,7 +33,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-/** The service compacts conversations itself, for who calls it OpenAI. */
+/** The service compacts conversations itself for a provider called OpenAI. */
 const script: Script = (request, connection) => {
   const prompt = JSON.stringify(request.body['input']);
   if (prompt.includes('"compaction_trigger"')) {
@@ -48,7 +48,7 @@ const openRoom = async (model: string, settings = '', name = 'proxy'): Promise<C
   return room;
 };
 
-describe.concurrent('what codex says', () => {
+describe.concurrent("the content of codex's requests", () => {
   it.each(SCENARIOS.filter(({ name }) => name === 'tools' || name === 'namespaces'))(
     'reaches the service: $name',
     async (scenario) => {
@@ -65,7 +65,7 @@ describe.concurrent('what codex says', () => {
       expect(sent.map(({ answered }) => answered.get('x-proxy-ignored-params'))).toEqual(
         scenario.rounds.map(() => null),
       );
-      // On the codex format, which is codex's own form, nothing else is different.
+      // In the codex format nothing else differs.
       const isCodexFormat = arrived[0]?.headers['x-openai-internal-codex-responses-lite'] === 'true';
       expect(isCodexFormat).toBe(scenario.name === 'namespaces');
       const rows = isCodexFormat ? PROVIDER_DIFFERENCES : CHATGPT_DIFFERENCES;
@@ -78,11 +78,11 @@ describe.concurrent('what codex says', () => {
   );
 });
 
-/** The item of tools in the codex format is the app-server's own. */
+/** The id of the tools item in the codex format is the app-server's own. */
 const withoutToolsId = (body: JsonObject): JsonObject =>
   mapItems(body, (item) => (item['type'] === 'additional_tools' ? without(item, 'id') : item));
 
-/** A login of the form that codex wants before it asks for limits; what it says to us is our key. */
+/** A login in the form that codex requires before it asks for limits; its token for us is our key. */
 const writeProxyLogin = async ({ home }: CodexRoom): Promise<void> => {
   const { id_token } = makeTokens(accountOf({}));
   const tokens = { id_token, access_token: KEY, refresh_token: '', account_id: 'proxy' };
@@ -90,7 +90,7 @@ const writeProxyLogin = async ({ home }: CodexRoom): Promise<void> => {
   await writeFile(path.join(home, 'auth.json'), JSON.stringify(login));
 };
 
-describe.concurrent('a codex app-server that is pointed at us', () => {
+describe.concurrent('a codex app-server with this server as its backend', () => {
   const LIMITS_SHOWN = {
     limitId: 'codex',
     primary: {
@@ -125,7 +125,7 @@ describe.concurrent('a codex app-server that is pointed at us', () => {
     });
   });
 
-  it('compacts a conversation as the service does, and goes on with it', async () => {
+  it('compacts a conversation like the service, and continues it', async () => {
     const room = await openRoom('gpt-6.1-sol', '', 'OpenAI');
     await withAppServer(room, async (client) => {
       const { id, run, say } = await openThread(client);

@@ -24,8 +24,8 @@ const formats = [
   ['codex', 'gpt-6.1-sol'],
 ] as const;
 
-describe.each(formats)('on the %s request format', (requestFormat, model) => {
-  it('a conversation is compacted by the service, and goes on from there', async () => {
+describe.each(formats)('in the %s request format', (requestFormat, model) => {
+  it('a conversation is compacted by the service and continues from there', async () => {
     proxy.backend.use(inTurn(says([{ item: SEALED }]), says([{ item: SEALED }]), hello));
     const compacted = await proxy.post('/v1/responses/compact', { model, input: CONVERSATION });
     expect(compacted.json['output']).toMatchObject([{ role: 'user' }, SEALED]);
@@ -53,7 +53,7 @@ describe.each(formats)('on the %s request format', (requestFormat, model) => {
     expect(itemsSent(sent.at(-1)).at(-2)).toEqual({ type: 'compaction', encrypted_content: 'sealed' });
   });
 
-  it('a summary of another backend is told in words', async () => {
+  it('a summary of another backend is sent as text', async () => {
     const own = { type: 'compaction', id: 'cmp_2', encrypted_content: wrapSummary('Tea is wanted.') };
     await proxy.post('/v1/responses', { model, input: [own, { role: 'user', content: 'Now?' }] });
     const [part] = summaryMessage({ kind: 'compaction', summary: 'Tea is wanted.' }).parts;
@@ -64,7 +64,7 @@ describe.each(formats)('on the %s request format', (requestFormat, model) => {
     });
   });
 
-  it('context_management is kept from the service, which refuses it', async () => {
+  it('context_management is not sent to the service, which rejects it', async () => {
     const context_management = [{ type: 'compaction', compact_threshold: 1000 }];
     const answered = await proxy.post('/v1/responses', { model, input: 'Hello?', context_management });
     expect(answered.status).toBe(200);

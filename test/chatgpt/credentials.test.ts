@@ -10,7 +10,7 @@ import { freshProxies } from './hooks.ts';
 import { codeOf, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
-/** Credentials that went bad, and pages in the way, have consequences: each of these has a fresh proxy. */
+/** Bad credentials and block pages have lasting effects: each of these tests has a new proxy. */
 const fresh = freshProxies();
 
 const started = (login: LoginOptions = {}, script: Script = hello): Promise<ChatGptProxy> =>
@@ -36,17 +36,17 @@ describe('a token', () => {
     expect(at.backend.refreshes).toBe(1);
   });
 
-  it('that is refreshed by many turns at once is refreshed once, and serves them all', async () => {
+  it('that many turns refresh at once is refreshed once, and serves them all', async () => {
     const at = await started();
     at.backend.spoilTokens('expired');
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(at)));
-    // codex asks once per thread; they share one answer.
+    // codex refreshes once per thread; they share one response.
     expect(answers.map(outputText)).toEqual(answers.map(() => HELLO));
     expect(at.backend.refreshes).toBe(1);
   });
 
   it.each(['refresh_token_expired', 'refresh_token_reused', 'refresh_token_invalidated'] as const)(
-    'that cannot be refreshed (%s) is our trouble, not the caller’s',
+    'that cannot be refreshed (%s) is a server error, not the caller’s',
     async (refresh) => {
       const at = await started();
       at.backend.spoilTokens('expired');
@@ -58,8 +58,8 @@ describe('a token', () => {
   );
 });
 
-describe('a page of Cloudflare', () => {
-  it('in the way is named as what it is', async () => {
+describe('a Cloudflare page', () => {
+  it('is reported as what it is', async () => {
     const at = await started();
     at.backend.cloudflare({ on: 'responses' });
     const answered = await ask(at);
@@ -68,14 +68,14 @@ describe('a page of Cloudflare', () => {
     expect(answered.text).not.toContain('Just a moment');
   });
 
-  it('that lets cookies pass is passed by the next request', async () => {
+  it('that sets a cookie lets the next request pass', async () => {
     const at = await started();
     at.backend.cloudflare({ on: 'responses', passesWithCookie: true });
     await ask(at);
     expect(outputText(await ask(at))).toBe(HELLO);
   });
 
-  it('in the way of a refresh is no bad login', async () => {
+  it('that blocks a refresh is not reported as a bad login', async () => {
     const at = await started();
     at.backend.spoilTokens('expired');
     at.backend.cloudflare({ on: 'token' });
@@ -84,7 +84,7 @@ describe('a page of Cloudflare', () => {
     expect(outputText(await ask(at))).toBe(HELLO);
   });
 
-  it('that comes again and again is gone around, and requests stay in order', async () => {
+  it('that appears repeatedly is bypassed, and requests still work', async () => {
     const at = await started();
     at.backend.cloudflare({ on: 'responses', times: 6 });
     const codes: string[] = [];
@@ -94,13 +94,13 @@ describe('a page of Cloudflare', () => {
   });
 });
 
-describe('an account of a business', () => {
+describe('a business account', () => {
   it('works', async () => {
     const at = await started({ plan: 'business' });
     expect(outputText(await ask(at))).toBe(HELLO);
   });
 
-  it('whose settings cannot be loaded is unavailable, says why, and heals by itself', async () => {
+  it('whose settings cannot be loaded is unavailable, reports why, and recovers', async () => {
     const at = await fresh({
       login: { plan: 'business' },
       prepare: ({ settings }) => {
@@ -122,7 +122,7 @@ describe('the tokens of a login', () => {
     return ['id_token', 'access_token', 'refresh_token'].map((name) => auth.tokens[name] ?? '');
   };
 
-  it('reach the service, and nothing that we say', async () => {
+  it('reach the service, and nothing that we log', async () => {
     const echo: Script = ({ headers }, connection) =>
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     const cut: Script = (_, connection) => connection.destroy();

@@ -5,7 +5,7 @@ import { codeOf } from './proxy.ts';
 
 const started = freshProxies();
 
-it('tells of an account what it may use, and nothing of whose it is', async () => {
+it('shows what an account may use, and nothing about its owner', async () => {
   const at = await started();
   const limits = await at.get('/v1/codex/rate-limits');
   expect(limits.json).toEqual({
@@ -49,12 +49,12 @@ it('tells of an account what it may use, and nothing of whose it is', async () =
   });
   const all = [limits, models, config, account].map(({ text }) => text).join('\n');
   expect(all).not.toMatch(/@|acc-|A person|account_id|Bearer|\/tmp\//);
-  // Models of both request formats: the imitation takes it as codex's own.
+  // Models of both request formats: the fake accepts it as codex's own.
   for (const model of ['gpt-6.1-sol', 'gpt-5.5']) {
     const review = await at.post('/v1/codex/reviews', { model, input: '+ a line' });
     expect([review.status, review.json['review']]).toEqual([200, 'Hello from the scripted model.']);
   }
-  // Kept: the service of the account is gone, what it said is not.
+  // Cached: the account's service is gone, its last answer is not.
   await at.backend.close();
   expect((await at.get('/v1/codex/rate-limits')).text).toBe(limits.text);
   expect(codeOf(await at.get('/v1/codex/usage'))).toBe('502 upstream_error');

@@ -6,7 +6,7 @@ import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello, toolCall } from '../support/scripts.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 
-/** `doctor` with a login: what a person with a ChatGPT plan reads. */
+/** `doctor` with a login: what a user with a ChatGPT plan reads. */
 let room: CommandRoom;
 let backend: ChatGptBackend;
 beforeEach(async () => {
@@ -50,7 +50,7 @@ const examine = async () => {
   return { code, findings: new Map(findings.map((finding) => [finding.check, finding])) };
 };
 
-it('asks on both lanes, forces a tool, and reads the limits', async () => {
+it('asks in both request formats, forces a tool, and reads the limits', async () => {
   const { code, findings } = await examine();
   const grades = [...findings.values()].map(({ check, grade }) => `${check}: ${grade}`);
   expect(code).toBe(0);
@@ -73,7 +73,7 @@ it('asks on both lanes, forces a tool, and reads the limits', async () => {
   expect(backend.violations()).toEqual([]);
 });
 
-it('says which page stands in the way', async () => {
+it('reports which page blocks the requests', async () => {
   backend.cloudflare({ on: 'both' });
   const { code, findings } = await examine();
   expect(code).toBe(1);

@@ -5,7 +5,7 @@ import { limitHeaders } from './stream.ts';
 
 export type PolicyCode = 'cyber_policy' | 'bio_policy' | 'misalignment_policy_violation';
 
-/** What can go wrong with a model request that is itself in order. */
+/** What can go wrong with a valid model request. */
 export type Fault =
   | {
       readonly kind: 'usage-limit';
@@ -13,7 +13,7 @@ export type Fault =
       readonly resetsAt?: number;
       readonly resetsInSeconds?: number;
     }
-  /** Too many at once; it has nothing to do with the plan. */
+  /** Too many requests at once; unrelated to the plan. */
   | { readonly kind: 'burst' }
   | { readonly kind: 'usage-not-included' }
   | {
@@ -27,7 +27,7 @@ const errorOf = (type: string, message: string, more: JsonObject = {}): JsonObje
   error: { type, message, ...more },
 });
 
-/** The fault, as something that the scripted model does instead of answering. */
+/** The fault as a script of the model. */
 export const faultScript = (fault: Fault, plan: string): Script => {
   switch (fault.kind) {
     case 'usage-limit': {
@@ -97,10 +97,10 @@ const failsInStream =
     });
   };
 
-/** A page of Cloudflare where the answer should be. */
+/** A Cloudflare page instead of the answer. */
 export interface CloudflareSwitch {
   readonly on: 'responses' | 'token' | 'both';
-  /** Whoever brings back the cookie of the page is let through. */
+  /** Whether clients that send the page's cookie back are let through. */
   readonly passesWithCookie?: boolean;
   readonly times?: number;
 }

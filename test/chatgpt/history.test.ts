@@ -23,8 +23,8 @@ const typesSent = (at: number): readonly unknown[] =>
 const ignored = ({ headers }: Answered): readonly string[] =>
   (headers.get('x-proxy-ignored-params') ?? '').split(',').filter((name) => name !== '');
 
-describe('output that is sent back as input', () => {
-  it.each(MODELS)('stands in the order of the model, for many rounds (%s)', async (model) => {
+describe('output sent back as input', () => {
+  it.each(MODELS)("keeps the model's order for many rounds (%s)", async (model) => {
     const thought = (round: number) => ({
       reasoning: { summary: [`Round ${String(round)}.`], encrypted: `thought-${model}-${String(round)}` },
     });
@@ -64,7 +64,7 @@ describe('output that is sent back as input', () => {
     ]);
   });
 
-  it.each(MODELS)('streamed, without asking for reasoning, works too (%s)', async (model) => {
+  it.each(MODELS)('works when streamed without requesting reasoning (%s)', async (model) => {
     proxy.backend.use(inTurn(says([{ text: 'Answer 0.' }]), hello));
     const first = await ask([user('Question 0?')], { model, stream: true });
     const second = await ask(
@@ -77,7 +77,7 @@ describe('output that is sent back as input', () => {
 });
 
 describe('reasoning that a client cannot send back', () => {
-  it.each(MODELS)('goes back to the model in front of what followed it (%s)', async (model) => {
+  it.each(MODELS)('returns to the model before what followed it (%s)', async (model) => {
     const id = (name: string): string => `call_Ab3dEf6hIj9lMn2pQr5t${name}`;
     const thought = (name: string) => ({
       reasoning: { summary: [], encrypted: `thought-${model}-${name}`, id: `rs_${name}` },
@@ -120,8 +120,8 @@ describe('reasoning that a client cannot send back', () => {
   });
 });
 
-describe('what real clients send', () => {
-  it.each(MODELS)('ids that are none of this service are left out (%s)', async (model) => {
+describe('histories of real clients', () => {
+  it.each(MODELS)('lose ids that are not of this service (%s)', async (model) => {
     const answered = await ask(
       [
         { ...user('Question?'), type: 'message', id: 'chatcmpl-1' },
@@ -141,7 +141,7 @@ describe('what real clients send', () => {
     expect(typesSent(-1)).toEqual(['user', 'assistant', 'function_call', 'function_call_output', 'user']);
   });
 
-  it.each(MODELS)('long call ids are shortened alike on both sides (%s)', async (model) => {
+  it.each(MODELS)('have long call ids shortened equally on both sides (%s)', async (model) => {
     const call = (id: string): JsonObject[] => [
       { type: 'function_call', call_id: id, name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: id, output: id },
@@ -154,14 +154,14 @@ describe('what real clients send', () => {
     expect([ids.length, new Set(ids).size, ids.includes('short')]).toEqual([6, 3, true]);
   });
 
-  it('a long cache key is made short, and stays a key of its own', async () => {
+  it('have a long cache key shortened, still distinct', async () => {
     for (const key of [`${LONG}1`, `${LONG}2`, `${LONG}1`])
       expect(outputText(await ask([user('Hello?')], { prompt_cache_key: key }))).toBe(HELLO);
     const keys = proxy.backend.modelRequests.map(({ body }) => body['prompt_cache_key']);
     expect([keys[0] === keys[2], keys[0] === keys[1]]).toEqual([true, false]);
   });
 
-  it.each(MODELS)('reasoning without its content is left out and named (%s)', async (model) => {
+  it.each(MODELS)('lose reasoning without its content, which is reported (%s)', async (model) => {
     const answered = await ask(
       [
         user('Question?'),
@@ -176,28 +176,31 @@ describe('what real clients send', () => {
     expect(ignored(answered).join()).toContain('input[1]');
   });
 
-  it.each(MODELS)('reasoning of another account: once more without it, and named (%s)', async (model) => {
-    for (const stream of [false, true]) {
-      const answered = await ask(
-        [
-          user('Question?'),
-          { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'of-another-account' },
-          { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Answer.' }] },
-          user('And?'),
-        ],
-        { model, stream },
-      );
-      expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
-      expect(typesSent(-1)).toEqual(['user', 'assistant', 'user']);
-      expect(ignored(answered).join()).toContain('input[1]');
-    }
-    expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([
-      ['reasoning.own'],
-      [],
-      ['reasoning.own'],
-      [],
-    ]);
-  });
+  it.each(MODELS)(
+    'with reasoning of another account are sent again without it, which is reported (%s)',
+    async (model) => {
+      for (const stream of [false, true]) {
+        const answered = await ask(
+          [
+            user('Question?'),
+            { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'of-another-account' },
+            { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Answer.' }] },
+            user('And?'),
+          ],
+          { model, stream },
+        );
+        expect([answered.status, outputText(answered)]).toEqual([200, HELLO]);
+        expect(typesSent(-1)).toEqual(['user', 'assistant', 'user']);
+        expect(ignored(answered).join()).toContain('input[1]');
+      }
+      expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([
+        ['reasoning.own'],
+        [],
+        ['reasoning.own'],
+        [],
+      ]);
+    },
+  );
 });
 
 describe('the identity of a conversation', () => {
@@ -206,7 +209,7 @@ describe('the identity of a conversation', () => {
     return [request?.body['prompt_cache_key'], request?.headers['session-id'], request?.headers['thread-id']];
   };
 
-  it('is one for its turns, and another for other conversations', async () => {
+  it('is the same for its turns, and differs from other conversations', async () => {
     const input: JsonObject[] = [user('Tell me about Paris.')];
     for (let turn = 0; turn < 3; turn += 1) {
       const answered = await ask(input);
@@ -217,7 +220,7 @@ describe('the identity of a conversation', () => {
     expect(identity(3)[0]).not.toBe(identity(0)[0]);
   });
 
-  it('stays when a turn of it takes the other request format', async () => {
+  it('stays when one of its turns uses the other request format', async () => {
     const input: JsonObject[] = [user('Tell me about Rome.')];
     const tools = [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }];
     const first = await ask(input, { tools });

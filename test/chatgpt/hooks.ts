@@ -21,7 +21,7 @@ export const shareProxy = (
   afterAll(() => proxy.close());
 };
 
-/** For tests with consequences: each starts a proxy of its own, or several one after the other. */
+/** For tests with lasting effects: each starts one or several proxies of its own. */
 export const freshProxies = (): ((options?: Partial<ChatGptProxyOptions>) => Promise<ChatGptProxy>) => {
   const started: ChatGptProxy[] = [];
   afterEach(async () => {

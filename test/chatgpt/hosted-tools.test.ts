@@ -25,7 +25,7 @@ describe('a ChatGPT login', () => {
     ['web_search_preview', 'web search'],
     ['web_search_2025_08_26', 'web search'],
     ['image_generation', 'image'],
-  ] as const)('runs %s, in the Responses format, and knows its items again', async (type, name) => {
+  ] as const)('runs %s in the Responses format, and recognises its items', async (type, name) => {
     const step = hostedStep(HOSTED_ITEMS[name]);
     proxy.backend.use(inTurn(says([step]), says([{ text: 'Done.' }])));
     const first = await proxy.post('/v1/responses', ask({ type, x: 1 }, { tool_choice: { type } }));
@@ -45,7 +45,7 @@ describe('a ChatGPT login', () => {
     expect(proxy.backend.modelRequests[1]?.body['input']).toContainEqual(step.item);
   });
 
-  it('searches the web for chat clients, and cites what it found', async () => {
+  it('searches the web for chat clients, and cites the results', async () => {
     const citation = { url: 'https://example.org/', title: 'T', start_index: 0, end_index: 3 };
     proxy.backend.use(
       says([
@@ -77,7 +77,7 @@ describe('a ChatGPT login', () => {
   });
 
   it.each(['file_search', 'code_interpreter', 'computer_use_preview', 'shell', 'local_shell', 'telepathy'])(
-    'does not have %s, and says so',
+    'does not have %s, and reports it',
     async (type) => {
       const answered = await proxy.post('/v1/responses', ask({ type }));
       expect(codeOf(answered)).toBe('400 unsupported_tool');
@@ -89,7 +89,7 @@ describe('a ChatGPT login', () => {
     },
   );
 
-  it('reads text files as text, and no others', async () => {
+  it('reads text files as text, and rejects others', async () => {
     const files = (file: JsonObject): JsonObject => ({
       model: 'gpt-5.5',
       input: [{ role: 'user', content: [{ type: 'input_file', filename: 'a', ...file }] }],

@@ -21,7 +21,7 @@ beforeEach(() => proxy.backend.use(draws));
 const sent = () => proxy.backend.modelRequests.at(-1);
 
 describe('images of a ChatGPT login', () => {
-  it('are drawn in the Responses format, by the image model that the service chooses', async () => {
+  it('are generated in the Responses format, by the image model that the service chooses', async () => {
     const { data, response } = await client.images
       .generate({ prompt: 'An otter.', model: 'gpt-image-2', size: '1024x1024', user: 'ann' })
       .withResponse();
@@ -39,7 +39,7 @@ describe('images of a ChatGPT login', () => {
     expect(sent()?.body['tools']).not.toMatchObject([{ model: 'gpt-image-2' }]);
   });
 
-  it('are changed, and stream', async () => {
+  it('are edited and streamed', async () => {
     const image = await toFile(Buffer.from(DEMO_IMAGE.base64, 'base64'), 'otter.png');
     const stream = await client.images.edit({ prompt: 'Darker.', image, stream: true, partial_images: 1 });
     const types = (await Array.fromAsync(stream)).map(({ type }) => type);

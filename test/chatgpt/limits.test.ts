@@ -36,12 +36,12 @@ describe('a usage limit', () => {
     expect(proxy.backend.modelRequests).toHaveLength(2);
   });
 
-  it('a plan that does not include it is one too', async () => {
+  it('includes a plan without access', async () => {
     proxy.backend.fail({ kind: 'usage-not-included' });
     expect(codeOf(await ask())).toBe('429 insufficient_quota');
   });
 
-  it('a burst is not', async () => {
+  it('does not include a burst', async () => {
     proxy.backend.fail({ kind: 'burst' });
     const answered = await ask();
     expect(codeOf(answered)).toBe('429 rate_limit_exceeded');
@@ -52,7 +52,7 @@ describe('a usage limit', () => {
 describe('overload', () => {
   const VIAS = ['http', 'first-event', 'first-error-event'] as const;
 
-  it.each(VIAS)('by %s is tried again before the client hears of it', async (via) => {
+  it.each(VIAS)('by %s is retried before the client sees it', async (via) => {
     for (const stream of [false, true]) {
       proxy.backend.fail({ kind: 'overload', via }, 1);
       const answered = await ask({ stream });
@@ -68,14 +68,14 @@ describe('overload', () => {
   });
 });
 
-describe('a refusal by policy', () => {
+describe('a policy violation', () => {
   it.each([
     ['cyber_policy', 'http'],
     ['bio_policy', 'http'],
     ['misalignment_policy_violation', 'http'],
     ['cyber_policy', 'stream'],
     ['bio_policy', 'stream'],
-  ] as const)('%s by %s is the client’s, with its code', async (code, via) => {
+  ] as const)('%s by %s is the client’s error, with its code', async (code, via) => {
     proxy.backend.fail({ kind: 'policy', code, via } satisfies Fault);
     expect(codeOf(await ask())).toBe(`400 ${code}`);
     expect(proxy.backend.modelRequests).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('a refusal by policy', () => {
 });
 
 describe('a model', () => {
-  it.each([false, true])('that nobody knows is not found (stream: %s)', async (stream) => {
+  it.each([false, true])('that is unknown is not found (stream: %s)', async (stream) => {
     const answered = await ask({ model: 'gpt-5.1', stream });
     expect(codeOf(answered)).toBe('404 model_not_found');
     expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([['model.supported']]);

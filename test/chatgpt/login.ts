@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** A made-up login: nothing in it is signed, and nobody but the imitation would take it. */
+/** A made-up login: nothing in it is signed, and only the fake accepts it. */
 export interface LoginOptions {
   readonly plan?: string;
   /** Negative: expired long ago. */
@@ -34,7 +34,7 @@ const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toS
 
 let serial = 0;
 
-/** Tokens that differ from all others, and tell whose they are. */
+/** Tokens that differ from all others and identify their account. */
 export const makeTokens = (account: Account, expiresInSeconds = DAY_SECONDS): Tokens => {
   serial += 1;
   const token = (kind: string): string => {
@@ -99,7 +99,7 @@ const writeAuth = async (dir: string, auth: object): Promise<void> => {
   await writeFile(path.join(dir, 'auth.json'), JSON.stringify(auth), { mode: 0o600 });
 };
 
-/** What `codex login` would leave in a `CODEX_HOME`. */
+/** Writes what `codex login` would leave in a `CODEX_HOME`. */
 export const writeLogin = async (dir: string, options: LoginOptions = {}): Promise<Tokens> => {
   const account = accountOf(options);
   const tokens = makeTokens(account, options.expiresInSeconds);

@@ -5,7 +5,7 @@ import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
 export const listenOn = async (server: Server): Promise<number> => {
-  // codex tries a WebSocket first; this is how the service says that it has none.
+  // codex tries a WebSocket first; this is the service's answer that it has none.
   server.on('upgrade', (_, socket) => {
     socket.end('HTTP/1.1 426 Upgrade Required\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
   });
@@ -39,7 +39,7 @@ export const parseObject = (text: string): JsonObject | null => {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : null;
   } catch {
-    // A form, or nothing.
+    // A form, or empty.
     return null;
   }
 };

@@ -22,7 +22,7 @@ const QUESTION = { role: 'user', content: 'How much is it?' };
 const tools = [{ type: 'mcp', server_label: 'web' }];
 
 it.each(['gpt-6.1-sol', 'gpt-5.5'])(
-  'a tool of an MCP server is run for %s, now and in the history',
+  'a tool of an MCP server runs for %s, now and in the history',
   async (model) => {
     const call = { name: 'add', namespace: 'mcp__web', arguments: '{"a":2,"b":3}', callId: 'call_1' };
     proxy.backend.use(inTurn(says([{ call }]), hello));
@@ -46,7 +46,7 @@ it.each(['gpt-6.1-sol', 'gpt-5.5'])(
   },
 );
 
-it('the number of calls is limited here, so it is not named as ignored', async () => {
+it('the number of calls is limited here, so it is not reported as ignored', async () => {
   proxy.backend.use(hello);
   const asked = { model: 'gpt-5.5', input: 'hi', max_tool_calls: 1 };
   const ours = await proxy.post('/v1/responses', { ...asked, tools });
@@ -56,7 +56,7 @@ it('the number of calls is limited here, so it is not named as ignored', async (
   expect([both.status, both.headers.get('x-proxy-ignored-params')]).toEqual([200, 'max_tool_calls']);
 });
 
-it('a server of the client is nobody’s', async () => {
+it('a server of the client is rejected', async () => {
   const named = { type: 'mcp', server_label: 'mine', server_url: 'https://mcp.example.com/mcp' };
   const { status, json } = await proxy.post('/v1/responses', {
     model: 'gpt-5.5',

@@ -14,7 +14,7 @@ shareProxy((started) => {
 const WEATHER = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } };
 
 it.each([false, true])(
-  'a namespace that codex puts tools into is not the client’s (stream: %s)',
+  'a namespace that codex adds is hidden from the client (stream: %s)',
   async (stream) => {
     const call = { name: 'get_weather', arguments: '{}', callId: 'call_1', namespace: 'functions' };
     proxy.backend.use(inTurn(says([{ call }]), hello));
@@ -59,7 +59,7 @@ const additional = (...tools: readonly JsonObject[]) => ({
 const filled = { ...WEATHER, strict: false };
 const laterSent = { ...filled, name: 'later', defer_loading: true };
 
-it('all tools of a request stand in one first item in the codex format, one namespace for those without', async () => {
+it('all tools of a request are in one first item in the codex format, one namespace for those without', async () => {
   proxy.backend.use(
     says([{ call: { tool: 'custom', name: 'exec', arguments: 'a', callId: 'c1', namespace: 'functions' } }]),
   );
@@ -86,7 +86,7 @@ it('all tools of a request stand in one first item in the codex format, one name
   ]);
 });
 
-it('tools that stand in the input are tools of the request in the Responses format', async () => {
+it('tools in the input are tools of the request in the Responses format', async () => {
   proxy.backend.use(hello);
   const answered = await proxy.post('/v1/responses', {
     model: 'gpt-5.5',
@@ -101,7 +101,7 @@ it('tools that stand in the input are tools of the request in the Responses form
 
 const startFresh = freshProxies();
 
-it('a backend that does not hear of namespaces in calls is not told of them, and the client hears that', async () => {
+it('a backend that rejects namespaces in calls gets none, which is reported', async () => {
   const fresh = await startFresh({ prepare: ({ settings }) => void (settings.namespaceOnCalls = 'refused') });
   const history = [
     QUESTION,
@@ -114,7 +114,7 @@ it('a backend that does not hear of namespaces in calls is not told of them, and
       200,
       'input[1].namespace',
     ]);
-    // What was learnt is not asked again.
+    // Learned refusals are not repeated.
     expect(fresh.backend.modelRequests).toHaveLength(requests);
   }
 });

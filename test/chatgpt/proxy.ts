@@ -12,14 +12,14 @@ import { createLogger } from '../../src/observe/log.ts';
 import { startChatGptBackend, type ChatGptBackend, type ModelRequest } from './backend.ts';
 import type { LoginOptions } from './login.ts';
 
-/** The whole product, signed in with a made-up login, and the imitation of the service behind it. */
+/** The whole product, signed in with a made-up login, and the fake service. */
 export interface ChatGptProxy {
   readonly url: string;
   readonly app: App;
   readonly backend: ChatGptBackend;
   /** The `CODEX_HOME` with the login. */
   readonly home: string;
-  /** Where a login of the server alone would be. */
+  /** Where the server's own login would be. */
   readonly ownHome: string;
   readonly log: readonly JsonObject[];
   post(path: string, body: JsonObject, headers?: Record<string, string>): Promise<Answered>;
@@ -27,7 +27,7 @@ export interface ChatGptProxy {
   close(): Promise<void>;
 }
 
-/** What a client got, whole. */
+/** A client's complete answer. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -39,9 +39,9 @@ export interface Answered {
 export interface ChatGptProxyOptions {
   readonly script: Script;
   readonly env?: Readonly<Record<string, string>>;
-  /** Null: nobody has signed in. */
+  /** Null: no login. */
   readonly login?: LoginOptions | null;
-  /** How the service is when the proxy starts. */
+  /** Prepares the service before the proxy starts. */
   readonly prepare?: (backend: ChatGptBackend) => void;
 }
 
@@ -110,7 +110,7 @@ const objectOf = (text: string): JsonObject => {
     const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : {};
   } catch {
-    // The test sees that there is nothing in it.
+    // The test sees that it is empty.
     return {};
   }
 };
@@ -122,7 +122,7 @@ const lastObject = (text: string): JsonObject => {
   return isJsonObject(last['response']) ? last['response'] : last;
 };
 
-/** The text of an answer of the Responses API. */
+/** The text of a Responses answer. */
 export const outputText = ({ json }: Answered): string => {
   const output = Array.isArray(json['output']) ? json['output'].filter(isJsonObject) : [];
   const parts = output.flatMap(({ content }) => (Array.isArray(content) ? content.filter(isJsonObject) : []));
@@ -134,14 +134,14 @@ export const codeOf = ({ status, json }: Answered): string => {
   return `${String(status)} ${typeof error['code'] === 'string' ? error['code'] : 'no code'}`;
 };
 
-/** What the model sees of a request: its items, without ids and without the tools. */
+/** What the model sees of a request: its items, without ids and tools. */
 export const itemsSent = (request: ModelRequest | undefined): readonly JsonObject[] =>
   (Array.isArray(request?.body['input']) ? request.body['input'] : [])
     .filter((item) => isJsonObject(item))
     .filter(({ type }) => type !== 'additional_tools')
     .map(({ id: _id, status: _status, ...item }) => item);
 
-/** Rules that were broken, of every confidence, for `toEqual([])`. */
+/** All broken rules of every confidence, for `toEqual([])`. */
 export const violationsOf = (backend: ChatGptBackend): readonly string[] =>
   backend
     .violations('A', 'B', 'C')

@@ -15,8 +15,8 @@ import { startChatGptBackend } from './backend.ts';
 import type { ChatGptBackend } from './backend.ts';
 
 /**
- * codex itself, as its makers ship it, against the imitation: its own provider, its own prompt and tools,
- * no proxy. Whatever it sends is taken by the real service, so a rule that it breaks is a wrong rule.
+ * The official codex against the fake: its own provider, its own prompt and tools, no proxy. The real service
+ * accepts whatever it sends, so a rule that it breaks is a wrong rule.
  */
 let backend: ChatGptBackend;
 let home: string;
@@ -75,7 +75,7 @@ const codex = async (...args: readonly string[]): Promise<string> => {
 
 const thinking = (encrypted: string): ScriptStep => ({ reasoning: { summary: ['**Thinking**'], encrypted } });
 
-/** A call of one of codex's own tools, which it answers by itself. */
+/** A call of one of codex's own tools, which it answers itself. */
 const callOf = (model: string): ScriptStep =>
   model === 'gpt-5.5'
     ? { call: { name: 'exec_command', arguments: { cmd: 'echo hello' }, callId: 'call_1' } }
@@ -97,11 +97,11 @@ const thinksCallsAndSays = (model: string): Script =>
     says([thinking('reasoning-3'), { text: 'And this is the second turn.' }]),
   );
 
-describe('codex itself breaks no rule', () => {
+describe('the official codex breaks no rule', () => {
   it.each(['gpt-5.5', 'gpt-6.1-sol'])(
-    'of the imitation, with a tool, an image and a second turn on %s',
+    'of the fake, with a tool, an image and a second turn on %s',
     async (model) => {
-      // It sends its instructions as a developer message, on every model, and leaves the field out.
+      // It sends its instructions as a developer message on every model, and omits the field.
       backend.settings.instructionsNeeded = 'or-developer-message';
       backend.use(thinksCallsAndSays(model));
       await backend.writeLogin(home);

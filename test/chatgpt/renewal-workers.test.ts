@@ -12,13 +12,13 @@ import { codeOf, outputText, type Answered, type ChatGptProxy } from './proxy.ts
 const fresh = freshProxies();
 
 const HELLO = 'Hello from the scripted model.';
-/** Tokens that were renewed this recently are not renewed again. */
+/** Tokens renewed this recently are not renewed again. */
 const SHARED_MS = 10_500;
 
 const ask = (at: ChatGptProxy, model: string): Promise<Answered> =>
   at.post('/v1/responses', { model, input: 'Hello?' });
 
-/** Reads a file over and over; resolves to what was read of it that is not a login. */
+/** Reads a file repeatedly; resolves to contents that are not a login. */
 const watchFile = (file: string): (() => Promise<readonly string[]>) => {
   const broken: string[] = [];
   const over = new AbortController();
@@ -56,11 +56,11 @@ describe('a token that four app-servers find expired', () => {
       const answers = await Promise.all(Array.from({ length: 40 }, () => ask(at, model)));
       expect(answers.map(codeOf)).toEqual(answers.map(() => '200 no code'));
       expect(await brokenReads()).toEqual([]);
-      // The imitation refuses a refresh token that comes again.
+      // The fake rejects a refresh token that is used again.
       expect(at.backend.refreshes).toBe(round);
       expect(await refreshTokenIn(file)).not.toBe(before);
     }
-    // They have the new tokens, so nothing has to be replaced.
+    // They have the new tokens, so no worker has to be replaced.
     expect(at.app.workers().map(({ pid }) => pid)).toEqual(workers);
     expect([(await readdir(at.home)).toSorted(), (await lstat(file)).mode & 0o777]).toEqual([
       ['auth.json'],

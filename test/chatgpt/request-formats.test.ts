@@ -6,7 +6,7 @@ import { freshProxies } from './hooks.ts';
 import { itemsSent, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy } from './proxy.ts';
 
-/** What is found out about the service is remembered, so each of these begins with a fresh proxy. */
+/** What is learned about the service is remembered, so each of these tests has a new proxy. */
 const fresh = freshProxies();
 
 const started = (env: Record<string, string> = {}): Promise<ChatGptProxy> => fresh({ env });
@@ -21,7 +21,7 @@ const formats = ({ backend }: ChatGptProxy): readonly string[] =>
   backend.modelRequests.map(({ requestFormat }) => requestFormat);
 
 describe('a request format that the service refuses', () => {
-  it('the full one, for a lite model: the other is tried, what is lost is named, and it is remembered', async () => {
+  it('the Responses format for a codex-format model: the other is tried, losses are reported, and it is remembered', async () => {
     const at = await started();
     at.backend.settings.responsesFormatForCodexModels = 'refused';
     at.backend.use(toolCall());
@@ -33,7 +33,7 @@ describe('a request format that the service refuses', () => {
     expect(formats(at)).toEqual(['responses', 'codex', 'codex']);
   });
 
-  it('the lite one: the other is tried, and it is remembered', async () => {
+  it('the codex format: the other is tried, and it is remembered', async () => {
     const at = await started();
     at.backend.settings.codexFormat = 'refused';
     for (const stream of [false, true, false])
@@ -42,7 +42,7 @@ describe('a request format that the service refuses', () => {
     expect(at.backend.modelRequests.at(-1)?.body['instructions']).toBe('Be brief.');
   });
 
-  it('both: the client is told, after one attempt on each', async () => {
+  it('both: the client gets the error after one attempt in each', async () => {
     const at = await started();
     at.backend.settings.codexFormat = 'refused';
     at.backend.settings.responsesFormatForCodexModels = 'refused';
@@ -53,7 +53,7 @@ describe('a request format that the service refuses', () => {
 });
 
 describe('PROXY_CHATGPT_LANE', () => {
-  it('full: every model goes by it', async () => {
+  it('full: every model uses the Responses format', async () => {
     const at = await started({ PROXY_CHATGPT_LANE: 'full' });
     expect(outputText(await ask(at))).toBe(HELLO);
     expect(outputText(await ask(at, { model: 'gpt-5.5' }))).toBe(HELLO);
@@ -61,7 +61,7 @@ describe('PROXY_CHATGPT_LANE', () => {
     expect(at.backend.modelRequests.map(({ body }) => body['model'])).toEqual(['gpt-6.1-sol', 'gpt-5.5']);
   });
 
-  it('lite: lite models never leave it', async () => {
+  it('lite: codex-format models never leave it', async () => {
     const at = await started({ PROXY_CHATGPT_LANE: 'lite' });
     at.backend.use(toolCall());
     const answered = await ask(at, { tools: [WEATHER], tool_choice: FORCED, parallel_tool_calls: true });
@@ -77,7 +77,7 @@ describe('PROXY_CHATGPT_LANE', () => {
 });
 
 describe('instructions that the service refuses', () => {
-  it('empty ones: once more with a neutral sentence, and it is remembered', async () => {
+  it('empty ones: sent again with a neutral sentence, and it is remembered', async () => {
     const at = await started();
     at.backend.settings.emptyInstructions = 'missing';
     for (const stream of [false, true])
@@ -87,7 +87,7 @@ describe('instructions that the service refuses', () => {
     expect(itemsSent(at.backend.modelRequests.at(-1))).toMatchObject([{ role: 'user' }]);
   });
 
-  it("a client's own: once more as a developer message, and it is remembered", async () => {
+  it("a client's own: sent again as a developer message, and it is remembered", async () => {
     const at = await started();
     at.backend.settings.isValidInstructions = (text) => !text.includes('pirate');
     const instructions = 'Talk like a pirate.';

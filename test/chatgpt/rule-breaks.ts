@@ -41,7 +41,7 @@ export const user = (...content: readonly JsonObject[]): JsonObject => ({
 });
 export const LONG = 'x'.repeat(65);
 
-/** One changed thing, the one rule that it breaks, and what the service says (`counted`: nothing). */
+/** One change, the rule that it breaks, and the service's answer (`counted`: none). */
 export type Row = readonly [
   rule: string,
   requestFormat: RequestFormat,

@@ -9,7 +9,7 @@ export type Confidence = 'A' | 'B' | 'C';
 
 export type RequestFormat = 'responses' | 'codex';
 
-/** One model request, as the rules look at it. */
+/** One model request, as the rules see it. */
 export interface Seen {
   readonly body: JsonObject;
   readonly headers: IncomingHttpHeaders;
@@ -21,9 +21,9 @@ export interface Seen {
 }
 
 export interface Memory {
-  /** Encrypted reasoning that this backend gave out. */
+  /** Encrypted reasoning that this backend issued. */
   readonly issued: ReadonlySet<string>;
-  /** Which turn a value of `x-codex-turn-state` was given to. */
+  /** The turn that a value of `x-codex-turn-state` was issued to. */
   readonly turnStates: ReadonlyMap<string, string>;
 }
 
@@ -32,7 +32,7 @@ export interface RefusedAnswer {
   readonly body: Json;
 }
 
-/** `counted`: the service says nothing about it, but it is a violation all the same. */
+/** `counted`: the service accepts it, but it is a violation. */
 export type Answer = RefusedAnswer | 'counted';
 
 export interface Rule {
@@ -40,17 +40,17 @@ export interface Rule {
   readonly confidence: Confidence;
   readonly requestFormat: RequestFormat | 'both';
   /**
-   * What nobody can know before trying, such as whose encrypted content it is. It is refused, and
-   * written down, but it is no violation.
+   * Can only be found by trying, such as whose encrypted content it is. It is rejected and recorded, but does
+   * not count as a violation.
    */
   readonly onlyFoundByTrying?: true;
   readonly breaks: (seen: Seen) => Answer | null;
 }
 
-/** How most refusals of this service look. */
+/** The usual form of this service's errors. */
 export const detail = (text: string, status = 400): RefusedAnswer => ({ status, body: { detail: text } });
 
-/** How refusals look that come from the API behind it. */
+/** The form of errors from the API that the service calls. */
 export const apiError = (
   message: string,
   more: { readonly param?: string; readonly code?: string; readonly status?: number } = {},
@@ -90,7 +90,7 @@ const objects = (value: Json | undefined, at: string): readonly PlacedItem[] =>
     isJsonObject(item) ? [{ item, at: `${at}[${String(index)}]` }] : [],
   );
 
-/** The first that is not null. */
+/** The first result that is not null. */
 export const firstAnswer = <T>(list: readonly T[], look: (one: T) => Answer | null): Answer | null => {
   for (const one of list) {
     const answer = look(one);

@@ -17,7 +17,7 @@ const REFUSED_PARAMETERS = [
   'previous_response_id',
 ];
 
-/** What codex itself sends, and what others saw taken. Of all else nobody knows anything good. */
+/** What codex itself sends, and what others saw accepted. Everything else is unknown. */
 const KNOWN_PARAMETERS = new Set([
   'model',
   'instructions',
@@ -36,7 +36,7 @@ const KNOWN_PARAMETERS = new Set([
   'client_metadata',
 ]);
 
-/** What peers send there, and codex itself. */
+/** What other clients send there, and codex itself. */
 const FULL_TOOLS = new Set<Json | undefined>([
   'function',
   'custom',

@@ -5,7 +5,7 @@ import type { Rule } from './rule.ts';
 
 const CODEX_FORMAT_TOOLS = new Set<Json | undefined>(['function', 'custom', 'tool_search']);
 
-/** codex puts tools into namespaces, also its own `functions`; what counts is what is inside. */
+/** codex puts tools into namespaces, including its own `functions`; the members count. */
 const flatTools = (tools: Json | undefined): readonly JsonObject[] =>
   (Array.isArray(tools) ? tools : [])
     .filter((tool) => isJsonObject(tool))

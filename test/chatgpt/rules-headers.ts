@@ -12,7 +12,7 @@ const CLOCK_SKEW_MS = 60_000;
 
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** A UUIDv7 whose time is a time at which somebody could have made it. */
+/** A UUIDv7 with a plausible time. */
 export const isRealUuidV7 = (id: unknown, now = Date.now()): boolean => {
   if (typeof id !== 'string' || !UUID_V7.test(id)) return false;
   const time = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
@@ -28,7 +28,7 @@ const isOlder = (version: string, than: string): boolean => {
   return index !== -1 && (left[index] ?? 0) < (right[index] ?? 0);
 };
 
-/** The turn that a request says it belongs to. */
+/** The turn that a request names. */
 export const turnOf = (headers: IncomingHttpHeaders): string => {
   const session = String(headers['session-id'] ?? '');
   try {
@@ -36,7 +36,7 @@ export const turnOf = (headers: IncomingHttpHeaders): string => {
     if (isJsonObject(metadata) && typeof metadata['turn_id'] === 'string')
       return `${session} ${metadata['turn_id']}`;
   } catch {
-    // Then the session has to do.
+    // Fall back to the session.
   }
   return session;
 };

@@ -13,7 +13,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   function_call_output: 'fc',
 };
 
-/** Prefixes that the service itself gives; whether it insists on them is not known. */
+/** Prefixes that the service itself uses; whether it requires them is unknown. */
 const LIKELY_PREFIXES: Readonly<Record<string, string>> = {
   custom_tool_call: 'ctc',
   custom_tool_call_output: 'ctc',

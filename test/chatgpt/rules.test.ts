@@ -27,13 +27,13 @@ const said = (draft: Seen): string => {
   return `${String(refusal.status)} ${detail ?? error?.message ?? ''}`;
 };
 
-describe('the rules of the imitation', () => {
-  it('let an ordinary request of either request format pass', () => {
+describe('the rules of the fake', () => {
+  it('accept an ordinary request in either request format', () => {
     expect(brokenRules(seenOf('responses', responsesDraft()))).toEqual([]);
     expect(brokenRules(seenOf('codex', codexFormatDraft()))).toEqual([]);
   });
 
-  it('let the Responses format pass for lite models, with what the codex format cannot do', () => {
+  it('accept the Responses format for codex-format models, with what the codex format cannot express', () => {
     const draft = responsesDraft();
     set('model', 'gpt-6.1-sol')(draft);
     set('tool_choice', { type: 'function', name: 'get_weather' })(draft);
@@ -41,7 +41,7 @@ describe('the rules of the imitation', () => {
     expect(brokenRules(seenOf('responses', draft))).toEqual([]);
   });
 
-  it('let pass what codex 0.166 itself sends: a developer message instead of instructions', () => {
+  it('accept what codex 0.166 itself sends: a developer message instead of instructions', () => {
     const draft = responsesDraft();
     delete draft.body['instructions'];
     expect(brokenRules(seenOf('responses', draft, { instructionsNeeded: 'or-developer-message' }))).toEqual(
@@ -49,7 +49,7 @@ describe('the rules of the imitation', () => {
     );
   });
 
-  it('let priority and fields that codex has pass', () => {
+  it('accept priority and fields that codex sends', () => {
     const draft = codexFormatDraft();
     set('service_tier', 'priority')(draft);
     set('client_metadata', { turn_id: '1' })(draft);
@@ -67,7 +67,7 @@ describe('the rules of the imitation', () => {
     expect(said(seen)).toContain(answer);
   });
 
-  it('an over-long cache key breaks two rules: it is no identity either', () => {
+  it('reject an overlong cache key by two rules: it is not a valid identity either', () => {
     const draft = responsesDraft();
     set('prompt_cache_key', LONG)(draft);
     const broken = brokenRules(seenOf('responses', draft));
@@ -78,13 +78,13 @@ describe('the rules of the imitation', () => {
     expect(said(seenOf('responses', draft))).toContain("400 Invalid 'prompt_cache_key': string too long.");
   });
 
-  it('are all tried here', () => {
+  it('are all covered here', () => {
     const tried = new Set<string>([...ROWS.map(([rule]) => rule), 'prompt_cache_key.length']);
     expect(RULES.map(({ id }) => id).filter((id) => !tried.has(id))).toEqual([]);
     expect(new Set(RULES.map(({ id }) => id)).size).toBe(RULES.length);
   });
 
-  it('know a real UUIDv7', () => {
+  it('recognise a genuine UUIDv7', () => {
     const now = Date.UTC(2026, 10, 16);
     expect(isRealUuidV7('0199a000-9546-7660-93d9-4b0546c491e5', now)).toBe(true);
     expect(isRealUuidV7('00000000-0000-7000-8000-000000000000', now)).toBe(false);

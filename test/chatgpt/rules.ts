@@ -5,8 +5,8 @@ import { INPUT_RULES } from './rules-input.ts';
 import { CODEX_FORMAT_RULES } from './rules-codex-format.ts';
 
 /**
- * What the service behind a ChatGPT login demands of a model request, as far as it is publicly known.
- * The order is the order in which it would complain.
+ * What the backend of a ChatGPT login requires of a model request, as far as publicly known, in the order of
+ * its errors.
  */
 export const RULES: readonly Rule[] = [...HEADER_RULES, ...BODY_RULES, ...CODEX_FORMAT_RULES, ...INPUT_RULES];
 
@@ -25,6 +25,6 @@ export const brokenRules = (seen: Seen): readonly Broken[] =>
     return answer === null ? [] : [{ rule, answer }];
   });
 
-/** What the service answers: the first refusal. Null: the model answers. */
+/** The service's answer: the first rejection. Null: the model answers. */
 export const refusalOf = (broken: readonly Broken[]): RefusedAnswer | null =>
   broken.map(({ answer }) => answer).find((answer) => answer !== 'counted') ?? null;

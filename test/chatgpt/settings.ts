@@ -1,42 +1,44 @@
 import type { JsonObject } from '../../src/kit/json/json.ts';
 
-/** What a test may change while the backend runs: `backend.settings.x = …`; `reset()` puts it all back. */
+/**
+ * What a test may change while the backend runs: `backend.settings.x = …`; `reset()` restores the defaults.
+ */
 export interface Settings {
-  /** What `/codex/models` lists; it also says which models are lite. */
+  /** What `/codex/models` lists, including which models use the codex format. */
   models: readonly JsonObject[];
-  /** Taken though not listed. */
+  /** Accepted though not listed. */
   unlistedModels: ReadonlySet<string>;
   /** Listed, but not for this account. */
   modelsNotInPlan: ReadonlySet<string>;
-  /** The oldest `version` that is taken. */
+  /** The oldest accepted `version`. */
   oldestVersion: string;
 
   /**
-   * Observed on clients of other makers: `always`. codex 0.166 itself sends none, but a developer message
-   * first, so the service must take that from somebody: `or-developer-message`.
+   * `always` was observed with other clients. codex 0.166 itself sends none, but a developer message first,
+   * so the service must accept that in some cases: `or-developer-message`.
    */
   instructionsNeeded: 'always' | 'or-developer-message';
   emptyInstructions: 'present' | 'missing';
   /** False is answered with "Instructions are not valid". */
   isValidInstructions: (text: string) => boolean;
   namespaceOnCalls: 'taken' | 'refused';
-  /** Encrypted reasoning that counts as this backend's own, besides what it gave out. */
+  /** Encrypted reasoning accepted as this backend's own, besides what it issued. */
   ownEncrypted: ReadonlySet<string>;
   responsesFormatForCodexModels: 'open' | 'refused';
   codexFormat: 'open' | 'refused';
-  /** Ids of rules that do not hold. */
+  /** Ids of disabled rules. */
   rulesOff: ReadonlySet<string>;
 
   attribution: boolean;
   settingsDelayMs: number;
   bundle: 'ok' | 'fails';
   modelsEndpoint: 'ok' | 'fails' | 'hangs';
-  /** Whether the person has typed the code of a device login. */
+  /** Whether the user has entered the code of a device login. */
   deviceLogin: 'pending' | 'approved';
   refresh: 'ok' | 'refresh_token_expired' | 'refresh_token_reused' | 'refresh_token_invalidated' | 'fails';
 }
 
-/** As much of a model as codex needs to know it, without its prompts. */
+/** The fields of a model that codex needs, without its prompts. */
 const model = (slug: string, more: JsonObject = {}): JsonObject => ({
   slug,
   display_name: slug,
@@ -73,7 +75,7 @@ const model = (slug: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** The models that an ordinary account has, in this imitation. */
+/** The models of an ordinary account in this fake. */
 const MODELS: readonly JsonObject[] = [
   ...['gpt-6.1-sol', 'gpt-6-luna', 'gpt-5.6-sol', 'gpt-5.6-luna'].map((slug) =>
     model(slug, { use_responses_lite: true, tool_mode: 'code_mode_only' }),

@@ -8,7 +8,7 @@ import { freshProxies } from './hooks.ts';
 import { codeOf, outputText } from './proxy.ts';
 import type { Answered, ChatGptProxy, ChatGptProxyOptions } from './proxy.ts';
 
-/** People sign in, change accounts and sign out while the server runs. */
+/** Sign-ins, account changes and sign-outs while the server runs. */
 const fresh = freshProxies();
 
 const started = (options: Partial<ChatGptProxyOptions> = {}): Promise<ChatGptProxy> =>
@@ -24,7 +24,7 @@ const accounts = (at: ChatGptProxy): readonly unknown[] =>
   at.backend.modelRequests.map(({ headers }) => headers['chatgpt-account-id']);
 
 describe('a login that appears', () => {
-  it('takes over from the demo model, and gives back to it when it goes', async () => {
+  it('replaces the demo model, which returns when the login is removed', async () => {
     const at = await started({ env: { CODEX_HOME: '' } });
     expect([at.app.state().kind, (await ask(at)).status, at.backend.modelRequests.length]).toEqual([
       'demo',
@@ -40,7 +40,7 @@ describe('a login that appears', () => {
     expect([(await ask(at)).status, at.backend.modelRequests.length]).toEqual([200, 1]);
   });
 
-  it('ends the wait for one in a home that was named', async () => {
+  it('ends the wait for one in a named home', async () => {
     const at = await started();
     const signIn = async (): Promise<unknown> => (await at.get('/v1/codex/account')).json['sign_in'];
     expect(await signIn()).toEqual({ state: 'needed', confirmed: true, how: expect.stringMatching(/login/) });
@@ -62,7 +62,7 @@ describe('a login that appears', () => {
     expect(codeOf(await ask(at))).toBe('503 sign_in_required');
   });
 
-  it('is not taken for one while it is only half written, or nothing', async () => {
+  it('is ignored while it is half written or empty', async () => {
     const at = await started();
     await mkdir(at.home, { recursive: true });
     for (const text of ['', '{', '{}', '{"tokens":null}']) {
@@ -75,7 +75,7 @@ describe('a login that appears', () => {
 });
 
 describe('a login that changes', () => {
-  it('to another account: new turns are that account’s, and running ones finish', async () => {
+  it('to another account: new turns use that account, and running ones finish', async () => {
     let finish = (): void => {};
     const limiter = new Promise<void>((resolve) => {
       finish = resolve;
@@ -100,7 +100,7 @@ describe('a login that changes', () => {
     expect(accounts(at)[0]).toBe('acc-1');
   });
 
-  it('in its tokens only: the account stays, and workers get the new ones', async () => {
+  it('only in its tokens: the account stays, and workers get the new ones', async () => {
     const at = await started({ login: { accountId: 'acc-1' } });
     const [before] = at.app.workers();
     expect(outputText(await ask(at))).toBe(HELLO);

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { Account } from './login.ts';
 
-/** Numbers that a test can follow to the client. */
+/** Values that a test can follow to the client. */
 export const LIMITS = {
   primaryUsedPercent: 42,
   primaryWindowMinutes: 300,
@@ -56,11 +56,11 @@ export interface StreamOptions {
   readonly account: Account;
   readonly model: string;
   readonly turnState: string;
-  /** Encrypted reasoning that went out. */
+  /** Called with issued encrypted reasoning. */
   readonly onIssued: (encrypted: string) => void;
 }
 
-/** The scripted model's answer, as this service would send it: some more events, and no output at the end. */
+/** The scripted model's answer in the service's format: more events, and no output at the end. */
 export const asChatGptSends = (connection: ModelConnection, options: StreamOptions): ModelConnection => {
   const headers = {
     ...limitHeaders(options.account.plan),

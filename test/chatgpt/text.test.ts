@@ -47,7 +47,7 @@ describe('plain text', () => {
     },
   );
 
-  it('the name of a conversation is written by the smallest model of the account, at low effort', async () => {
+  it("writes the name of a conversation with the account's smallest model at low effort", async () => {
     const title =
       'Generate a concise title (max 5 words) for this conversation based on its content. Return only the title without any explanation or quotes.\n\nConversation:\nuser: hi';
     const answered = await proxy.post(
@@ -62,7 +62,7 @@ describe('plain text', () => {
     ).toEqual([['gpt-6-luna', expect.objectContaining({ effort: 'low' }), []]]);
   });
 
-  it.each(RESPONSES)('%s gets instructions in their field, and always has the field', async (model) => {
+  it.each(RESPONSES)('%s gets instructions in their field, which is never missing', async (model) => {
     await proxy.post('/v1/responses', { model, input: 'Hello?', instructions: 'Be brief.' });
     await proxy.post('/v1/responses', { model, input: 'Hello?' });
     const sent = proxy.backend.modelRequests.map((request) => ({
@@ -84,7 +84,7 @@ describe('plain text', () => {
     ]);
   });
 
-  it('a system message reaches the model as a developer message', async () => {
+  it('sends a system message to the model as a developer message', async () => {
     for (const model of ['gpt-5.5', 'gpt-6.1-sol'])
       await proxy.post('/v1/responses', {
         model,
@@ -99,7 +99,7 @@ describe('plain text', () => {
 });
 
 describe('one request', () => {
-  it('is one request: nothing but the model is asked', async () => {
+  it('is one request: only the model is called', async () => {
     await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Warm up.' });
     const before = proxy.backend.requests.length;
     for (const model of ['gpt-5.5', 'gpt-6.1-sol', 'gpt-5.5'])
@@ -110,7 +110,7 @@ describe('one request', () => {
   });
 
   it.each(['gpt-5.5', 'gpt-6.1-sol'])(
-    'holds nothing of codex, whatever the settings of the account are (%s)',
+    "contains nothing of codex, whatever the account's settings (%s)",
     async (model) => {
       proxy.backend.settings.attribution = true;
       proxy.backend.settings.settingsDelayMs = 3_000;
@@ -122,7 +122,7 @@ describe('one request', () => {
     },
   );
 
-  it('says which codex it is, and nothing of the ways that led here', async () => {
+  it('names the codex version, and nothing about our proxying', async () => {
     await proxy.post(
       '/v1/responses',
       { model: 'gpt-6.1-sol', input: 'Hello?' },
@@ -139,7 +139,7 @@ describe('one request', () => {
     expect(request?.headers['traceparent']).toBeUndefined();
   });
 
-  it('tells the client how much of the limits is used', async () => {
+  it('reports the use of limits to the client', async () => {
     for (const stream of [false, true]) {
       const { headers } = await proxy.post('/v1/responses', { model: 'gpt-5.5', stream, input: 'Hello?' });
       expect([
@@ -151,7 +151,7 @@ describe('one request', () => {
     }
   });
 
-  it.each(['gpt-5.5', 'gpt-6.1-sol'])('leaves out what this service does not take (%s)', async (model) => {
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('omits what this service does not accept (%s)', async (model) => {
     const prompt_cache_breakpoint = { mode: 'explicit' };
     const answered = await proxy.post('/v1/responses', {
       model,
@@ -172,18 +172,18 @@ describe('one request', () => {
     expect(ignored).toContain('prompt_cache_breakpoint');
   });
 
-  it.each(['gpt-5.5', 'gpt-6.1-sol'])('asks %s for an effort that it has', async (model) => {
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('sends %s an effort that it has', async (model) => {
     await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'minimal' } });
     await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'high' } });
     expect(proxy.backend.modelRequests.at(-1)?.body['reasoning']).toMatchObject({ effort: 'high' });
   });
 
-  it('may ask for the fast tier', async () => {
+  it('may use the fast tier', async () => {
     await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello?', service_tier: 'priority' });
     expect(proxy.backend.modelRequests.map(({ body }) => body['service_tier'])).toEqual(['priority']);
   });
 
-  it('runs beside others', async () => {
+  it('runs concurrently with others', async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) =>
         proxy.post('/v1/responses', {

@@ -9,12 +9,12 @@ import type { Settings } from './settings.ts';
 
 type TokenFault = 'expired' | 'invalidated';
 
-/** Gives out tokens, and knows which of them are still good. */
+/** Issues tokens, and knows which are valid. */
 export class TokenDesk {
   readonly #settings: () => Settings;
   readonly #usedRefresh = new Set<string>();
   readonly #revoked = new Set<string>();
-  /** Every access token is bad in this way, except those in `#goodAgain`. */
+  /** The fault of every access token, except those in `#goodAgain`. */
   #fault: TokenFault | null = null;
   #goodAgain = new Set<string>();
   #refreshes = 0;
@@ -27,7 +27,7 @@ export class TokenDesk {
     return this.#refreshes;
   }
 
-  /** All access tokens that are out there stop working. What is given out from now on works. */
+  /** Invalidates all issued access tokens. Those issued from now on work. */
   spoil(fault: TokenFault): void {
     this.#fault = fault;
     this.#goodAgain = new Set();
@@ -44,7 +44,7 @@ export class TokenDesk {
     this.#revoked.clear();
   }
 
-  /** Null: the credentials are good. Headers that are missing are a matter of the rules. */
+  /** Null: the credentials are valid. Missing headers are left to the rules. */
   refusal(headers: IncomingHttpHeaders): RefusedAnswer | null {
     const token = (headers.authorization ?? '').replace(/^Bearer /, '');
     if (token === '') return null;

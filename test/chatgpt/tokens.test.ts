@@ -34,7 +34,7 @@ describe('tokens', () => {
   const refresh = (token: Json | undefined): ReturnType<typeof post> =>
     post('/oauth/token', { grant_type: 'refresh_token', refresh_token: token });
 
-  it('that expired are refused until they are refreshed; a refresh token works once', async () => {
+  it('that expired are rejected until they are refreshed; a refresh token works once', async () => {
     const tokens = await login();
     expect((await ask(withTokens(tokens))).status).toBe(200);
     backend.spoilTokens('expired');
@@ -53,7 +53,7 @@ describe('tokens', () => {
     expect(backend.violations()).toEqual([]);
   });
 
-  it('that were invalidated, revoked, or are of another account are refused', async () => {
+  it('that were invalidated, revoked, or are of another account are rejected', async () => {
     const tokens = await login();
     const invalidated = { status: 401, body: { error: { code: 'token_invalidated' } } };
     backend.spoilTokens('invalidated');
@@ -75,7 +75,7 @@ describe('tokens', () => {
     expect(await refresh('any')).toMatchObject({ body: { error: { code: 'refresh_token_invalidated' } } });
   });
 
-  it('come by a device login too', async () => {
+  it('can come from a device login', async () => {
     expect((await post('/api/accounts/deviceauth/usercode', {})).body['user_code']).toBe('CODE-12345');
     expect((await post('/api/accounts/deviceauth/token', {})).status).toBe(404);
     backend.settings.deviceLogin = 'approved';
@@ -89,7 +89,7 @@ describe('tokens', () => {
     );
   });
 
-  it('a login by API key can be written', async () => {
+  it('can be those of an API key login', async () => {
     await writeApiKeyLogin(dir, 'sk-1');
     expect(JSON.parse(await readFile(path.join(dir, 'auth.json'), 'utf8'))).toMatchObject({
       OPENAI_API_KEY: 'sk-1',

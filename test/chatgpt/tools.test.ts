@@ -26,7 +26,7 @@ const WEATHER = {
 };
 const CLOCK = { type: 'function', name: 'clock', parameters: { type: 'object', properties: {} } };
 
-/** Each its own conversation: one that took another request format once would stay there. */
+/** Each has its own conversation: one that used another request format would keep it. */
 let conversation = 0;
 const ask = (more: JsonObject, model = 'gpt-6.1-sol'): Promise<Answered> => {
   conversation += 1;
@@ -47,7 +47,7 @@ describe('tools', () => {
     ['gpt-6.1-sol', 'codex'],
     ['gpt-5.5', 'responses'],
   ])(
-    'are called on %s by the request format that codex uses, and their outputs come back',
+    'are called on %s in the request format that codex uses, and their outputs come back',
     async (model, requestFormat) => {
       proxy.backend.use(inTurn(toolCall(), hello));
       const first = await ask({}, model);
@@ -80,7 +80,7 @@ describe('tools', () => {
       'a narrowed choice',
       { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'clock' }] },
     ],
-  ])('%s goes in the Responses format, as the client said it', async (_, tool_choice) => {
+  ])('%s uses the Responses format, as the client sent it', async (_, tool_choice) => {
     for (const stream of [false, true]) {
       const isNarrow = typeof tool_choice === 'object' && tool_choice.type === 'allowed_tools';
       proxy.backend.use(isNarrow ? toolCall('clock', {}) : toolCall());
@@ -103,7 +103,7 @@ describe('tools', () => {
     expect(formats()[0]).toBe('codex');
   });
 
-  it('several at once go in the Responses format when the client says so', async () => {
+  it('several at once use the Responses format if the client asks for that', async () => {
     proxy.backend.use(parallelCalls);
     const answered = await ask({ parallel_tool_calls: true });
     expect(callsIn(answered).map((call) => call['call_id'])).toEqual(['call_paris', 'call_oslo']);
@@ -111,14 +111,14 @@ describe('tools', () => {
     expect(proxy.backend.modelRequests[0]?.body['parallel_tool_calls']).toBe(true);
   });
 
-  it('one after the other stays on the request format of the model', async () => {
+  it("one after the other keep the model's request format", async () => {
     proxy.backend.use(toolCall());
     expect(callsIn(await ask({ parallel_tool_calls: false }))).toHaveLength(1);
     expect(callsIn(await ask({}))).toHaveLength(1);
     expect(formats()).toEqual(['codex', 'codex']);
   });
 
-  it('chat clients force them too', async () => {
+  it('can be forced by chat clients too', async () => {
     proxy.backend.use(toolCall());
     const { status, json } = await proxy.post('/v1/chat/completions', {
       model: 'gpt-6.1-sol',
@@ -154,7 +154,7 @@ describe('images', () => {
     ['gpt-6.1-sol', { detail: 'low' }, 'responses'],
     ['gpt-5.5', { detail: 'low' }, 'responses'],
     ['gpt-5.5', {}, 'responses'],
-  ])('on %s with %j go by the %s request format', async (model, more, requestFormat) => {
+  ])('on %s with %j use the %s request format', async (model, more, requestFormat) => {
     const answered = await ask(looking(more), model);
     expect(outputText(answered)).toBe('Hello from the scripted model.');
     expect(formats()).toEqual([requestFormat]);

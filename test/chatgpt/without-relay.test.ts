@@ -4,13 +4,13 @@ import { inTurn, hello, toolCall } from '../support/scripts.ts';
 import { freshProxies } from './hooks.ts';
 import { codeOf, itemsSent, outputText } from './proxy.ts';
 
-/** `PROXY_WIRE=off`, which is also what pages in the relay's way lead to: codex talks to its backend itself. */
+/** `PROXY_WIRE=off`, which block pages also lead to: codex connects to its backend directly. */
 const fresh = freshProxies();
 const HELLO = 'Hello from the scripted model.';
 const TOOL = { type: 'function', name: 'get_weather', parameters: { type: 'object', properties: {} } };
 
 describe('without the relay', () => {
-  it('a model of the codex format is served by the rules, and what is lost is named', async () => {
+  it('a model of the codex format works, and losses are reported', async () => {
     const at = await fresh({
       env: { PROXY_WIRE: 'off' },
       script: inTurn(hello, toolCall('get_weather', {})),
@@ -35,12 +35,12 @@ describe('without the relay', () => {
     expect(at.backend.requests.filter(({ path }) => path.includes('settings'))).toEqual([]);
   });
 
-  it('a model of the Responses format cannot be, and the error says what helps', async () => {
+  it('a model of the Responses format fails, and the error says what helps', async () => {
     const at = await fresh({ env: { PROXY_WIRE: 'off' } });
     const answered = await at.post('/v1/responses', { model: 'gpt-5.5', input: 'Hello?' });
     expect(codeOf(answered)).toBe('400 invalid_prompt');
     expect(answered.text).toMatch(/Instructions are required .*PROXY_WIRE/);
-    // It is the binary that never sends them.
+    // The binary itself never sends them.
     at.backend.reset();
   });
 });

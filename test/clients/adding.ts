@@ -2,7 +2,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { itemsOf, textOf } from './rounds.ts';
 
-/** A model that adds by the tool of the MCP server `shop`, and says what that gave. */
+/** A model that adds with the tool of the MCP server `shop`, and repeats its result. */
 export const addsUp: Script = ({ body }, connection) => {
   const added = itemsOf(body).find(({ type }) => type === 'function_call_output');
   return answer(

@@ -54,11 +54,11 @@ describe.each(['responses', 'chat'] as const)('%s', (api) => {
     tools: [getWeather],
   });
 
-  it('comes to its end by JSON', async () => {
+  it('completes as JSON', async () => {
     expect((await runner.run(agent, QUESTION)).finalOutput).toBe(ANSWER);
   });
 
-  it('comes to its end by a stream', async () => {
+  it('completes as a stream', async () => {
     const run = await runner.run(agent, QUESTION, { stream: true });
     await run.completed;
     expect(run.finalOutput).toBe(ANSWER);
@@ -81,7 +81,7 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
     expect(run.finalOutput).toBe(SUM);
   });
 
-  it.each([true, false])('asks before it does (agreed: %s)', async (approve) => {
+  it.each([true, false])('asks before it does (approved: %s)', async (approve) => {
     proxy.use(addsUp);
     const asked: unknown[] = [];
     const careful = hostedMcpTool({
@@ -100,7 +100,7 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
     expect(asked).toMatchObject([{ name: 'add', providerData: { arguments: '{"a":2,"b":3}' } }]);
   });
 
-  it('has the backend draw and run code, and sends that back', async () => {
+  it('lets the backend generate images and run code, and sends that back', async () => {
     const steps = [hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image)];
     proxy.use(says([...steps, { text: 'Done.' }]));
     const tools = [codeInterpreterTool(), imageGenerationTool()];
@@ -113,7 +113,7 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
       { type: 'message' },
     ]);
     await runner.run(agent, [...run.history, user('And now?')]);
-    // This SDK leaves the image itself out.
+    // This SDK omits the image itself.
     const [interpreted, drawn] = steps.map(({ item }) => item);
     expect(itemsOf(proxy.model.requests.at(-1)?.body ?? {}).slice(1, 3)).toEqual([
       interpreted,
@@ -122,7 +122,7 @@ describe.each([false, true])('hosted tools (stream: %s)', (stream) => {
   });
 });
 
-it('waits for somebody who agrees later', async () => {
+it('waits for a later approval', async () => {
   proxy.use(addsUp);
   const tools = [hostedMcpTool({ serverLabel: 'shop', requireApproval: 'always' })];
   const agent = new Agent({ name: 'adder', model: MODELS.responses(), tools });
@@ -132,7 +132,7 @@ it('waits for somebody who agrees later', async () => {
   expect((await runner.run(agent, run.state)).finalOutput).toBe(SUM);
 });
 
-it('lets the backend search, and sees that it did', async () => {
+it('lets the backend search, and sees the search', async () => {
   proxy.use(searches);
   const agent = new Agent({ name: 'reader', model: MODELS.responses(), tools: [webSearchTool()] });
   const run = await runner.run(agent, QUESTION);

@@ -20,17 +20,17 @@ import {
 
 /**
  * Tool loops of the Vercel AI SDK 5, 6 and 7 with default options. They leave `store` at its default, so the
- * next request refers to items of the answer before it by their ids.
+ * next request refers to items of the previous answer by id.
  */
 
 interface AiSdk {
   readonly ai: typeof ai7;
   readonly openai: typeof openai7;
-  /** The option for an object as the last answer; its name is another one in version 5. */
+  /** The option for an object as the last answer; version 5 has another name for it. */
   readonly outputAs: 'output' | 'experimental_output';
 }
 
-/** In the types of version 7: what is used here is the same in all of them. */
+/** With the types of version 7: what is used here is the same in all of them. */
 const openSdk = async (version: 5 | 6): Promise<AiSdk | null> => {
   const load = await openLocked(`test/clients/ai-sdk-${version}`);
   if (load === null) return null;
@@ -42,7 +42,7 @@ const openSdk = async (version: 5 | 6): Promise<AiSdk | null> => {
   };
 };
 
-/** `generateObject` is deprecated in version 7, and still in use. */
+/** `generateObject` is deprecated in version 7 but still used. */
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 const proxy = await openProxy(threeRounds);
@@ -60,7 +60,7 @@ const suite = ({ ai, openai, outputAs }: AiSdk): void => {
   describe.each(['codex-5', 'gpt-5.5', 'gpt-6.1-sol'])('with %s', (name) => {
     const ask = { model: provider(name), tools, stopWhen: ai.isStepCount(5), maxRetries: 0 };
 
-    it('a tool loop ends with text, by JSON, and so does the next question', async () => {
+    it('a tool loop ends with text as JSON, and so does the next question', async () => {
       proxy.use(threeRounds);
       const before = proxy.model.requests.length;
       const result = await ai.generateText({ ...ask, prompt: QUESTION });
@@ -75,18 +75,18 @@ const suite = ({ ai, openai, outputAs }: AiSdk): void => {
         ...ask,
         messages: [{ role: 'user', content: QUESTION }, ...said, { role: 'user', content: 'How many?' }],
       });
-      // Three calls with their outputs, the thought before the first, the answer, and two questions.
+      // Three calls with their outputs, the reasoning before the first, the answer, and two questions.
       expect(next.text).toBe('10');
     });
 
-    it('a tool loop ends with text, by a stream', async () => {
+    it('a tool loop ends with text as a stream', async () => {
       proxy.use(threeRounds);
       const { text, steps } = ai.streamText({ ...ask, prompt: QUESTION });
       expect(await text).toBe(ANSWER);
       expect((await steps).map(({ toolCalls }) => toolCalls.length)).toEqual([1, 2, 0]);
     });
 
-    it('a tool loop ends with text where every answer begins with an empty message', async () => {
+    it('a tool loop ends with text if every answer begins with an empty message', async () => {
       proxy.use(threeRounds);
       const headers = { 'x-proxy-output-layout': 'message-first' };
       const { text } = await ai.generateText({ ...ask, prompt: QUESTION, headers });
@@ -100,7 +100,7 @@ const suite = ({ ai, openai, outputAs }: AiSdk): void => {
       expect(result[outputAs as 'output']).toEqual({ weather: 'Paris: rain' });
     });
 
-    it('an object comes without tools', async () => {
+    it('an object works without tools', async () => {
       proxy.use(says([{ reasoning: { summary: [] } }, { text: '{"weather":"rain"}' }]));
       const { object } = await ai.generateObject({
         model: ask.model,

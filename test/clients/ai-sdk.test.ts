@@ -12,7 +12,7 @@ import { asksForRows, ROWS, runSql } from './custom.ts';
 import { FOUND, searches, SOURCE } from './hosted.ts';
 import { ANSWER, itemsOf, keepsThought, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
-/** Vercel's AI SDK in several steps, over the real app-server. */
+/** Vercel's AI SDK in several steps, with the real app-server. */
 
 const shop = await startHttpMcp();
 const proxy = await startProxy(threeRounds, {
@@ -36,14 +36,14 @@ const tools = {
 describe.each(['responses', 'chat'] as const)('%s', (api) => {
   const ask = { model: provider[api]('gpt-5.5'), prompt: QUESTION, tools, stopWhen: isStepCount(5) };
 
-  it('comes to its end by JSON', async () => {
+  it('completes as JSON', async () => {
     const { text, steps } = await generateText(ask);
     expect(text).toBe(ANSWER);
     expect(steps.map(({ toolCalls }) => toolCalls.length)).toEqual([1, 2, 0]);
     expect(keepsThought(proxy.model.requests.map(({ body }) => body))).toBe(true);
   });
 
-  it('comes to its end by a stream', async () => {
+  it('completes as a stream', async () => {
     const { text, steps } = streamText(ask);
     expect(await text).toBe(ANSWER);
     expect((await steps).map(({ toolCalls }) => toolCalls.length)).toEqual([1, 2, 0]);
@@ -52,7 +52,7 @@ describe.each(['responses', 'chat'] as const)('%s', (api) => {
 
 type Ask = Parameters<typeof generateText>[0] & Parameters<typeof streamText>[0];
 
-/** What is asked where hosted items go back: with `store` this SDK would only name them. */
+/** Used if hosted items are sent back: with `store` this SDK would only send their ids. */
 const STATELESS = {
   model: provider.responses('gpt-5.5'),
   prompt: QUESTION,
@@ -63,7 +63,7 @@ const STATELESS = {
 /** The input of every request that reached the model. */
 const sent = () => proxy.model.requests.map(({ body }) => itemsOf(body));
 
-/** The steps of the same thing by JSON and by a stream. */
+/** The steps of the same request as JSON and as a stream. */
 const bothWays = async (ask: Ask) => [(await generateText(ask)).steps, await streamText(ask).steps];
 
 describe('a search that the backend runs', () => {
@@ -73,7 +73,7 @@ describe('a search that the backend runs', () => {
     tools: { web_search: provider.tools.webSearch({ searchContextSize: 'low' }) },
   };
 
-  it('comes with its sources, by JSON and by a stream', async () => {
+  it('returns its sources, as JSON and as a stream', async () => {
     proxy.use(searches);
     const whole = await generateText(ask);
     const streamed = streamText(ask);
@@ -116,19 +116,19 @@ it.each([
     { type: 'file_search', vector_store_ids: ['vs_1'] },
     { queries: ['rain'], results: [{ fileId: found.file_id, text: found.text }] },
   ],
-] as const)('the backend %s, and the result is seen', async (_, item, hosted, declared, output) => {
+] as const)('the backend %s, and the result is visible', async (_, item, hosted, declared, output) => {
   proxy.use(says([hostedStep(item), { text: 'Done.' }]));
   const [name] = Object.keys(hosted);
   for (const steps of await bothWays({ ...STATELESS, tools: hosted })) {
     expect(steps).toMatchObject([{ text: 'Done.' }]);
     expect(steps[0]?.toolCalls).toMatchObject([{ toolName: name, providerExecuted: true }]);
-    // In front of it a stream may have partial images, which are results of their own here.
+    // In a stream it may follow partial images, which are separate results here.
     expect(steps[0]?.toolResults.at(-1)).toMatchObject({ toolName: name, providerExecuted: true, output });
   }
   expect(proxy.model.requests.at(-1)?.body['tools']).toEqual([declared]);
 });
 
-it('what the backend searched is sent back with the next step', async () => {
+it('searches of the backend are sent back with the next step', async () => {
   const call = { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_paris' };
   const search = hostedStep(HOSTED_ITEMS['web search']);
   const inTwo = [says([search, { call }]), says([{ text: 'Done.' }])] as const;
@@ -147,7 +147,7 @@ it('what the backend searched is sent back with the next step', async () => {
   }
 });
 
-it('a custom tool comes to its end', async () => {
+it('a custom tool completes', async () => {
   proxy.use(asksForRows);
   const custom = { ...provider.tools.customTool({ description: 'Runs SQL.' }), execute: runSql };
   for (const steps of await bothWays({ ...STATELESS, tools: { run_sql: custom } })) {
@@ -155,7 +155,7 @@ it('a custom tool comes to its end', async () => {
   }
 });
 
-it('an MCP server is called, and the result is seen', async () => {
+it('an MCP server is called, and the result is visible', async () => {
   proxy.use(addsUp);
   const mcp = provider.tools.mcp({ serverLabel: 'shop', serverUrl: shop.url, requireApproval: 'never' });
   for (const steps of await bothWays({ ...STATELESS, tools: { mcp } })) {

@@ -16,7 +16,7 @@ import { SCENARIOS, scenarioOf, scenarioScript, type Scenario } from './codex-sc
 let proxy: TestProxy;
 let hop: RecordingHop;
 let direct: ModelServer;
-/** By the name of the scenario. */
+/** By name of the scenario. */
 const [ours, theirs] = [new Map<string, Run>(), new Map<string, Run>()];
 beforeAll(async () => {
   [proxy, direct] = await Promise.all([
@@ -57,14 +57,14 @@ const bodiesOf = (name: string, requests: readonly Pick<RecordedRequest, 'body'>
     .filter(({ body }) => body['input'] !== undefined && scenarioOf(body).name === name)
     .map(({ body }) => body);
 
-/** What is to arrive for a request of codex: the same, but for what `docs/exactness.md` says. */
+/** What must arrive for a request of codex: the same, except for what `docs/exactness.md` lists. */
 const toArrive = (sent: readonly JsonObject[], arrived: readonly JsonObject[]): readonly JsonObject[] =>
   sent.map((body, index) => expectedOf(body, arrived[index] ?? {}, PROVIDER_DIFFERENCES));
 
 describe.each(SCENARIOS)('codex exec: $name', (scenario) => {
   const { name } = scenario;
 
-  it('says to us what it says to the model, and we pass it on', () => {
+  it('sends us what it sends to the model, and we pass it on', () => {
     const sent = bodiesOf(name, hop.seen);
     const arrived = bodiesOf(name, proxy.model.requests);
     const without = bodiesOf(name, direct.requests);
@@ -75,14 +75,14 @@ describe.each(SCENARIOS)('codex exec: $name', (scenario) => {
     );
   });
 
-  it('is answered as the model answers it', async () => {
+  it("gets the model's answer", async () => {
     const told = (run: Run | undefined) => run?.results.map(({ code, out }) => ({ code, out }));
     expect(told(ours.get(name))).toEqual(told(theirs.get(name)));
     expect(told(ours.get(name))?.at(-1)?.code).toBe(0);
   });
 });
 
-it('nothing that codex says is without effect', () => {
+it('sends nothing that has no effect', () => {
   expect(hop.seen.length).toBeGreaterThan(SCENARIOS.length);
   expect(hop.seen.map(({ status, answered }) => [status, answered.get('x-proxy-ignored-params')])).toEqual(
     hop.seen.map(() => [200, null]),
@@ -94,7 +94,7 @@ it('a patch changes the file', async () => {
   expect(await readFile(path.join(room?.work ?? '', 'hello.txt'), 'utf8')).toBe('from the model\n');
 });
 
-/** Two runs differ in their folders, their ids and their times. */
+/** Two runs differ in their folders, ids and times. */
 const comparable = (bodies: readonly JsonObject[], run: Run | undefined): string => {
   const names = new Map<string, string>();
   const nameOf = (id: string): string => {

@@ -8,18 +8,18 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 import { textOf } from '../laws/exact-differences.ts';
 import type { CodexRoom } from '../support/codex-exec.ts';
 
-/** What a person does with `codex exec`, and how the model behind it answers. */
+/** What a user does with `codex exec`, and how the model answers. */
 export interface Scenario {
-  /** Stands in the prompt: by it the script knows whom it answers. */
+  /** Part of the prompt: identifies the scenario to the script. */
   readonly name: string;
   readonly model: string;
-  /** As its `config.toml` calls the provider: codex has more to say to one called OpenAI. */
+  /** The provider's name in `config.toml`: codex sends more to one called OpenAI. */
   readonly provider?: string;
-  /** Further lines of `config.toml`. */
+  /** Additional lines of `config.toml`. */
   readonly settings?: string;
   /** What the model does, once for each request that it gets. */
   readonly rounds: readonly (readonly ScriptStep[])[];
-  /** What the person types, one run after the other. Default: the name. */
+  /** What the user types, one run after the other. Default: the name. */
   readonly runs?: (room: CodexRoom) => Promise<readonly (readonly string[])[]>;
 }
 
@@ -108,7 +108,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Answers each scenario with its next round: how far it is, what it has said before tells. */
+/** Answers each scenario with its next round, found from the history in the request. */
 export const scenarioScript: Script = ({ body }, connection) => {
   const items = body['input'] as readonly JsonObject[];
   const scenario = scenarioOf(body);

@@ -20,7 +20,7 @@ import {
   usageLimit,
 } from '../support/scripts.ts';
 
-/** The real codex with us as its provider: what does not fit into the law of `codex-law.test.ts`. */
+/** The real codex with us as its provider: what `codex-law.test.ts` does not cover. */
 const proxy = await openProxy(byPrompt());
 const rooms: CodexRoom[] = [];
 afterAll(() => Promise.all(rooms.map((room) => room.close())));
@@ -47,7 +47,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'a megabyte': says([{ text: 'All of it. '.repeat(100_000), chunkSize: 16_384 }]),
 };
 
-/** In codex's words, and in ours where codex leaves it to its provider. */
+/** In codex's words, and in ours if codex leaves it to its provider. */
 const ASKS_FOR_SUMMARY = /CONTEXT CHECKPOINT COMPACTION|Write that summary now/;
 const summarises = says([{ text: 'A summary of what was said.' }]);
 
@@ -65,7 +65,7 @@ const errorsOf = ({ err }: ExecResult): readonly string[] => [
   ...new Set(err.split('\n').filter((line) => line.startsWith('ERROR: '))),
 ];
 
-/** The blocks of the page for people, in order, with our address in them. */
+/** The code blocks of the client guide, in order, with our address in them. */
 const blocksOfPage = async (): Promise<readonly string[]> => {
   const page = await readFile(path.resolve(import.meta.dirname, '../../docs/clients/codex.md'), 'utf8');
   return [...page.matchAll(/```(?:toml|json)\n(.*?)```/gs)].map(([, block = '']) =>
@@ -73,15 +73,15 @@ const blocksOfPage = async (): Promise<readonly string[]> => {
   );
 };
 
-describe.concurrent('the page for people', () => {
-  it('says how to set codex up', async () => {
+describe.concurrent('the client guide', () => {
+  it('shows how to set codex up', async () => {
     const [config = ''] = await blocksOfPage();
     const room = await openCodexRoom(config, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
     expect(await room.exec('Say hello.')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
   });
 
-  it('says how to see limits: none, where nothing is metered', async () => {
+  it('shows how to see limits: none, if nothing is metered', async () => {
     const [config = '', front = '', login = ''] = await blocksOfPage();
     const room = await openCodexRoom(`${front}${config}`, { PROXY_API_KEY: proxy.key });
     rooms.push(room);
@@ -101,14 +101,14 @@ describe.concurrent('codex exec', () => {
     ['used up', [/^ERROR: You.ve hit your usage limit\. Try again at /]],
     ['out of order', [/Reconnecting/, /^ERROR: unexpected status 502 Bad Gateway: The upstream at /]],
     ['too long', [/^ERROR: Codex ran out of room in the model's context window/]],
-  ])('tells its user what is wrong: %s', async (prompt, expected) => {
+  ])('shows its user what is wrong: %s', async (prompt, expected) => {
     const room = await openRoom();
     const result = await room.exec(prompt);
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(errorsOf(result)).toEqual(expected.map((one) => expect.stringMatching(one)));
   });
 
-  it('tells its user that the key is wrong, and does not say it', async () => {
+  it('shows its user that the key is wrong, without the key itself', async () => {
     const room = await openRoom({ key: 'sk-this-is-the-wrong-one' });
     const result = await room.exec('Hello?');
     expect(result.code).toBe(1);
@@ -116,7 +116,7 @@ describe.concurrent('codex exec', () => {
     expect(result.err).not.toContain('sk-this-is-the-wrong-one');
   });
 
-  it('asks again when a stream was cut off', async () => {
+  it('retries after a stream was cut off', async () => {
     const room = await openRoom();
     const result = await room.exec('cut off');
     expect(result).toMatchObject({ code: 0, out: 'Whole again.\n' });
@@ -130,7 +130,7 @@ describe.concurrent('codex exec', () => {
     expect(await readFile(file, 'utf8')).toBe('All of it. '.repeat(100_000));
   });
 
-  it('with its own provider goes on over HTTP: there are no WebSockets here', async () => {
+  it('with its own provider falls back to HTTP: there are no WebSockets here', async () => {
     const room = await openCodexRoom(`model = "gpt-5.5"\nopenai_base_url = "${proxy.url}/v1"\n`, {
       CODEX_API_KEY: proxy.key,
     });
@@ -158,7 +158,7 @@ describe.concurrent('codex app-server', () => {
     });
   });
 
-  it.each(['proxy', 'OpenAI'])('compacts a conversation, and goes on with it: provider %s', async (name) => {
+  it.each(['proxy', 'OpenAI'])('compacts a conversation and continues it: provider %s', async (name) => {
     const client = await startAppServer(await openRoom({ name }));
     const { id, run, say } = await openThread(client);
     const ends = [await say('Hello?'), await run('thread/compact/start'), await say('Go on.')];
@@ -169,7 +169,7 @@ describe.concurrent('codex app-server', () => {
     const last = (asked.at(-1)?.body['input'] ?? []) as readonly JsonObject[];
     const carries = last.filter((one) => JSON.stringify(one).includes('A summary of what was said.'));
     expect(carries).toEqual([expect.objectContaining({ type: 'message', role: 'user' })]);
-    // What the model had said is no longer said again.
+    // The model's earlier text is not sent again.
     expect(JSON.stringify(last)).not.toContain('Hello from the scripted model.');
   });
 });

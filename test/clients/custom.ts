@@ -2,7 +2,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { itemsOf, textOf } from './rounds.ts';
 
-/** A model that writes SQL for a custom tool, is shown the rows, and says what they are. */
+/** A model that writes SQL for a custom tool, reads the rows, and repeats them. */
 export const asksForRows: Script = ({ body }, connection) => {
   const shown = itemsOf(body).find(({ type }) => type === 'custom_tool_call_output');
   return answer(
@@ -13,7 +13,7 @@ export const asksForRows: Script = ({ body }, connection) => {
   );
 };
 
-/** Not JSON, and with what JSON would write in another way. */
+/** Not JSON, with characters that JSON would escape. */
 const SQL = 'SELECT "name"\nFROM cities;';
 export const ROWS = 'Rows: Paris, Oslo.';
 

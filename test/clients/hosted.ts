@@ -2,7 +2,7 @@ import { answer } from '../../src/demo/answer.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 
-/** A backend that searches the web itself and cites what it found. */
+/** A backend that searches the web itself and cites the results. */
 
 export const FOUND = 'Rain, says the paper.';
 const CITATION = {

@@ -15,7 +15,7 @@ import { asksForRows, ROWS, runSql } from './custom.ts';
 import { FOUND, searches, SOURCE } from './hosted.ts';
 import { ANSWER, itemsOf, looksThenSaysJson, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
-/** LangChain, over the real app-server. */
+/** LangChain with the real app-server. */
 
 const shop = await startHttpMcp();
 const proxy = await startProxy(threeRounds, {
@@ -56,7 +56,7 @@ const ask = async (
   return whole ?? new AIMessageChunk('');
 };
 
-/** Runs the tool until the model calls it no more, and gives the whole conversation. */
+/** Runs the tool until the model no longer calls it, and returns the whole conversation. */
 const loop = async (
   model: Bound,
   run: (call: ToolCall) => Promise<ToolMessage>,
@@ -86,7 +86,9 @@ describe.each([
   });
 });
 
-/** With `response_format` the SDK parses the text of every message; text that is no JSON makes it ask again. */
+/**
+ * With `response_format` the SDK parses the text of every message; text that is not JSON makes it ask again.
+ */
 describe.each([false, true])('tools and an object as the answer (stream: %s)', (stream) => {
   const schema = {
     type: 'object',
@@ -99,7 +101,7 @@ describe.each([false, true])('tools and an object as the answer (stream: %s)', (
     json_schema: { name: 'weather', schema, strict: true },
   } as const;
 
-  it.each([true, false])('come to their end in two requests (responses: %s)', async (useResponsesApi) => {
+  it.each([true, false])('complete in two requests (responses: %s)', async (useResponsesApi) => {
     proxy.use(looksThenSaysJson);
     const before = proxy.model.requests.length;
     const model = modelOf(useResponsesApi, 2).bindTools([getWeather], {
@@ -111,7 +113,7 @@ describe.each([false, true])('tools and an object as the answer (stream: %s)', (
     expect(proxy.model.requests.length - before).toBe(2);
   });
 
-  it('withStructuredOutput gives the object', async () => {
+  it('withStructuredOutput returns the object', async () => {
     proxy.use(says([{ reasoning: { summary: ['Hm.'] } }, { text: '{"weather":"rain"}' }]));
     const model = modelOf(true, 2).withStructuredOutput(schema, { method: 'jsonSchema', name: 'weather' });
     expect(await model.invoke(QUESTION)).toEqual({ weather: 'rain' });
@@ -121,21 +123,21 @@ describe.each([false, true])('tools and an object as the answer (stream: %s)', (
 describe.each([false, true])('tools of the Responses API (stream: %s)', (stream) => {
   const model = modelOf(true);
 
-  it('a custom tool comes to its end', async () => {
+  it('a custom tool completes', async () => {
     proxy.use(asksForRows);
     const sql = customTool(async (input) => runSql(input), { name: 'run_sql' });
     const run = async ({ id = '', args }: ToolCall): Promise<ToolMessage> =>
       new ToolMessage({
         content: await sql.invoke(String(args['input'])),
         tool_call_id: id,
-        // The SDK looks for this mark, and does not set it by itself.
+        // The SDK looks for this marker, and does not set it itself.
         additional_kwargs: { customTool: true },
       });
     const messages = await loop(model.bindTools([sql]), run, stream);
     expect(messages.at(-1)?.text).toBe(ROWS);
   });
 
-  it('the backend searches, and what it found goes back', async () => {
+  it('searches of the backend are sent back', async () => {
     proxy.use(searches);
     const bound = model.bindTools([{ type: 'web_search' }]);
     const said = await ask(bound, [new HumanMessage(QUESTION)], stream);
@@ -151,7 +153,7 @@ describe.each([false, true])('tools of the Responses API (stream: %s)', (stream)
     ]);
   });
 
-  it('the backend draws and runs code', async () => {
+  it('the backend generates images and runs code', async () => {
     const steps = [hostedStep(HOSTED_ITEMS['code interpreter']), hostedStep(HOSTED_ITEMS.image)];
     proxy.use(says([...steps, { text: 'Done.' }]));
     const bound = model.bindTools([tools.codeInterpreter(), tools.imageGeneration()]);

@@ -9,7 +9,7 @@ import { addsUp, SUM } from './adding.ts';
 import { asksForRows, ROWS, runSql } from './custom.ts';
 import { ANSWER, keepsThought, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
-/** Loops of OpenAI's own SDK, over the real app-server. */
+/** Loops of OpenAI's own SDK with the real app-server. */
 
 const proxy = await startProxy(threeRounds, { PROXY_MCP_CONFIG: mcpFiles().write({ shop: stdioEntry() }) });
 afterAll(() => proxy.close());
@@ -36,17 +36,17 @@ describe('runTools', () => {
     ],
   };
 
-  it('comes to its end by JSON and by streams', async () => {
+  it('completes as JSON and as streams', async () => {
     expect(await openai.chat.completions.runTools(ask).finalContent()).toBe(ANSWER);
     expect(await openai.chat.completions.runTools({ ...ask, stream: true }).finalContent()).toBe(ANSWER);
     expect(keepsThought(sent())).toBe(true);
   });
 });
 
-/** What the client says to an answer; nothing: it was the last one. */
+/** The client's reply to an answer; empty after the last one. */
 type Reply = (answer: Response) => readonly ResponseInputItem[];
 
-/** Asks until there is nothing to reply, and gives all answers. */
+/** Sends requests until there is nothing to reply, and returns all answers. */
 const loop = async (stream: boolean, tools: Tool[], reply: Reply): Promise<readonly Response[]> => {
   const input: ResponseInputItem[] = [{ role: 'user', content: QUESTION }];
   const answers: Response[] = [];
@@ -63,13 +63,13 @@ const loop = async (stream: boolean, tools: Tool[], reply: Reply): Promise<reado
 };
 
 describe.each([false, true])('a loop over responses (stream: %s)', (stream) => {
-  it('comes to its end with a function', async () => {
+  it('completes with a function', async () => {
     proxy.use(threeRounds);
     const tools: Tool[] = [{ type: 'function', name: 'get_weather', parameters, strict: false }];
     const answers = await loop(stream, tools, ({ output }) =>
       output
         .flatMap((item) => (item.type === 'function_call' ? [item] : []))
-        // The last one first: outputs may come in any order.
+        // Reversed: outputs may come in any order.
         .toReversed()
         .map((call) => ({
           type: 'function_call_output',
@@ -80,7 +80,7 @@ describe.each([false, true])('a loop over responses (stream: %s)', (stream) => {
     expect(answers.at(-1)?.output_text).toBe(ANSWER);
   });
 
-  it('comes to its end with a custom tool', async () => {
+  it('completes with a custom tool', async () => {
     proxy.use(asksForRows);
     const answers = await loop(stream, [{ type: 'custom', name: 'run_sql' }], ({ output }) =>
       output.flatMap((item) =>
@@ -92,7 +92,7 @@ describe.each([false, true])('a loop over responses (stream: %s)', (stream) => {
     expect(answers.map(({ output_text: text }) => text)).toEqual(['', ROWS]);
   });
 
-  it('asks before it calls an MCP server, and calls it then', async () => {
+  it('asks for approval before it calls an MCP server', async () => {
     const [first, second] = await withApproval(stream, true);
     expect(first?.output_text).toBe('');
     expect(second?.output_text).toBe(SUM);
@@ -113,13 +113,13 @@ const withApproval = (stream: boolean, approve: boolean): Promise<readonly Respo
   );
 };
 
-it('does not call an MCP server if that is declined, and the model hears so', async () => {
+it('does not call an MCP server if that is declined, which the model sees', async () => {
   const [, second] = await withApproval(false, false);
   expect(second?.output_text).toBe('It is This call was declined..');
   expect(second?.output.map(({ type }) => type)).not.toContain('mcp_call');
 });
 
-it('calls an MCP server in the first answer if nobody must agree', async () => {
+it('calls an MCP server in the first answer if no approval is needed', async () => {
   proxy.use(addsUp);
   const tools: Tool[] = [{ type: 'mcp', server_label: 'shop', require_approval: 'never' }];
   const [answer] = await loop(true, tools, () => []);
@@ -129,26 +129,23 @@ it('calls an MCP server in the first answer if nobody must agree', async () => {
   );
 });
 
-it.each([false, true])(
-  'a loop over chat comes to its end with a custom tool (stream: %s)',
-  async (stream) => {
-    proxy.use(asksForRows);
-    const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
-    const tools = [{ type: 'custom' as const, custom: { name: 'run_sql' } }];
-    for (;;) {
-      const ask = { model: 'gpt-5.5', messages, tools };
-      const { choices } = stream
-        ? await openai.chat.completions.stream(ask).finalChatCompletion()
-        : await openai.chat.completions.create(ask);
-      const said = choices[0]?.message;
-      const calls = said?.tool_calls ?? [];
-      if (said !== undefined) messages.push(said);
-      if (calls.length === 0) break;
-      for (const call of calls) {
-        const content = call.type === 'custom' ? runSql(call.custom.input) : 'not this one';
-        messages.push({ role: 'tool', tool_call_id: call.id, content });
-      }
+it.each([false, true])('a loop over chat completes with a custom tool (stream: %s)', async (stream) => {
+  proxy.use(asksForRows);
+  const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: QUESTION }];
+  const tools = [{ type: 'custom' as const, custom: { name: 'run_sql' } }];
+  for (;;) {
+    const ask = { model: 'gpt-5.5', messages, tools };
+    const { choices } = stream
+      ? await openai.chat.completions.stream(ask).finalChatCompletion()
+      : await openai.chat.completions.create(ask);
+    const said = choices[0]?.message;
+    const calls = said?.tool_calls ?? [];
+    if (said !== undefined) messages.push(said);
+    if (calls.length === 0) break;
+    for (const call of calls) {
+      const content = call.type === 'custom' ? runSql(call.custom.input) : 'not this one';
+      messages.push({ role: 'tool', tool_call_id: call.id, content });
     }
-    expect(messages).toMatchObject([{}, { content: null }, { role: 'tool' }, { content: ROWS }]);
-  },
-);
+  }
+  expect(messages).toMatchObject([{}, { content: null }, { role: 'tool' }, { content: ROWS }]);
+});

@@ -3,7 +3,7 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
-/** A model that asks for one city, then for two at once, and then says what it was told. */
+/** A model that asks for one city, then for two at once, and then repeats the results. */
 export const threeRounds: Script = ({ body }, connection) => answer(connection, stepsFor(body));
 
 export const QUESTION = 'What is the weather in Paris, Oslo and Rome?';
@@ -35,7 +35,7 @@ const stepsFor = (body: JsonObject): readonly ScriptStep[] => {
   return [{ text: said.join(' ') }];
 };
 
-/** A model that thinks, looks, and says as JSON what it was told. */
+/** A model that reasons, calls the tool, and repeats the result as JSON. */
 export const looksThenSaysJson: Script = ({ body }, connection) => {
   const output = itemsOf(body).find(({ type }) => type === 'function_call_output');
   const call = { name: 'get_weather', arguments: { city: 'Paris' } };
@@ -63,7 +63,7 @@ export const textOf = (output: unknown): string => {
 /** Some clients write every output as JSON. */
 const unquoted = (text: string): string => (text.startsWith('"') ? (JSON.parse(text) as string) : text);
 
-/** Whether the thought stood in front of its call in every request that had the call. */
+/** Whether the reasoning preceded its call in every request that had the call. */
 export const keepsThought = (bodies: readonly JsonObject[]): boolean =>
   bodies.every((body) => {
     const items = itemsOf(body);

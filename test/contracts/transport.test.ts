@@ -3,13 +3,13 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { linkedTransports } from '../../src/codex/rpc/memory-transport.ts';
+import { linkedTransports } from '../support/memory-transport.ts';
 import { createStdioTransport } from '../../src/codex/rpc/stdio-transport.ts';
 import type { Transport } from '../../src/codex/rpc/transport.ts';
 
-/** What a peer relies on, whatever the bytes travel through. */
+/** What a peer relies on, whatever the transport. */
 
-/** Two ends that hear each other. */
+/** Two connected ends. */
 type Link = () => readonly [Transport, Transport];
 
 const IMPLEMENTATIONS: Readonly<Record<string, Link>> = {
@@ -48,7 +48,7 @@ describe.each(Object.entries(IMPLEMENTATIONS))('%s', (_, link) => {
     expect(heard[0]).toBe(long);
   });
 
-  it('tells both ends once that it was closed, however often it is', async () => {
+  it('notifies both ends once that it was closed, however often it is', async () => {
     const [left, right] = link();
     const [heardLeft, heardRight] = [heardBy(left), heardBy(right)];
     left.close();
@@ -68,8 +68,8 @@ describe.each(Object.entries(IMPLEMENTATIONS))('%s', (_, link) => {
 });
 
 describe('stdio of a real process', () => {
-  it('carries lines, and says when the process has ended', async () => {
-    // A program that gives back what it reads.
+  it('carries lines, and reports when the process has ended', async () => {
+    // A program that echoes its input.
     const child = spawn(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

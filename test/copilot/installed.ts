@@ -4,14 +4,16 @@ import type * as openai from '@langchain/openai';
 
 import { openLocked } from '../support/locked-packages.ts';
 
-/** LangChain at the versions of one lock, in the types of ours: what is used here is the same in all of them. */
+/**
+ * LangChain at the versions of one lock file, with our types: what is used here is the same in all of them.
+ */
 export interface LangChain {
   readonly openai: typeof openai;
   readonly messages: typeof messages;
   readonly tools: typeof tools;
 }
 
-/** The packages that a folder beside this file locks; null: they could not be installed. */
+/** The packages locked by a folder next to this file; null: they could not be installed. */
 export const openLangChain = async (folder: string): Promise<LangChain | null> => {
   const load = await openLocked(`test/copilot/${folder}`);
   if (load === null) return null;

@@ -18,7 +18,7 @@ const HELLO = 'Hello from the scripted model.';
 
 const sent = (): JsonObject => proxy.model.requests.at(-1)?.body ?? {};
 
-/** How many requests reached the model while this was done. */
+/** How many requests reached the model meanwhile. */
 const requestsDuring = async (act: () => Promise<unknown>): Promise<number> => {
   const before = proxy.model.requests.length;
   await act();
@@ -39,7 +39,7 @@ const SUMMARY =
   'Your task is to analyze a conversation and generate both a title and a summary.\n\n# OUTPUT FORMAT\n…\n\n# RULES\n* Use the same language as the conversation';
 const CONVERSATION = 'user: What is the weather?\nAI: Rain.';
 
-/** A failure as LangChain hands it on. */
+/** A failure as LangChain reports it. */
 const thrownBy = async (act: () => Promise<unknown>): Promise<Record<string, unknown>> => {
   try {
     await act();
@@ -70,7 +70,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
       configuration: {
         baseURL: `${proxy.url}/v1`,
         dangerouslyAllowBrowser: true,
-        // OpenAI's SDK sends it in the renderer only.
+        // OpenAI's SDK sends it only in the renderer.
         defaultHeaders: { 'dangerously-allow-browser': 'true' },
       },
       ...options,
@@ -90,17 +90,17 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     schema: z.object({ city: z.string() }),
   });
 
-  it('is answered, in a stream and whole', async () => {
+  it('is answered, as a stream and whole', async () => {
     proxy.use(hello);
     const chunk = await streamed(modelOf(), [new SystemMessage('Be brief.'), new HumanMessage('hi')]);
     expect(chunk.text).toBe(HELLO);
     expect(sent()).toMatchObject({ model: 'gpt-5.5' });
-    // Older versions ask so whether a model is there.
+    // Older versions check like this whether a model exists.
     const ping = modelOf({ streaming: false, maxTokens: 30 });
     expect((await ping.invoke([new HumanMessage('hello')])).text).toBe(HELLO);
   });
 
-  /** Runs the tool until the model calls it no more, and gives the whole conversation. */
+  /** Runs the tool until the model no longer calls it, and returns the whole conversation. */
   const loop = async (ask: (history: BaseMessage[]) => Promise<AIMessageChunk>): Promise<BaseMessage[]> => {
     const history: BaseMessage[] = [new HumanMessage(QUESTION)];
     for (;;) {
@@ -114,7 +114,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     }
   };
 
-  it('calls native tools, several at once, and goes on with what they gave', async () => {
+  it('calls native tools, several at once, and continues with their results', async () => {
     proxy.use(threeRounds);
     const model = modelOf({ streaming: false }).bindTools([getWeather]);
     const history = await loop((messagesSoFar) => model.invoke(messagesSoFar));
@@ -131,13 +131,14 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
       { id: 'call_oslo', name: 'get_weather', args: { city: 'Oslo' }, type: 'tool_call' },
     ]);
     expect(history.at(-1)?.text).toBe('Paris: rain, Oslo: snow');
-    // The older core adds up the indices of chunks that it joins: it takes two calls for one unless the first has index 0.
+    // The older core adds up the indices of chunks that it joins: it treats two calls as one unless the first
+    // has index 0.
     if (version === '1.2.2' && useResponsesApi) return;
     proxy.use(threeRounds);
     expect((await loop((messagesSoFar) => streamed(model, messagesSoFar))).at(-1)?.text).toBe(ANSWER);
   });
 
-  it('is taught to write calls as XML by a message of the assistant at the front', async () => {
+  it('learns to write calls as XML from an assistant message at the start', async () => {
     proxy.use(says([{ text: XML_CALL }]));
     const history = [new AIMessage(XML_PROMPT), new HumanMessage('Find x.')];
     const said = await streamed(modelOf(), history);
@@ -166,7 +167,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     });
   });
 
-  it.each([TITLE, SUMMARY])('gets what it asks for by the way: %s', async (prompt) => {
+  it.each([TITLE, SUMMARY])('gets the answers to its side requests: %s', async (prompt) => {
     const both = { title: 'Weather in Paris', summary: 'It rains.' };
     const isTitle = prompt === TITLE;
     const tooLong = `${both.title}, and everything else that was said about it`;
@@ -186,7 +187,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     }
   });
 
-  it('raises what is wrong with a request, and asks once', async () => {
+  it('reports what is wrong with a request, without a retry', async () => {
     proxy.use(http400('Invalid something.'));
     const count = await requestsDuring(async () => {
       const error = await thrownBy(() => streamed(modelOf(), [new HumanMessage('hi')]));
@@ -195,11 +196,11 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     expect(count).toBe(1);
   });
 
-  it('does not ask again when the quota is used up', async () => {
+  it('does not retry when the quota is used up', async () => {
     proxy.use(usageLimit());
     const count = await requestsDuring(async () => {
       const error = await thrownBy(() => streamed(modelOf(), [new HumanMessage('hi')]));
-      // The older one throws an error of its own in place of ours.
+      // The older one throws its own error instead of ours.
       expect([error['status'], error['name']]).toEqual(
         version === '1.2.2' ? [undefined, 'InsufficientQuotaError'] : [429, expect.any(String)],
       );
@@ -207,14 +208,14 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     expect(count).toBe(1);
   });
 
-  it('hears how long to wait', async () => {
+  it('reads the retry delay', async () => {
     proxy.use(http429(7));
     const error = await thrownBy(() => streamed(modelOf({ maxRetries: 0 }), [new HumanMessage('hi')]));
     expect(error['status']).toBe(429);
     expect((error['headers'] as Headers).get('retry-after')).toBe('7');
   });
 
-  it('raises what goes wrong in the middle of a stream', async () => {
+  it('reports an error in the middle of a stream', async () => {
     proxy.use(cutMidStream);
     const heard: string[] = [];
     const error = await thrownBy(async () => {
@@ -225,7 +226,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
     expect(error['message']).toEqual(expect.any(String));
   });
 
-  it('leaves several at once apart', async () => {
+  it('keeps concurrent requests apart', async () => {
     proxy.use(saysWhatItHeard);
     const model = modelOf();
     const all = await Promise.all(
@@ -235,7 +236,7 @@ const suite = ({ openai, messages, tools }: LangChain, { version, useResponsesAp
   });
 };
 
-/** A model that asks for two cities at once, and says what it was told. */
+/** A model that asks for two cities at once, and repeats the results. */
 const twoCalls: Script = ({ body }, connection) => {
   const outputs = itemsOf(body).filter(({ type }) => type === 'function_call_output');
   const call = (callId: string, deltas: readonly string[]) => ({

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterEach(() => expectSound(proxy));
 afterAll(() => closeForGood(proxy));
 
-/** The model is answering so many requests. */
+/** Waits until the model is answering this many requests. */
 const modelIsAt = (count: number): Promise<number> =>
   eventually(
     () => proxy.model.activeRequests(),
@@ -30,8 +30,8 @@ const howItEnded = async (): Promise<string | null> =>
     (ending) => ending !== null,
   );
 
-describe('a client that goes away', () => {
-  it('in the middle of a stream ends its turn and the request to the model', async () => {
+describe('a client that disconnects', () => {
+  it('in the middle of a stream ends its turn and the model request', async () => {
     proxy.use(scripts.hangMidStream);
     const client = sendRaw(proxy, { ...ASK, stream: true });
     const response = await client.response;
@@ -49,8 +49,8 @@ describe('a client that goes away', () => {
     ['while the model is silent, without a stream', scripts.hang, false],
     ['before the model has sent a status', scripts.hangBeforeHeaders, true],
     ['before the model has sent a status, without a stream', scripts.hangBeforeHeaders, false],
-    ['in the middle of an answer that is no stream', scripts.hangMidStream, false],
-  ] as const)('%s ends its turn and the request to the model', async (_, script, stream) => {
+    ['in the middle of an answer without `stream`', scripts.hangMidStream, false],
+  ] as const)('%s ends its turn and the model request', async (_, script, stream) => {
     proxy.use(script);
     const client = sendRaw(proxy, { ...ASK, stream });
     const active = await modelIsAt(1);
@@ -73,7 +73,7 @@ describe('a client that goes away', () => {
     const socket = await sendHalf(proxy);
     const lines = proxy.log.length;
     socket.destroy();
-    // The request is over when its line is in the log.
+    // The request has ended when its line is in the log.
     const logged = await eventually(
       () => proxy.log.slice(lines).filter((line) => line['msg'] === 'request').length,
       (count) => count === 1,
@@ -96,7 +96,7 @@ describe('a client that goes away', () => {
 });
 
 describe('a client that reads slowly', () => {
-  it('gets the whole text when it reads at last', async () => {
+  it('gets the whole text when it finally reads', async () => {
     const count = 60_000;
     proxy.use(scripts.longText(count));
     const response = await sendRaw(proxy, { ...ASK, stream: true }).response;
@@ -111,7 +111,7 @@ describe('a client that reads slowly', () => {
     ]);
   });
 
-  it('and in the end never is given up: its turn ends though it stays, and memory is bounded', async () => {
+  it('and never finishes is given up: its turn ends although it stays connected, and memory is bounded', async () => {
     const sent = { bytes: 0 };
     proxy.use(torrent(sent, 150 * MB));
     const client = sendRaw(proxy, { ...ASK, stream: true });
@@ -130,7 +130,7 @@ describe('a client that reads slowly', () => {
     );
     client.destroy();
     expect(ended).toEqual({ ending: 'aborted', leases: 0 });
-    // 32 MB unread and some 20 MB on the way in buffers; the whole text several times over would be far more.
+    // 32 MB unread and some 20 MB in buffers; the whole text several times would be far more.
     expect(sent.bytes).toBeLessThan(150 * MB);
     expect(peak - before).toBeLessThan(300 * MB);
   });
@@ -138,7 +138,7 @@ describe('a client that reads slowly', () => {
 
 const MB = 1024 * 1024;
 
-/** A text of deltas of 4 KiB, made as they are sent, so that the model itself holds nothing. */
+/** A text of deltas of 4 KiB, generated while it is sent, so that the model itself holds nothing. */
 const torrent =
   (sent: { bytes: number }, maxBytes: number): Script =>
   async (_request, connection) => {

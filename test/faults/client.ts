@@ -7,10 +7,10 @@ import { collectSse, eventsOf, type SseFrame } from '../support/sse.ts';
 
 export const ASK = { model: 'gpt-5.5', input: 'Say something.' };
 
-/** A way out of a hang, and no measurement. */
+/** Ends a hang; not a measurement. */
 const DEADLINE_MS = 30_000;
 
-/** An answer that is no stream, or a refusal: its status, the headers that matter, its body. */
+/** Reads an answer that is not a stream, or an error: status, relevant headers, body. */
 export const askWhole = async (proxy: TestProxy, body: object = ASK) => {
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const response = await proxy.post('/v1/responses', body, { signal });
@@ -21,7 +21,7 @@ export const askWhole = async (proxy: TestProxy, body: object = ASK) => {
   };
 };
 
-/** The same ask as a stream, read to its end. */
+/** The same request as a stream, read to its end. */
 export const askStream = async (proxy: TestProxy, body: object = ASK) => {
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const response = await proxy.post('/v1/responses', { ...body, stream: true }, { signal });
@@ -29,20 +29,20 @@ export const askStream = async (proxy: TestProxy, body: object = ASK) => {
   return { status: response.status, frames };
 };
 
-/** The text of a stream, as its deltas say it. */
+/** The text of a stream's deltas. */
 export const textIn = (frames: readonly SseFrame[]): string =>
   eventsOf(frames)
     .filter((event) => event['type'] === 'response.output_text.delta')
     .map((event) => String(event['delta']))
     .join('');
 
-/** How a stream ends: the types of its last frames, and the error if there is one. */
+/** How a stream ends: the types of its last frames, and the error if any. */
 export const endOf = (frames: readonly SseFrame[]) => {
   const error = eventsOf(frames.filter((frame) => frame.event === 'error'))[0]?.['error'];
   return { last: frames.slice(-3).map((frame) => frame.event), error };
 };
 
-/** A client that has sent its request and reads only when it is told to. */
+/** A client that has sent its request and reads only on demand. */
 export interface RawClient {
   readonly response: Promise<IncomingMessage>;
   destroy(): void;
@@ -54,14 +54,14 @@ export const sendRaw = (proxy: TestProxy, body: object): RawClient => {
     method: 'POST',
     headers: { authorization: `Bearer ${proxy.key}`, 'content-type': 'application/json' },
   });
-  // Its own going away is no error of the test.
+  // Its own disconnect must not fail the test.
   http.on('error', () => {});
   http.end(JSON.stringify(body));
   const response = once(http, 'response').then(([first]: IncomingMessage[]) => {
     if (first === undefined) throw new Error('no response');
     return first;
   });
-  // Who goes away before the answer does not wait for it.
+  // A client that disconnects before the answer does not wait for it.
   response.catch(() => {});
   return {
     response,

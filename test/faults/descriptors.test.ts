@@ -18,7 +18,7 @@ const NO_ROOM = {
   code: 'out_of_resources',
 };
 
-/** Runs a module with few file descriptors. Resolves to what it printed and how it ended. */
+/** Runs a module with few file descriptors. Resolves to its output and how it ended. */
 const runWithFew = async (code: string) => {
   const node = [process.execPath, '--input-type=module', '--no-warnings', '-e', code];
   const child = spawn('sh', ['-c', `ulimit -n ${LIMIT}; exec "$@"`, 'sh', ...node], {
@@ -32,8 +32,8 @@ const runWithFew = async (code: string) => {
 const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
 
 describe('without file descriptors', () => {
-  // With none, no home can be made. With four, there is a home, but no pipes to a process.
-  it.each([0, 4])('of which %s are free, the server lives, says so, and recovers', async (free) => {
+  // With none, no home can be created. With four, there is a home, but no pipes to a process.
+  it.each([0, 4])('of which %s are free, the server lives, reports it, and recovers', async (free) => {
     const { printed, err, exit } = await runWithFew(`
       import { closeSync, openSync } from 'node:fs';
       const { startProxy } = await import(${here('../support/proxy.ts')});
@@ -50,12 +50,18 @@ describe('without file descriptors', () => {
       const say = (what) => console.log(JSON.stringify(what));
       say(await ask());
       const taken = [];
-      try {
-        for (;;) taken.push(openSync('/dev/null'));
-      } catch {}
-      for (const one of taken.splice(0, ${free})) closeSync(one);
-      process.kill(proxy.app.workers()[0].pid, 'SIGKILL');
-      await until(() => proxy.log.some(({ msg }) => msg === 'start-failed'));
+      // A worker that dies frees descriptors, so they are taken again, and a worker that could start is killed too.
+      const takeAndKill = () => {
+        try {
+          for (;;) taken.push(openSync('/dev/null'));
+        } catch {}
+        for (const one of taken.splice(0, ${free})) closeSync(one);
+        for (const { pid, state } of proxy.app.workers()) if (state === 'ready') process.kill(pid, 'SIGKILL');
+      };
+      await until(() => {
+        takeAndKill();
+        return proxy.log.some(({ msg }) => msg === 'start-failed');
+      });
       say(await ask());
       for (const one of taken) closeSync(one);
       await until(() => proxy.app.workers().some(({ state }) => state === 'ready'));
@@ -105,7 +111,7 @@ describe('more silent connections than file descriptors', () => {
     kept.destroy();
     expect({ before, during, isAlive: server.child.exitCode === null }).toEqual({
       before: { status: 200, result: 'completed' },
-      // Silent connections give way to a new one once they are two seconds old.
+      // Silent connections are closed for a new one once they are two seconds old.
       during: [
         { status: 200, result: 'completed' },
         during[1]?.status === 200 ? { status: 200, result: 'completed' } : { status: 503, result: NO_ROOM },

@@ -11,7 +11,7 @@ import { askStream, askWhole } from './client.ts';
 import { closeForGood, eventually } from './settle.ts';
 import { activeTurns, leftThreads, startWatchedProxy } from './workers.ts';
 
-/** The law of test/laws/ends.test.ts, asked of the real app-server at some of the bytes. */
+/** The law of test/laws/ends.test.ts with the real app-server, at some of the bytes. */
 
 const SAMPLES = 60;
 const AT_ONCE = 6;
@@ -28,7 +28,7 @@ interface Fault {
 
 const streamOf = (name: string): AnswerStream => STREAMS[name] ?? SECOND_ANSWER;
 
-/** Half of them are in the last part of the stream, where calls wait. */
+/** Half of them are in the last part of the stream, where calls are pending. */
 const faults = (ending: Ending): fc.Arbitrary<Fault> =>
   fc.constantFrom(...Object.keys(STREAMS)).chain((name) => {
     const { length } = streamOf(name).bytes;
@@ -44,7 +44,7 @@ const faults = (ending: Ending): fc.Arbitrary<Fault> =>
     });
   });
 
-/** Tells the backend which fault a request is for; it is the only word of the conversation. */
+/** Encodes the fault for the backend as the only text of the conversation. */
 const inputOf = (fault: Fault): string => JSON.stringify(fault);
 const faultIn = ({ body }: ConnectionInfo): Fault =>
   JSON.parse(
@@ -62,7 +62,7 @@ const NO_IDS = /"id":"[^"]*",/g;
 describe('a model stream that ends somewhere', () => {
   let proxy: TestProxy;
   let backend: BackendTarget;
-  /** What each stream is when it is whole. */
+  /** The complete streams. */
   const wholes = new Map<string, string>();
   beforeAll(async () => {
     backend = await startBackend((response, connectionInfo) => {
@@ -71,7 +71,7 @@ describe('a model stream that ends somewhere', () => {
         return;
       }
       const fault = faultIn(connectionInfo);
-      // codex has answered a call by itself and asks again.
+      // codex has answered a call itself and calls the model again.
       const isSecond = connectionInfo.body.includes('_output"');
       const { bytes } = isSecond ? SECOND_ANSWER : streamOf(fault.name);
       const length = isSecond ? bytes.length : fault.length;
@@ -114,7 +114,7 @@ describe('a model stream that ends somewhere', () => {
   };
   const outputOf = ({ output }: Seen): string => JSON.stringify(output).replaceAll(NO_IDS, '');
 
-  it.each(ENDINGS)('is a whole answer or an error, and never a hang: %s', async (ending) => {
+  it.each(ENDINGS)('gives a whole answer or an error, never a hang: %s', async (ending) => {
     const wrong: unknown[] = [];
     const todo = fc.sample(faults(ending), { numRuns: SAMPLES, seed: ENDINGS.indexOf(ending) });
     const work = async (): Promise<void> => {

@@ -7,13 +7,13 @@ import { openCommandRoom, type CommandRoom, type RunningCommand } from '../suppo
 import { FIGURES_MARK, type LoopFigures } from '../support/loop-probe.ts';
 
 /**
- * One thread serves everybody: nothing that one client sends may hold it. The real server, in a process
- * of its own, is sent what once held it for seconds, while another client streams.
+ * One thread serves all clients: no request may block it. The real server in its own process gets requests
+ * that once blocked it for seconds, while another client streams.
  */
 
 const KEY = 'sk-test-key-0123456789';
 const MB = 1024 * 1024;
-/** Aimed at are 50 ms; the cases held the loop for 0.3 to 45 s before. What is between is for slow machines. */
+/** The goal is 50 ms; the cases once blocked the loop for 0.3 to 45 s. The margin is for slow machines. */
 const MAX_BLOCK_MS = 200;
 /** Wall-clock time, on a machine that runs other tests at the same time. */
 const MAX_DELAY_MS = 3_000;
@@ -63,7 +63,7 @@ const ask = async (path: string, body: string): Promise<{ status: number; code: 
   return { status: response.status, code: answered.error?.code };
 };
 
-/** Since the last time that they were asked for. */
+/** Since the last query. */
 const figures = async (): Promise<LoopFigures> => {
   const before = server.output.err.length;
   server.child.kill('SIGUSR2');
@@ -79,7 +79,7 @@ const figures = async (): Promise<LoopFigures> => {
 
 const COUNTED = Array.from({ length: 2_000 }, (_, index) => `${index} `);
 
-/** Another client, whose answer comes in drops all the while. */
+/** Another client, whose answer arrives slowly all the while. */
 const stream = async (signal: AbortSignal): Promise<string> => {
   const body = JSON.stringify({
     model: 'm',
@@ -124,7 +124,7 @@ const PNG = Buffer.from(
 const pngOf = (size: number, end = ''): string =>
   Buffer.concat([PNG, Buffer.alloc(size, 'some bytes'), Buffer.from(end)]).toString('base64');
 
-/** Each reference leads to two: as many steps as two to the power of its length. */
+/** Each reference leads to two: exponential in its length. */
 const doubling = (length: number): JsonObject => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(
@@ -263,7 +263,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 describe('the event loop', () => {
-  it('is not held by what one client sends, while another one streams', async () => {
+  it("is not blocked by one client's request while another one streams", async () => {
     const stop = new AbortController();
     const streamed = stream(stop.signal);
     const held: Record<string, unknown> = {};
@@ -284,7 +284,7 @@ describe('the event loop', () => {
     expect(text.length).toBeGreaterThan(100);
   }, 180_000);
 
-  it('hears SIGTERM while a schema is being looked at', async () => {
+  it('handles SIGTERM while a schema is being compiled', async () => {
     says = [{ text: '"a"' }];
     const asked = many(20, (index) => ask(...responses(format({ ...doubling(60), $id: String(index) }))));
     await Promise.all(asked);

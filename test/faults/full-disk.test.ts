@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 import { askWhole } from './client.ts';
 
 interface NextStart {
-  /** What is started in place of the app-server; null: the app-server itself. */
+  /** Started instead of the app-server; null: the app-server itself. */
   binary: string | null;
   /** The start waits for this, so that the disk is full before it begins. */
   after: Promise<void>;
@@ -36,7 +36,7 @@ interface Disk {
   remove(): Promise<void>;
 }
 
-/** A small disk; where none can be mounted, an app-server that ends as it does on a full one. */
+/** A small disk; if none can be mounted, an app-server that exits as on a full one. */
 const openDisk = async (): Promise<Disk> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'full-disk-'));
   const mounted = mountDisk(directory);
@@ -80,9 +80,9 @@ afterAll(async () => {
 const readyPid = (): number | undefined => proxy.app.workers().find(({ state }) => state === 'ready')?.pid;
 
 describe('a disk that is full when an app-server has to be started', () => {
-  it.each([100, 1_500])('with %s KB left: clients are told, and it recovers', async (kilobytes) => {
+  it.each([100, 1_500])('with %s KB left: clients get an error, and it recovers', async (kilobytes) => {
     await until(() => readyPid() !== undefined);
-    // What homes of earlier workers hold is free only when they are gone.
+    // The homes of earlier workers must be removed first.
     await until(() => proxy.app.workers().length === 1);
     const pid = readyPid() ?? 0;
     const filled = Promise.withResolvers<void>();

@@ -15,7 +15,7 @@ import { startWatchedProxy } from './workers.ts';
 let proxy: TestProxy;
 let stateDir: string;
 
-/** Shorter than in life, so that the tests are; and long enough for a worker that only has little of the processor. */
+/** Shorter than in production to keep the tests short; long enough for a worker that gets little CPU time. */
 const HANG_TIMEOUT = { PROXY_WORKER_HANG_TIMEOUT_MS: '2000' };
 
 const start = async (env: Readonly<Record<string, string>> = {}): Promise<void> => {
@@ -54,8 +54,8 @@ const LOST = {
   code: 'worker_lost',
 };
 
-describe('an app-server that stands still', () => {
-  it('in the middle of a stream: the client is told', async () => {
+describe('a hung app-server', () => {
+  it('in the middle of a stream: the client gets an error', async () => {
     await start();
     proxy.use(scripts.hangMidStream);
     const response = await sendRaw(proxy, { ...ASK, stream: true }).response;
@@ -72,7 +72,7 @@ describe('an app-server that stands still', () => {
     ]);
   });
 
-  it('before it has said anything, with many turns: another one answers them all', async () => {
+  it('before any output, with many turns: another one answers them all', async () => {
     await start();
     let isFirstRound = true;
     proxy.use((request, connection) =>
@@ -94,7 +94,7 @@ describe('an app-server that stands still', () => {
     ]);
   });
 
-  it('while it is idle: readiness says so, and the next request is answered', async () => {
+  it('while idle: readiness reports it, and the next request is answered', async () => {
     await start();
     await askWhole(proxy);
     signalWorker('SIGSTOP');
@@ -111,7 +111,7 @@ describe('an app-server that stands still', () => {
     );
   });
 
-  it('when it is asked: the request waits for another one', async () => {
+  it('at the time of a request: the request waits for another one', async () => {
     await start();
     await askWhole(proxy);
     signalWorker('SIGSTOP');
@@ -146,7 +146,7 @@ const canMount = ((): boolean => {
 
 describe('a disk that is full', () => {
   it.skipIf(!canMount)(
-    'stops nobody; clients are told if no app-server can be started',
+    'affects no running turn; clients get an error if no app-server can be started',
     NEEDS_MOUNT,
     async () => {
       const mount = (...words: readonly string[]) =>
@@ -159,7 +159,7 @@ describe('a disk that is full', () => {
         const fill = (bytes: number) => appendFile(filler, Buffer.alloc(bytes)).catch(() => {});
         await fill(40_000_000);
         const full = [(await askWhole(proxy)).status, (await askStream(proxy)).status, await readiness()];
-        // The home of one that is killed goes, and would leave room for another.
+        // The home of a killed one is removed, and would leave space for another.
         const filling = setInterval(() => void fill(200_000), 10);
         const refused = await eventually(
           () => {
@@ -208,35 +208,38 @@ describe('one of several app-servers', () => {
     );
   };
 
-  it.each(['SIGKILL', 'SIGSTOP'] as const)('gets %s under load: nobody else notices', async (signal) => {
-    await startThree();
-    const statuses: number[] = [];
-    const end = new AbortController();
-    const client = async (): Promise<void> => {
-      while (!end.signal.aborted) statuses.push((await askWhole(proxy)).status);
-    };
-    const clients = Array.from({ length: 6 }, client);
-    const after = (count: number): Promise<number> =>
-      eventually(
-        () => statuses.length,
-        (seen) => seen >= count,
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'gets %s under load: other turns are not affected',
+    async (signal) => {
+      await startThree();
+      const statuses: number[] = [];
+      const end = new AbortController();
+      const client = async (): Promise<void> => {
+        while (!end.signal.aborted) statuses.push((await askWhole(proxy)).status);
+      };
+      const clients = Array.from({ length: 6 }, client);
+      const after = (count: number): Promise<number> =>
+        eventually(
+          () => statuses.length,
+          (seen) => seen >= count,
+        );
+      await after(20);
+      const pids = proxy.app.workers().map(({ pid }) => pid);
+      signalWorker(signal, 1);
+      // While it is gone or hangs, the others continue.
+      await after(statuses.length + 40);
+      const stillReady = await readiness();
+      const now = await eventually(
+        () => proxy.app.workers().map(({ pid }) => pid),
+        (list) => list.length === 3 && !list.includes(pids[1] ?? 0),
       );
-    await after(20);
-    const pids = proxy.app.workers().map(({ pid }) => pid);
-    signalWorker(signal, 1);
-    // While it is gone or stands still, the others go on.
-    await after(statuses.length + 40);
-    const stillReady = await readiness();
-    const now = await eventually(
-      () => proxy.app.workers().map(({ pid }) => pid),
-      (list) => list.length === 3 && !list.includes(pids[1] ?? 0),
-    );
-    end.abort();
-    await Promise.all(clients);
-    expect({
-      bad: statuses.filter((status) => status !== 200),
-      stillReady,
-      kept: pids.map((pid) => now.includes(pid)),
-    }).toEqual({ bad: [], stillReady: 200, kept: [true, false, true] });
-  });
+      end.abort();
+      await Promise.all(clients);
+      expect({
+        bad: statuses.filter((status) => status !== 200),
+        stillReady,
+        kept: pids.map((pid) => now.includes(pid)),
+      }).toEqual({ bad: [], stillReady: 200, kept: [true, false, true] });
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openCommandRoom, type CommandRoom, type RunningCommand } from '../support/command.ts';
 
-/** Whatever becomes of the log: the service goes on, and ends when it is told to. */
+/** Whatever happens to the log, the service continues and stops on request. */
 
 let room: CommandRoom;
 const files: number[] = [];
@@ -24,7 +24,7 @@ const open = (name: string, flags: number): number => {
   return file;
 };
 
-/** A pipe that is open at its other end, where nobody ever reads. */
+/** A pipe that is open at its other end but never read. */
 const stoppedPipe = (): number => {
   const name = path.join(room.home, 'fifo');
   execFileSync('mkfifo', [name]);
@@ -50,7 +50,7 @@ const unauthorized = async (url: string, count: number): Promise<ReadonlySet<num
   return statuses;
 };
 
-describe('a log that nobody takes', () => {
+describe('a log without a reader', () => {
   it.each([
     // A pipe holds 64 KB: some 200 lines.
     ['a reader that stands still', () => stoppedPipe(), 500],

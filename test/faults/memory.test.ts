@@ -5,7 +5,9 @@ import { afterEach, expect, it } from 'vitest';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello } from '../support/scripts.ts';
 
-/** Bodies that would not fit into the process all at once: some wait, some are refused, nobody dies. */
+/**
+ * Bodies that would not fit into the process at once: some wait, some are rejected, and the process survives.
+ */
 
 const KEY = 'sk-memory-0123456789';
 const MB = 1024 * 1024;
@@ -19,7 +21,7 @@ const post = (url: string, body: Buffer): Promise<string> =>
       method: 'POST',
       headers: { authorization: `Bearer ${KEY}`, 'content-length': body.length },
     });
-    // Who is refused may find the connection closed while it still sends; the answer is there all the same.
+    // A rejected client may find the connection closed while it still sends; the answer has still arrived.
     http.on('error', (error) => resolve(error.message));
     http.on('response', (answer) => {
       let text = '';
@@ -38,7 +40,7 @@ it('36 large bodies at once do not kill a process that could not hold them', asy
   room = await openCommandRoom();
   const model = await room.startModel({ script: hello });
   const { child, output } = room.start([], {
-    // 36 bodies of 6 MB, each held five times over, as it once was, are 1 GB.
+    // 36 bodies of 6 MB, each held five times, as it once was, are 1 GB.
     NODE_OPTIONS: '--max-old-space-size=192',
     PROXY_API_KEY: KEY,
     PROXY_UPSTREAM_BASE_URL: model.baseUrl,

@@ -13,11 +13,11 @@ const replies =
   (_request, connection) =>
     connection.reply(status, errorBody(...body));
 
-/** What a client is told: status, error object, retry-after. */
+/** What a client gets: status, error object, retry-after. */
 interface Told {
   readonly status: number;
   readonly retryAfter?: string;
-  /** `{host}` in a message is the backend's, `{time}` some time. */
+  /** `{host}` in a message is the backend's, `{time}` any time. */
   readonly error: readonly [message: string, type: string, param: string | null, code: string];
 }
 
@@ -118,7 +118,7 @@ const FAULTS: readonly (readonly [name: string, script: Script, told: Told])[] =
     },
   ],
   [
-    'events that are no JSON',
+    'events that are not JSON',
     scripts.garbageJson,
     {
       status: 502,
@@ -173,7 +173,7 @@ describe('a backend that answers badly', () => {
 
   const unfinished = (): string => `${UNFINISHED.replace('{host}', new URL(proxy.model.baseUrl).host)}.`;
 
-  // Nothing was said yet, so a stream and a whole answer are refused alike.
+  // Nothing was sent yet, so a stream and a whole answer fail the same way.
   it.each(FAULTS)('%s', async (_, script, told) => {
     proxy.use(script);
     const [words, type, param, code] = told.error;
@@ -191,7 +191,7 @@ describe('a backend that answers badly', () => {
     ]);
   });
 
-  it('an event that is nested too deeply: the turn fails, in order, and nobody else notices', async () => {
+  it('an event that is nested too deeply: the turn fails cleanly, and others are not affected', async () => {
     const depth = 100_000;
     const item = `{"type":"web_search_call","id":"ws_1","action":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     const raw = `event: response.output_item.done\ndata: {"type":"response.output_item.done","item":${item}}\n\n`;
@@ -220,7 +220,7 @@ describe('a backend that answers badly', () => {
     expect(lines.slice(-2).map(({ outcome }) => outcome)).toEqual(['failed', 'failed']);
   });
 
-  it('an answer of too many items: the turn ends at once, in order', async () => {
+  it('an answer of too many items: the turn ends at once, cleanly', async () => {
     const items = Array.from({ length: 6_000 }, (_, index) => ({
       item: { type: 'web_search_call', id: `ws_${index}`, status: 'completed' },
     }));
@@ -236,7 +236,7 @@ describe('a backend that answers badly', () => {
     expect(endOf(frames)).toEqual({ last: ['error', 'response.failed', 'done'], error });
   });
 
-  it('a stream that is cut off: what came is kept, and the failure is said in frames', async () => {
+  it('a stream that is cut off: the received part is kept, and the failure is in the frames', async () => {
     proxy.use(scripts.cutMidStream);
     const { status, frames } = await askStream(proxy);
     expect([status, textIn(frames), endOf(frames)]).toEqual([
@@ -249,7 +249,7 @@ describe('a backend that answers badly', () => {
     ]);
   });
 
-  it('a stream that is cut off, for a client that wanted it whole', async () => {
+  it('a stream that is cut off, for a client without `stream`', async () => {
     proxy.use(scripts.cutMidStream);
     expect(await askWhole(proxy)).toEqual({
       status: 502,
@@ -261,7 +261,7 @@ describe('a backend that answers badly', () => {
   });
 });
 
-describe.each(['on', 'off'])('a backend that is not there, with the relay %s', (wire) => {
+describe.each(['on', 'off'])('an unreachable backend, with the relay %s', (wire) => {
   let proxy: TestProxy;
   let host: string;
   beforeAll(async () => {
@@ -273,7 +273,7 @@ describe.each(['on', 'off'])('a backend that is not there, with the relay %s', (
   });
   afterAll(() => closeForGood(proxy));
 
-  it('is a 502 that names the host where it is known, and leaves nothing behind', async () => {
+  it('is a 502 that names the host if known, and leaves nothing behind', async () => {
     const why = `at ${host} could not be reached: the connection was refused (ECONNREFUSED).`;
     const expected = {
       status: 502,

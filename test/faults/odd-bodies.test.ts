@@ -7,11 +7,11 @@ import { startProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { sendHalf } from './client.ts';
 
-/** Bodies that the app-server would never answer if they reached it as they are. */
+/** Bodies that the app-server would never answer if they reached it unchanged. */
 
 const proxy = await openProxy(hello);
 
-/** A schema that nests this deep: two levels of JSON for each property. */
+/** A schema nested this deep: two levels of JSON for each property. */
 const nested = (levels: number): JsonObject =>
   levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nested(levels - 1) } };
 
@@ -21,15 +21,15 @@ const tool = (levels: number) => ({
   tools: [{ type: 'function', name: 'f', parameters: nested(levels), strict: false }],
 });
 
-describe('a body that is odd', () => {
-  it('with halves of characters reaches the model with the replacement character', async () => {
+describe('an unusual body', () => {
+  it('with lone surrogates reaches the model with the replacement character', async () => {
     const response = await ask({ input: 'cut \uD83D here', metadata: { a: '\uDE00' } });
     expect(response.status).toBe(200);
     const texts = sentItems(proxy.model).map((item) => JSON.stringify(item['content']));
     expect(texts).toEqual([expect.stringContaining('cut \uFFFD here')]);
   });
 
-  it('that is as deep as allowed is answered', async () => {
+  it('as deep as allowed is answered', async () => {
     expect((await ask(tool(46))).status).toBe(200);
   });
 
@@ -48,7 +48,7 @@ describe('a body that is odd', () => {
     ]);
   });
 
-  it('with a schema too wide to be compiled is answered, and its answer goes unchecked', async () => {
+  it('with a schema too wide to compile is answered, and its answer is not validated', async () => {
     const names = Array.from({ length: 2000 }, (_, index) => `p${index}`);
     const schema = {
       type: 'object',
@@ -62,7 +62,7 @@ describe('a body that is odd', () => {
 });
 
 describe('a body that never ends', () => {
-  it('does not hold up the end of the server', async () => {
+  it('does not delay the shutdown of the server', async () => {
     const own = await startProxy(hello);
     const socket = await sendHalf(own);
     await own.app.stop(50);

@@ -7,10 +7,10 @@ import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { activeTurns, leftThreads, startedPids } from './workers.ts';
 
-/** Far more than anything needs, also on a busy machine. It is a way out of a hang and no measurement. */
+/** Far more than anything needs, even on a busy machine. Ends a hang; not a measurement. */
 const DEADLINE_MS = 40_000;
 
-/** Asks again and again until the answer is the wanted one; the test compares what came last. */
+/** Polls until the value is the wanted one; the test compares the last value. */
 export const eventually = async <T>(
   ask: () => T | Promise<T>,
   isWanted: (value: T) => boolean,
@@ -28,7 +28,7 @@ interface Running {
   readonly leases: number;
   /** Turns that the app-server runs. */
   readonly turns: number;
-  /** Threads that it holds although their turn is over. */
+  /** Threads that it holds although their turn has ended. */
   readonly threads: number;
   /** Requests that the model is answering. */
   readonly modelRequests: number;
@@ -43,7 +43,7 @@ const runningIn = async (proxy: TestProxy): Promise<Running> => ({
 
 const NOTHING: Running = { leases: 0, turns: 0, threads: 0, modelRequests: 0 };
 
-/** Whatever happened before, nothing of it is left, and the server answers. */
+/** Checks that nothing is left of earlier requests, and that the server answers. */
 export const expectSound = async (proxy: TestProxy): Promise<void> => {
   const left = await eventually(
     () => runningIn(proxy),
@@ -55,7 +55,7 @@ export const expectSound = async (proxy: TestProxy): Promise<void> => {
   expect([response.status, response.output_text]).toEqual(['completed', 'Hello from the scripted model.']);
 };
 
-/** Ends the proxy and checks that no process is left. */
+/** Stops the proxy and checks that no process is left. */
 export const closeForGood = async (proxy: TestProxy): Promise<void> => {
   const pids = startedPids();
   await proxy.close();

@@ -19,7 +19,7 @@ const says =
   (_, connection) =>
     answer(connection, steps);
 
-/** Says at the end only that it is there. */
+/** Ends with keepalives only. */
 const keepsAlive = (...steps: readonly ScriptStep[]): Script =>
   says(...steps, ...Array.from({ length: 500 }, () => ALIVE).flat(), { hang: true });
 const ALIVE: readonly ScriptStep[] = [
@@ -29,7 +29,7 @@ const ALIVE: readonly ScriptStep[] = [
 
 type Scripts = Readonly<Record<string, Script>>;
 
-/** What is told of each: as a stream, and as an answer that is sent whole. All are asked at once. */
+/** The error of each, as a stream and as a whole answer. All are requested at once. */
 const toldOf = async (proxy: TestProxy, all: Scripts) => {
   proxy.use((request, connection) => {
     const input = JSON.stringify(request.body['input']);
@@ -66,7 +66,7 @@ const LATE: Scripts = {
   'a call, kept alive': keepsAlive(CALL),
   'half a call behind a whole one': says(CALL, { ...CALL, end: 'open' }, { hang: true }),
 };
-/** Without the relay nobody hears of these while the call waits: they are as good as silence. */
+/** Without the relay these are invisible while the call is pending: they count as silence. */
 const UNHEARD: Scripts = {
   cut: says(CALL, { wait: 20 }, { cut: true }),
   fail: says(CALL, { wait: 20 }, { fail: { code: 'server_error', message: 'No.' } }),
@@ -74,10 +74,10 @@ const UNHEARD: Scripts = {
 };
 
 describe.each([
-  // Without the relay the time of the app-server itself counts too.
+  // Without the relay the app-server's own time counts too.
   ['on', 400],
   ['off', 2_000],
-] as const)('a backend that falls silent, with the relay %s', (wire, limitMs) => {
+] as const)('an idle backend, with the relay %s', (wire, limitMs) => {
   let proxy: TestProxy;
   beforeAll(async () => {
     proxy = await startWatchedProxy(scripts.hello, {
@@ -91,7 +91,7 @@ describe.each([
   const who = wire === 'on' ? 'The upstream at {host}' : 'The upstream';
   const silent = `upstream_timeout: ${who} sent nothing for ${limitMs / 1000} s.`;
 
-  it('is a 504 before it says anything, and then an error in the stream', async () => {
+  it('is a 504 before any output, and an error in the stream afterwards', async () => {
     const late = wire === 'on' ? LATE : { ...LATE, ...UNHEARD };
     expect(await toldOf(proxy, { ...EARLY, ...late })).toEqual({
       ...eachOf(EARLY, { stream: [504, null], whole: [504, silent] }),
@@ -99,7 +99,7 @@ describe.each([
     });
   });
 
-  it('is waited for while it speaks', async () => {
+  it('does not time out while it sends', async () => {
     proxy.use(says({ text: 'Slow, but steady and sure.', delayMs: limitMs / 4 }));
     const { body } = await askWhole(proxy);
     expect(body['status']).toBe('completed');

@@ -8,8 +8,8 @@ import { closeForGood, expectSound } from './settle.ts';
 import { startWatchedProxy } from './workers.ts';
 
 /**
- * codex is told of no tools: it takes every call for one that it does not know, answers it, and would ask
- * the model again. It must never get that far, whatever was called, however much runs beside it.
+ * codex gets no tools: it treats every call as unknown, answers it, and would call the model again. It must
+ * never get that far, whatever was called and however much runs concurrently.
  */
 const ANSWERS = Number(process.env['TOOL_ANSWERS'] ?? 60);
 const AT_ONCE = 16;
@@ -18,7 +18,7 @@ const proxy = await startWatchedProxy(hello);
 afterAll(() => closeForGood(proxy));
 
 const schema = { type: 'object', properties: {} };
-/** Also names that codex has tools of its own for. */
+/** Including names of codex's own tools. */
 const NAMES = ['get_weather', 'exec_command', 'apply_patch', 'update_plan', 'mcp__x__y', 'shell'];
 const flat = (name: string, type = 'function'): JsonObject =>
   type === 'function' ? { type, name, parameters: schema } : { type, name };
@@ -86,7 +86,7 @@ const ask = async (number: number): Promise<void> => {
   );
 };
 
-it('an answer with calls is the last thing that a model is asked for', async () => {
+it('an answer with calls is the last model request', async () => {
   const asked = new Map<number, number>();
   const script: Script = (request, connection) => {
     const number = Number(/number (\d+)\./.exec(JSON.stringify(request.body['input']))?.[1]);

@@ -8,7 +8,7 @@ import { closeForGood, eventually, expectSound } from './settle.ts';
 import { startWatchedProxy } from './workers.ts';
 
 let proxy: TestProxy;
-// A new one for each test: the pause before a restart doubles with every loss.
+// A new one for each test: the delay before a restart doubles with every loss.
 beforeEach(async () => {
   proxy = await startWatchedProxy(scripts.hello);
 });
@@ -23,7 +23,7 @@ const killWorker = (): void => {
   process.kill(worker.pid, 'SIGKILL');
 };
 
-/** A turn of ours has reached the model for this many times since. */
+/** Waits until the model was called this many times since. */
 const modelWasAsked = (times: number, since: number): Promise<number> =>
   eventually(
     () => proxy.model.requests.length - since,
@@ -37,8 +37,8 @@ const LOST = {
   code: 'worker_lost',
 };
 
-describe('an app-server that is killed', () => {
-  it('after it has said something: the client is told, and its stream ends', async () => {
+describe('a killed app-server', () => {
+  it('after output: the client gets an error, and its stream ends', async () => {
     proxy.use(scripts.hangMidStream);
     const response = await sendRaw(proxy, { ...ASK, stream: true }).response;
     const frames: SseFrame[] = [];
@@ -57,7 +57,7 @@ describe('an app-server that is killed', () => {
     ]);
   });
 
-  it.each([true, false])('before it has said anything: another one answers (stream: %s)', async (stream) => {
+  it.each([true, false])('before any output: another one answers (stream: %s)', async (stream) => {
     const since = proxy.model.requests.length;
     proxy.use(scripts.inTurn(scripts.hang, scripts.hello));
     const asked = stream
@@ -73,7 +73,7 @@ describe('an app-server that is killed', () => {
     ]);
   });
 
-  it('again and again: the third time the client is told', async () => {
+  it('repeatedly: the third time the client gets an error', async () => {
     const since = proxy.model.requests.length;
     proxy.use(scripts.hang);
     const asked = askWhole(proxy);
@@ -87,7 +87,7 @@ describe('an app-server that is killed', () => {
     ]);
   });
 
-  it('with many turns in it: each of them is answered by the next one', async () => {
+  it('with many turns: the next one answers each of them', async () => {
     const since = proxy.model.requests.length;
     let isFirstRound = true;
     proxy.use((request, connection) =>
@@ -101,7 +101,7 @@ describe('an app-server that is killed', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
   });
 
-  it('while it is idle: the next request is answered all the same', async () => {
+  it('while idle: the next request is still answered', async () => {
     await askWhole(proxy);
     killWorker();
     expect((await askWhole(proxy)).status).toBe(200);

@@ -6,11 +6,11 @@ import type { startProxy as StartProxy } from '../support/proxy.ts';
 
 interface Watched {
   readonly worker: Worker;
-  /** Threads that were started and not used yet. */
+  /** Threads that were started but not used yet. */
   readonly preStarted: ReadonlySet<string>;
 }
 
-/** Every app-server that this test file has started, so that a test can ask it what still runs in it. */
+/** Every app-server that this test file has started, so that a test can query it. */
 const started = vi.hoisted((): Watched[] => []);
 
 vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
@@ -45,19 +45,19 @@ const gaugeOf = async (worker: Worker, name: string): Promise<number> => {
     const { gauges } = await worker.appServer.request('server/diagnostics', {});
     return gauges.find((one) => one.name === name)?.value ?? 0;
   } catch (error) {
-    // It went away while it was asked: nothing runs in it any more.
+    // It exited during the query: nothing runs in it any more.
     if (worker.lost.aborted) return 0;
     throw error;
   }
 };
 
-/** What the living app-servers say about themselves. */
+/** According to the living app-servers. */
 export const activeTurns = async (): Promise<number> => {
   const counts = await Promise.all(started.map(({ worker }) => gaugeOf(worker, 'core.turns.active')));
   return counts.reduce((sum, count) => sum + count, 0);
 };
 
-/** Threads that the living app-servers hold and that nobody will use any more. */
+/** Threads of the living app-servers that will not be used any more. */
 export const leftThreads = async (): Promise<number> => {
   const counts = await Promise.all(
     started.map(async ({ worker, preStarted }) => {
@@ -68,7 +68,7 @@ export const leftThreads = async (): Promise<number> => {
   return counts.reduce((sum, count) => sum + count, 0);
 };
 
-/** The proxy of a fault test. It is loaded here, behind the watch on its app-servers. */
+/** The proxy of a fault test, imported after the app-servers are instrumented. */
 export const startWatchedProxy: typeof StartProxy = async (script, env) => {
   const { startProxy } = await import('../support/proxy.ts');
   return startProxy(script, env);

@@ -9,7 +9,7 @@ const proxy = await openProxy(says([]));
 
 const plan = { 'x-codex-primary-used-percent': '97', 'x-codex-plan-type': 'plus' };
 
-describe('what the backend of an account refuses', () => {
+describe("errors of an account's backend", () => {
   const cases: readonly Case[] = [
     [
       'a used-up plan in the stream',
@@ -127,7 +127,7 @@ describe('what the backend of an account refuses', () => {
 });
 
 describe('a backend without capacity', () => {
-  it.each([false, true])('that says so in its first event is asked again (stream: %s)', async (stream) => {
+  it.each([false, true])('that reports it in its first event is retried (stream: %s)', async (stream) => {
     const busy = fails({ code: 'server_is_overloaded', message: 'Busy.' });
     proxy.use(inTurn(busy, busy, says([{ text: 'Here I am.' }])));
     const before = proxy.model.requests.length;
@@ -139,7 +139,7 @@ describe('a backend without capacity', () => {
     expect(proxy.model.requests.length - before).toBe(3);
   });
 
-  it('that goes on saying so is overloaded', async () => {
+  it('that keeps reporting it is overloaded', async () => {
     const error = { message: 'Busy.', type: 'server_error', param: null, code: 'upstream_overloaded' };
     const busy = fails({ code: 'slow_down', message: 'Busy.' });
     const expected = { status: 503, error };
@@ -148,7 +148,7 @@ describe('a backend without capacity', () => {
 });
 
 describe('a plan', () => {
-  it('is told how much of it is used, on an answer too', async () => {
+  it('reports how much of it is used, even with an answer', async () => {
     proxy.use((request, connection) => {
       connection.open({ 'content-type': 'text/event-stream', ...plan, 'x-codex-turn-state': 'opaque' });
       return says([{ text: 'Hello.' }])(request, connection);
@@ -160,7 +160,7 @@ describe('a plan', () => {
 });
 
 describe('a key', () => {
-  it('that the backend quotes stays here', async () => {
+  it('quoted by the backend is not passed on', async () => {
     const key = 'b4re-key-0f-a-provider';
     const keyed = await startProxy(replies(400, { error: { message: `No such project for ${key}.` } }), {
       PROXY_UPSTREAM_API_KEY: key,

@@ -27,7 +27,7 @@ const askAt = async (at: TestProxy, body: unknown, headers: Record<string, strin
   expect(response.status).toBe(200);
   await response.text();
   const request = at.model.requests.at(-1);
-  // codex names its thread in many places: none may tell another id.
+  // codex names its thread in many places: all must have the same id.
   const threads = JSON.stringify([request?.headers, request?.body['client_metadata']]).match(
     /(?<=(?:thread_id|session_id)\\*":\\*")[^"\\]+/g,
   );
@@ -58,7 +58,7 @@ describe('ten turns of one conversation', () => {
 });
 
 describe('another', () => {
-  it('conversation, prompt, model, tool or key has another', async () => {
+  it('conversation, prompt, model, tool or key gets another', async () => {
     const seen = [
       await ask(base),
       await ask({ ...base, input: 'hello' }),
@@ -75,8 +75,8 @@ describe('another', () => {
   });
 });
 
-describe('a client that knows better', () => {
-  it('has its own key used as it is', async () => {
+describe('a client that sends its own key', () => {
+  it('has it used unchanged', async () => {
     const own = 'customer ✨ "7"';
     const first = await ask({ ...base, prompt_cache_key: own }, { 'session-id': 'x' });
     const second = await ask({ ...base, input: 'other', prompt_cache_key: own });
@@ -84,7 +84,7 @@ describe('a client that knows better', () => {
     expect(second).toEqual(first);
   });
 
-  it('has a key that no backend would take made short, and its own UUID used everywhere', async () => {
+  it('has an overlong one shortened, and its own UUID used everywhere', async () => {
     const long = await ask({ ...base, prompt_cache_key: 'k'.repeat(65) });
     expect([String(long.cacheKey).length, long.session]).toEqual([64, expect.stringMatching(UUID_V7)]);
     const uuid = '019a5c0b-7f00-7abc-8def-0123456789ab';
@@ -96,7 +96,7 @@ describe('a client that knows better', () => {
   });
 
   it.each(['session-id', 'session_id', 'conversation_id', 'x-session-id'])(
-    'has its session used, and made harmless: %s',
+    'has its session used, in a safe form: %s',
     async (name) => {
       const headers = { [name]: `abc%0d%0aevil: 1 ${'x'.repeat(3_000)}` };
       const first = await ask(base, headers);
@@ -108,8 +108,8 @@ describe('a client that knows better', () => {
   );
 });
 
-describe('a conversation that outlives the server', () => {
-  it('has the same key afterwards', async () => {
+describe('a conversation after a restart of the server', () => {
+  it('keeps its key', async () => {
     const stateDir = await mkdtemp(path.join(tmpdir(), 'affinity-'));
     const askAfresh = async (): Promise<Seen> => {
       const fresh = await startProxy(hello, { PROXY_STATE_DIR: stateDir });
@@ -135,7 +135,7 @@ describe('a conversation that began with an image by URL', () => {
     'R0lGODlhAQABAIAAAP///////yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
   ];
 
-  it('has one key, also when the image changes', async () => {
+  it('keeps its key even when the image changes', async () => {
     let served = 0;
     const images = createServer((_, response) => {
       response.setHeader('content-type', 'image/gif');

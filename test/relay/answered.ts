@@ -4,7 +4,7 @@ import type { TestProxy } from '../support/proxy.ts';
 
 export const ASK = { model: 'gpt-5.5', input: 'hi' } as const;
 
-/** What a client sees of an error; of the headers, those that a test names. */
+/** What a client sees of an error, with the headers that a test names. */
 export interface Expected {
   readonly status: number;
   readonly error: Record<string, unknown>;
@@ -31,7 +31,7 @@ export const replies =
   (_request, connection) =>
     connection.reply(status, body, headers);
 
-/** Said in the stream, as its first word. */
+/** Fails in the first event of the stream. */
 export const fails =
   (error: JsonObject): Script =>
   (_request, connection) => {
@@ -39,7 +39,7 @@ export const fails =
     connection.event({ type: 'response.failed', response: { id: 'resp_1', status: 'failed', error } });
   };
 
-/** In messages, `{host}` stands for the backend's host and `{time}` for a time. */
+/** In messages, `{host}` is the backend's host and `{time}` a time. */
 export const answered = async (
   proxy: TestProxy,
   [, script, expected]: Case,

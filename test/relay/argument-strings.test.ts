@@ -38,11 +38,11 @@ const schema: JsonObject = {
 describe.each([
   ['with the relay', {}],
   ['without the relay', { PROXY_WIRE: 'off' }],
-])('what the model and the client write, %s', async (_, env) => {
+])('texts of the model and the client, %s', async (_, env) => {
   const proxy = await openProxy(hello, env);
   const hasRelay = !('PROXY_WIRE' in env);
 
-  it('arguments are the same in answers', async () => {
+  it('keep arguments unchanged in answers', async () => {
     proxy.use(
       says(
         WRITTEN.map((text, index) => ({
@@ -56,7 +56,7 @@ describe.each([
     );
   });
 
-  it('arguments are the same in a conversation that is sent back', async () => {
+  it('keep arguments unchanged in a conversation that is sent back', async () => {
     proxy.use(hello);
     const pairs = WRITTEN.map((written, index) => ({ id: `c${index}`, written }));
     const bodies = {
@@ -95,7 +95,7 @@ describe.each([
     }
   });
 
-  it('schemas reach the model as they are, or in other words', async () => {
+  it('send schemas to the model unchanged, or in an equivalent form', async () => {
     proxy.use(hello);
     await askAll(proxy, { tools: [{ ...tool, parameters: schema }] });
     for (const { body } of proxy.model.requests.slice(-4)) {
@@ -119,7 +119,7 @@ describe.each([
     }
   });
 
-  it('at most one call comes where the client wants no more', async () => {
+  it('limit the calls to one if the client asks for that', async () => {
     proxy.use(
       says([
         { text: 'Two at once.' },
@@ -147,7 +147,7 @@ describe('with the relay', async () => {
   });
   const tools = [tool, { type: 'custom', name: 'c' }];
 
-  it('at most one call comes of any kind, if the deployment says so', async () => {
+  it('limits the calls of any kind to one, if the deployment requires that', async () => {
     proxy.use(
       says([custom('a b', 'c1'), custom('c', 'c2'), { call: { name: 'f', arguments: '{}', callId: 'c3' } }]),
     );
@@ -155,7 +155,7 @@ describe('with the relay', async () => {
     for (const { body } of proxy.model.requests.slice(-4)) expect(body['parallel_tool_calls']).toBe(false);
   });
 
-  it('a client that asks for more is told, and reads that it gets one', async () => {
+  it('reports to a client that asks for more that it gets one', async () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', {
       model: 'gpt-5.5',

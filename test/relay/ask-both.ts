@@ -12,7 +12,7 @@ export interface Both {
   readonly json: JsonObject;
 }
 
-/** The same answer as a stream and as JSON, through OpenAI's own client. */
+/** The same answer as a stream and as JSON, with OpenAI's own client. */
 export const askBoth = async (
   proxy: TestProxy,
   client: CheckedClient,

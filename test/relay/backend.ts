@@ -27,7 +27,7 @@ export interface ConnectionInfo {
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The other side is gone before the answer was whole. */
+  /** The other side disconnected before the answer was complete. */
   aborted: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface BackendTarget {
   close(): Promise<void>;
 }
 
-/** A backend without manners: it does what a test tells it, and keeps what it got. */
+/** A backend that does what a test requires, and records what it received. */
 export const startBackend = async (answer: Answer): Promise<BackendTarget> => {
   const arrivals: ConnectionInfo[] = [];
   const sockets = new Set<Socket>();
@@ -81,7 +81,7 @@ export interface Noted {
   readonly learnt: string[];
   readonly bugs: unknown[];
   unplaced: number;
-  /** Pages of Cloudflare's, and answers of the backend. */
+  /** Counts of Cloudflare pages, and of answers of the backend. */
   blocked: number;
   served: number;
   renewalsHeld: number;
@@ -91,7 +91,7 @@ export interface OpenTurn {
   readonly relayTurn: RelayTurnHandle;
   /** How answers began and ended. */
   readonly events: readonly UpstreamEvent[];
-  /** Why the last request or answer came to nothing. */
+  /** Why the last request or answer failed. */
   refused(): Failure | null;
 }
 
@@ -99,10 +99,10 @@ export interface TestRelay {
   readonly relay: Relay;
   readonly backend: BackendTarget;
   readonly noted: Noted;
-  /** A turn of ours, and what the relay tells about it. */
-  /** `isBegun`: somebody hears of the answers already. */
+  /** A turn, and what the relay reports about it. */
+  /** `isBegun`: the answers already have a reader. */
   open(threadId: string, request?: Partial<TurnRequest>, isBegun?: boolean): OpenTurn;
-  /** As the app-server sends it. */
+  /** Like the app-server. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }
@@ -191,7 +191,7 @@ export const startTestRelay = async (
   };
 };
 
-/** A relay of its own for each test, in which nothing may have broken. */
+/** A new relay for each test, in which nothing may have thrown. */
 export const freshRelays = (): typeof startTestRelay => {
   const started: TestRelay[] = [];
   afterEach(async () => {
@@ -210,17 +210,17 @@ export const freshRelays = (): typeof startTestRelay => {
 export const parsed = (connectionInfo: ConnectionInfo | undefined): Record<string, unknown> =>
   JSON.parse(connectionInfo?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
 
-/** The one request that came to this backend was given up. */
+/** Resolves when the only request to this backend was aborted. */
 export const closed = (backend: BackendTarget): Promise<void> =>
   vi.waitFor(() => expect(backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]), 10_000);
 
-/** The events of an answer that holds nothing. */
+/** The events of an empty answer. */
 export const WHOLE: readonly UpstreamEvent[] = [
   { kind: 'answer-started' },
   { kind: 'answer-ended', how: 'completed', response: { id: 'resp_1' } },
 ];
 
-/** The smallest whole answer. */
+/** The smallest complete answer. */
 export const completed: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(
@@ -235,7 +235,7 @@ export const status =
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-/** The first request gets the first answer, and so on; the last one stays. */
+/** The first request gets the first answer, and so on; the last one repeats. */
 export const inTurn =
   (...answers: readonly [Answer, ...Answer[]]): Answer =>
   (response, connectionInfo, nth) =>

@@ -25,7 +25,7 @@ describe('the arguments of a call', () => {
     ...(end === undefined ? {} : { end }),
   });
 
-  /** The events until all arguments are there: the model has not finished its call. */
+  /** The events until all arguments have arrived: the model has not finished its call. */
   const seenWhileWriting = async (
     script: Script,
     more: Record<string, unknown> = {},
@@ -50,7 +50,7 @@ describe('the arguments of a call', () => {
   const deltas = (events: readonly Event[]): readonly unknown[] =>
     named(events, 'response.function_call_arguments.delta').map((event) => event['delta']);
 
-  it('come as they are written', async () => {
+  it('arrive as they are written', async () => {
     const events = await seenWhileWriting(says([call('c1', 'open'), { hang: true }]));
     expect(deltas(events)).toEqual(ARGUMENTS);
     expect(named(events, 'response.output_item.added')).toMatchObject([
@@ -59,7 +59,7 @@ describe('the arguments of a call', () => {
     expect(named(events, 'response.function_call_arguments.done')).toEqual([]);
   });
 
-  it('come as they are written behind reasoning and a message', async () => {
+  it('arrive as they are written after reasoning and a message', async () => {
     const events = await seenWhileWriting(
       says([
         { reasoning: { summary: ['Hm.'] } },
@@ -77,7 +77,7 @@ describe('the arguments of a call', () => {
     ).toEqual(['reasoning', 'message', 'function_call']);
   });
 
-  it('keep their order when they are written without a pause behind a long message', async () => {
+  it('keep their order when written without a pause after a long message', async () => {
     const text = Array.from({ length: 2_000 }, (_, index) => `word${index} `).join('');
     const { events, last, json } = await both(says([{ text }, call('c1'), call('c2')]), { tools });
     const items = named(events, 'response.output_item.added', 'response.output_item.done').map((event) => [
@@ -115,7 +115,7 @@ describe('the arguments of a call', () => {
     ]);
   });
 
-  it('of a second call are not shown where only one may come', async () => {
+  it('of a second call are hidden if only one is allowed', async () => {
     const { last, json } = await both(says([{ ...call('c1'), delayMs: 10 }, call('c2')]), {
       tools,
       parallel_tool_calls: false,
@@ -126,7 +126,7 @@ describe('the arguments of a call', () => {
     }
   });
 
-  it('of a call that nobody declared are not shown', async () => {
+  it('of an undeclared call are hidden', async () => {
     const script = says([
       { call: { name: 'g', arguments: '{"x":1}', callId: 'c0', id: 'fc_same' }, delayMs: 10 },
       { call: { name: 'f', arguments: '{"y":2}', callId: 'c1', id: 'fc_same' }, delayMs: 10 },
@@ -137,7 +137,7 @@ describe('the arguments of a call', () => {
   });
 
   it.each(['fc_0', 'not an id', '', 'é'])(
-    'are right with odd ids, also one that comes twice: %j',
+    'are right with unusual ids, even a repeated one: %j',
     async (id) => {
       const script = says([
         { call: { name: 'f', arguments: '{"n":1}', callId: 'c1', id }, chunkSize: 2 },
@@ -155,7 +155,7 @@ describe('the arguments of a call', () => {
     },
   );
 
-  it('of the next answer in the same turn come too', async () => {
+  it('of the next answer in the same turn arrive too', async () => {
     let nth = 0;
     const script: Script = (_request, connection) => {
       nth += 1;

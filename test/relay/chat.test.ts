@@ -5,7 +5,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 import { hello, LOGPROBS, obedient, says, sureOfItself } from '../support/scripts.ts';
 
-/** What the relay does for Responses it does for Chat: the same turns, another form. */
+/** What the relay does for Responses it does for Chat: the same turns in another format. */
 const proxy = await openProxy(hello);
 
 const ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
@@ -20,7 +20,7 @@ const sent = async (body: Record<string, unknown>, script = obedient): Promise<J
 };
 
 describe('a chat request', () => {
-  it('takes its trace along, and leaves it in the log with a summary of what was asked', async () => {
+  it('passes on its trace context, and logs it with a summary of the request', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const body = {
       ...ASK,
@@ -74,7 +74,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('reaches the model with the places where its prompt is to be cached, and images by URL', async () => {
+  it('reaches the model with its cache breakpoints, and images by URL', async () => {
     const prompt_cache_breakpoint = { mode: 'explicit' };
     const prompt_cache_options = { mode: 'explicit', ttl: '12h' };
     const body = await sent({
@@ -107,7 +107,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('reaches the model with its tools, the choice of them, the format and the system prompt', async () => {
+  it('reaches the model with its tools, their choice, the format and the system prompt', async () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', pattern: '^x' } } };
     const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } };
     const body = await sent({
@@ -130,7 +130,7 @@ describe('a chat request', () => {
     });
   });
 
-  it('has one cache key over ten turns, with no hint from the client', async () => {
+  it('has one cache key over ten turns, without a hint from the client', async () => {
     const messages: JsonObject[] = [
       { role: 'system', content: 'Be kind.' },
       { role: 'user', content: 'Turn 0' },
@@ -180,7 +180,7 @@ describe('a chat answer', () => {
     ]);
   });
 
-  it.each([true, false])('is an error where they are not given (stream: %s)', async (stream) => {
+  it.each([true, false])('is an error if they are missing (stream: %s)', async (stream) => {
     proxy.use(hello);
     const response = await proxy.post(PATH, { ...ASK, logprobs: true, stream });
     expect([response.status, await response.json()]).toMatchObject([
@@ -193,7 +193,7 @@ describe('a chat answer', () => {
     expect((await proxy.post(PATH, { ...ASK, tools, logprobs: true, stream })).status).toBe(200);
   });
 
-  it('says why it stops short', async () => {
+  it('reports why it is incomplete', async () => {
     for (const [reason, finish] of [
       ['max_output_tokens', 'length'],
       ['content_filter', 'content_filter'],
@@ -217,7 +217,7 @@ describe('a chat answer', () => {
     expect(pieces).toEqual(deltas);
   });
 
-  it('that is an error has the words and the headers of the backend', async () => {
+  it("that is an error has the backend's message and headers", async () => {
     proxy.use((_request, connection) =>
       connection.reply(
         429,

@@ -6,12 +6,12 @@ import { completed, inTurn, freshRelays, status, type Answer } from './backend.t
 
 const start = freshRelays();
 
-describe('a page of Cloudflare', () => {
+describe('a Cloudflare page', () => {
   const page =
     '<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body></body></html>';
   const blocked = status(403, page, { 'content-type': 'text/html', 'cf-mitigated': 'challenge' });
 
-  it.each([403, 429, 503])('is counted and not tried again: %i', async (code) => {
+  it.each([403, 429, 503])('is counted and not retried: %i', async (code) => {
     const html = { 'content-type': 'text/html', 'cf-mitigated': 'challenge', 'cf-ray': '8aa' };
     const { backend, open, post, noted } = await start(inTurn(status(code, page, html), completed));
     const { refused } = open('t1');
@@ -24,14 +24,14 @@ describe('a page of Cloudflare', () => {
     expect(noted).toMatchObject({ blocked: 1, served: 1 });
   });
 
-  it('in front of a model request of a stranger counts, in front of something else does not', async () => {
+  it('counts for any model request, and not for others', async () => {
     const { relay, post, noted } = await start(blocked);
     expect((await post(null, {})).status).toBe(403);
     expect((await fetch(`${relay.addresses.model}/models`)).status).toBe(403);
     expect(noted).toMatchObject({ blocked: 1, served: 0 });
   });
 
-  it('is not an error of the backend, which shows that there is a way', async () => {
+  it('is not an error of the backend, whose answers show that it is reachable', async () => {
     const { open, post, noted } = await start(status(400, { error: { message: 'No.' } }));
     open('t1');
     await post('t1', {});
@@ -45,7 +45,7 @@ describe('cookies', () => {
     response.end();
   };
 
-  it('of the host are kept, sent back, and not shown to the app-server', async () => {
+  it('of the host are kept, sent back, and hidden from the app-server', async () => {
     const { backend, open, post } = await start(inTurn(setting, completed), (url) => ({
       cookies: new CookieJar(url),
     }));

@@ -10,7 +10,7 @@ import { hangBeforeHeaders, hangMidStream, hello } from '../support/scripts.ts';
 
 const AT_ONCE = 50;
 
-/** Says what it was asked for, after a moment in which others come in between. */
+/** Echoes the request after a pause in which others arrive. */
 const echoes: Script = async ({ body }, connection) => {
   const { temperature, metadata, tools, input, prompt_cache_key, max_output_tokens } = body;
   const [tool] = tools as readonly JsonObject[];
@@ -32,7 +32,7 @@ const echoes: Script = async ({ body }, connection) => {
 const proxy = await openProxy(hello);
 
 describe('fifty turns at once', () => {
-  it('never get the parameters of one another', async () => {
+  it("never get one another's parameters", async () => {
     proxy.use(echoes);
     const turn = fc.record({
       temperature: fc.integer({ min: 0, max: 199 }).map((value) => value / 100),
@@ -79,11 +79,11 @@ describe('fifty turns at once', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it.each([
     ['before the backend has said anything', hangBeforeHeaders],
     ['in the middle of an answer', hangMidStream],
-  ])('%s: the request upstream is closed', async (_, script) => {
+  ])('%s: the upstream request is closed', async (_, script) => {
     for (const stream of [true, false]) {
       proxy.use(script);
       const gone = new AbortController();
@@ -99,7 +99,7 @@ describe('a client that goes away', () => {
     }
   });
 
-  it('takes its turn with it when it is cut for its length', async () => {
+  it('ends its turn if it is cut for its length', async () => {
     const endless: Script = async (_request, connection) => {
       for (let index = 0; !connection.closed; index += 1) {
         connection.write(

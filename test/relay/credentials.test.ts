@@ -40,7 +40,7 @@ interface Signed {
   ): Promise<{ outcome: Outcome; text: string }>;
 }
 
-/** The real app-server, signed in with a made-up key, behind a relay to a scripted backend. */
+/** The real app-server, signed in with a made-up key, with a relay to a scripted backend. */
 const signIn = async (script: Script): Promise<Signed> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'login-test-'));
   closers.push(() => rm(directory, { recursive: true, force: true }));
@@ -104,8 +104,8 @@ describe('the credentials of an API key login', () => {
   });
 });
 
-describe('what is said about trouble', () => {
-  it('holds no credentials', async () => {
+describe('error messages', () => {
+  it('contain no credentials', async () => {
     const echo: Script = ({ headers }, connection) =>
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     for (const script of [echo, http500, http400(), ((_, c) => c.destroy()) as Script]) {
@@ -128,7 +128,7 @@ describe('what is said about trouble', () => {
 });
 
 describe('the key of a provider', () => {
-  it('is set by the relay and is not known to the app-server', async () => {
+  it('is set by the relay and unknown to the app-server', async () => {
     const key = 'sk-provider-key-0123456789';
     const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key });
     closers.push(() => proxy.close());
@@ -144,7 +144,7 @@ describe('the key of a provider', () => {
     expect(JSON.stringify(proxy.log)).not.toContain(key);
   });
 
-  it.each(['on', 'off'])('is not quoted to a client or a log, bare as it is: PROXY_WIRE=%s', async (wire) => {
+  it.each(['on', 'off'])('is not quoted to a client or a log: PROXY_WIRE=%s', async (wire) => {
     const key = 'plain+provider/key=01';
     const quotes: readonly Script[] = [400, 403, 404, 422, 429, 500].map(
       (status) => (_request, connection) =>
@@ -165,7 +165,7 @@ describe('the key of a provider', () => {
     expect(JSON.stringify(proxy.log)).not.toMatch(/plain.{1,3}provider/);
   });
 
-  it('is given to the app-server only where there is no relay', async () => {
+  it('is given to the app-server only without a relay', async () => {
     const key = 'sk-provider-key-0123456789';
     const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key, PROXY_WIRE: 'off' });
     closers.push(() => proxy.close());

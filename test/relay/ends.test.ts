@@ -11,7 +11,7 @@ const EVERY = 23;
 const stream = STREAMS['text and two calls'] ?? { bytes: Buffer.alloc(0), wholeAt: null };
 
 describe('the end of an answer', () => {
-  it.each(ENDINGS)('is told once, and as completed only where it is: %s', async (ending: Ending) => {
+  it.each(ENDINGS)('is reported once, and as completed only if it is: %s', async (ending: Ending) => {
     let length = 0;
     const { open, post } = await start((response) =>
       cutAnswer(response, stream.bytes.subarray(0, length), ending),
@@ -27,7 +27,7 @@ describe('the end of an answer', () => {
       const wanted = isWhole && ending !== 'RST' ? ['completed'] : isWhole ? ends : ['cut'];
       if (ends.length !== 1 || ends[0] !== wanted[0]) wrong.push({ length, status: response.status, ends });
     }
-    // Before the first byte the request is sent again, and comes to nothing there too.
+    // Before the first byte the request is sent again, and fails there too.
     expect(wrong.filter((one) => (one as { status: number }).status === 200)).toEqual([]);
   });
 
@@ -41,12 +41,12 @@ describe('the end of an answer', () => {
     ],
     ['response.incomplete for no reason', 'incomplete', { type: 'response.incomplete', response: {} }],
     ['[DONE]', 'cut', null],
-  ])('is not waited for behind %s', async (_, how, event) => {
+  ])('is not waited for after %s', async (_, how, event) => {
     const text = event === null ? 'data: [DONE]\n\n' : `data: ${JSON.stringify(event)}\n\n`;
     const { backend, open, post } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(`data: {"type":"response.output_text.delta"}\n\n${text}`);
-      // It goes on to say that it is there.
+      // It keeps sending keepalives.
       const alive = setInterval(() => response.write(': alive\n\ndata: {"type":"keepalive"}\n\n'), 50);
       response.once('close', () => clearInterval(alive));
     });
@@ -56,7 +56,7 @@ describe('the end of an answer', () => {
     await closed(backend);
   });
 
-  it('is told of each answer of a turn', async () => {
+  it('is reported for each answer of a turn', async () => {
     const { open, post } = await start(
       inTurn((response) => cutAnswer(response, stream.bytes.subarray(0, 100), 'FIN'), completed),
     );

@@ -24,24 +24,27 @@ const silences = [
   ['behind the first event', silentBehindFirst],
 ] as const;
 
-describe('when nobody waits any more', () => {
-  it.each(silences)('the app-server is gone: upstream is left at once, %s', async (_, answer) => {
-    const { backend, open, post } = await start(answer);
-    open('t1');
-    const gone = new AbortController();
-    const response = post('t1', {}, { signal: gone.signal }).then(
-      (one) => one.text(),
-      () => 'gone',
-    );
-    const left = response.catch(() => 'gone');
-    await expect.poll(() => backend.arrivals.length).toBe(1);
-    gone.abort();
-    expect(await left).toBe('gone');
-    await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
-    expect(backend.arrivals).toHaveLength(1);
-  });
+describe('without a reader', () => {
+  it.each(silences)(
+    'if the app-server disconnects: the upstream request is aborted at once, %s',
+    async (_, answer) => {
+      const { backend, open, post } = await start(answer);
+      open('t1');
+      const gone = new AbortController();
+      const response = post('t1', {}, { signal: gone.signal }).then(
+        (one) => one.text(),
+        () => 'gone',
+      );
+      const left = response.catch(() => 'gone');
+      await expect.poll(() => backend.arrivals.length).toBe(1);
+      gone.abort();
+      expect(await left).toBe('gone');
+      await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
+      expect(backend.arrivals).toHaveLength(1);
+    },
+  );
 
-  it.each(silences)('the turn is let go: both sides are left at once, %s', async (_, answer) => {
+  it.each(silences)('if the turn is released: both sides are aborted at once, %s', async (_, answer) => {
     const { backend, open, post } = await start(answer);
     const { relayTurn } = open('t1');
     const response = post('t1', {}).then((one) => one.text());
@@ -52,7 +55,7 @@ describe('when nobody waits any more', () => {
     await expect.poll(() => backend.arrivals[0]?.aborted).toBe(true);
   });
 
-  it('the turn is let go between two tries: there is no other', async () => {
+  it('if the turn is released between two attempts: there is no other', async () => {
     const { backend, open, post, noted } = await start((response) => void response.destroy());
     const { relayTurn } = open('t1');
     const left = post('t1', {}).catch(() => 'cut off');
@@ -62,7 +65,7 @@ describe('when nobody waits any more', () => {
     expect(backend.arrivals).toHaveLength(1);
   });
 
-  it('a thread that was let go cannot ask the model any more', async () => {
+  it('a released thread cannot call the model any more', async () => {
     const { backend, open, post, noted } = await start(completed);
     open('t1').relayTurn.close();
     const response = await post('t1', {});
@@ -71,7 +74,7 @@ describe('when nobody waits any more', () => {
     expect(noted.unplaced).toBe(0);
   });
 
-  it('the relay is closed: nothing stays open', async () => {
+  it('if the relay is closed: nothing stays open', async () => {
     const { relay, backend, open, post } = await start(inTurn(completed, silentBehindFirst));
     open('t1');
     await (await post('t1', {})).text();
@@ -106,7 +109,7 @@ describe('an answer of 50 MB', () => {
     more();
   };
 
-  it('arrives whole', async () => {
+  it('arrives completely', async () => {
     const { open, post } = await start(huge);
     open('t1');
     const hash = createHash('sha256');
@@ -117,7 +120,7 @@ describe('an answer of 50 MB', () => {
     expect(hash.digest('hex')).toBe(whole.digest('hex'));
   });
 
-  it('waits for a reader who does not read', async () => {
+  it('waits for a slow reader', async () => {
     const { relay, open } = await start(huge);
     open('t1');
     const { promise: head, resolve } = Promise.withResolvers<IncomingMessage>();
@@ -129,7 +132,7 @@ describe('an answer of 50 MB', () => {
     sent.end('{}');
     const response = await head;
     response.pause();
-    // The backend is stopped once all buffers in between are full.
+    // The backend is paused once all buffers in between are full.
     let before = -1;
     await expect
       .poll(
@@ -154,7 +157,7 @@ describe('an answer that is garbage', () => {
     ['binary', Buffer.from(Array.from({ length: 10_000 }, (_, index) => (index * 7) % 256))],
     ['half an event', Buffer.from('event: response.failed\ndata: {"response":{"error"')],
     ['nothing', Buffer.alloc(0)],
-  ])('passes as it is: %s', async (_, bytes) => {
+  ])('is passed on unchanged: %s', async (_, bytes) => {
     const { open, post } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(bytes);
@@ -168,7 +171,7 @@ describe('an answer that is garbage', () => {
 });
 
 describe('2,000 requests', () => {
-  it('leave nothing behind, and no one gets the parameters of another', async () => {
+  it("leave nothing behind, and none gets another's parameters", async () => {
     const { backend, open, post, noted } = await start((response, connectionInfo, nth) => {
       const { temperature, metadata } = parsed(connectionInfo) as {
         temperature: number;

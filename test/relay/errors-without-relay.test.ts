@@ -6,7 +6,7 @@ import { openProxy } from '../support/open-proxy.ts';
 import { http401, http404Model, http429, says, usageLimit } from '../support/scripts.ts';
 import { ASK, fails, replies } from './answered.ts';
 
-/** What the app-server repeats of a backend's errors must come to the same failures. */
+/** The app-server's reports of a backend's errors must become the same failures. */
 const proxy = await openProxy(says([]), { PROXY_WIRE: 'off' });
 
 const error = (code: string | null, message = 'Words.'): JsonObject => ({ error: { code, message } });
@@ -15,7 +15,7 @@ const PAGE = '<!DOCTYPE html><html><head><title>Just a moment...</title></head><
 const LOST = "Item with id 'rs_1' not found.";
 const UNENTITLED = "The 'gpt-5.5' model is not supported when using Codex with a ChatGPT account.";
 
-describe('an error of the backend, as codex tells it', () => {
+describe('an error of the backend, as codex reports it', () => {
   it.each<readonly [string, Script, readonly [number, string, string | null]]>([
     ['a used-up plan', usageLimit(3600), [429, 'insufficient_quota', null]],
     [

@@ -48,7 +48,7 @@ describe('an error of the backend', () => {
       },
     ],
     [
-      '401, without a word about the key',
+      '401, without a mention of the key',
       http401,
       {
         status: 502,
@@ -230,7 +230,7 @@ describe('an error of the backend', () => {
     });
   });
 
-  it('in the middle of an answer ends it with the same words', async () => {
+  it('in the middle of an answer ends it with the same message', async () => {
     proxy.use(says([{ text: 'So far' }, { fail: { code: 'slow_down', message: 'Busy.' } }]));
     const events = eventsOf(await collectSse(await proxy.post('/v1/responses', { ...ASK, stream: true })));
     expect(events.at(-2)).toMatchObject({

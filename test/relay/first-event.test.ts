@@ -17,7 +17,7 @@ const streams =
     setTimeout(() => response.end(), 10 * (rest.length + 1));
   };
 
-describe('a beginning that says nothing', () => {
+describe('a stream start without content', () => {
   const created = { type: 'response.created', response: { id: 'resp_1' } };
   const neutral = [
     created,
@@ -35,7 +35,7 @@ describe('a beginning that says nothing', () => {
     { type: 'error', status: 503, error: { message: 'Busy.' } },
   ];
 
-  it.each(overloaded)('is tried again like a 503 when overload follows: %j', async (event) => {
+  it.each(overloaded)('is retried like a 503 if overload follows: %j', async (event) => {
     const busy = streams(`: hello\n\n${events(...neutral)}`, events(event));
     const { backend, open, post, noted } = await start(inTurn(busy, busy, completed));
     const { refused, events: heard } = open('t1');
@@ -50,7 +50,7 @@ describe('a beginning that says nothing', () => {
     expect(heard).toEqual(WHOLE);
   });
 
-  it('is passed on with the overload when that does not end', async () => {
+  it('is passed on with the overload if that does not end', async () => {
     const text = events(created, overloaded[0] ?? {});
     const { backend, open, post } = await start(streams(text));
     const { refused } = open('t1');
@@ -65,7 +65,7 @@ describe('a beginning that says nothing', () => {
     ['another failure', { type: 'response.failed', response: { error: { code: 'invalid_prompt' } } }],
     ['its end', { type: 'response.completed', response: {} }],
     ['an event of tomorrow', { type: 'response.novelty' }],
-  ])('is passed on byte for byte when %s follows, overload behind it or not', async (_, event) => {
+  ])('is passed on byte for byte if %s follows, with or without overload after it', async (_, event) => {
     const texts = [
       `: comment\r\n\r\n${events(...neutral)}`,
       'data: {"type":"response.in_pro',
@@ -79,7 +79,7 @@ describe('a beginning that says nothing', () => {
     expect(noted.retries).toEqual([]);
   });
 
-  it('is passed on when nothing follows, or when it breaks off', async () => {
+  it('is passed on if nothing follows, or if it breaks off', async () => {
     const { open, post } = await start(
       inTurn(streams(events(created)), (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -94,7 +94,7 @@ describe('a beginning that says nothing', () => {
     await expect(cut.text()).rejects.toThrow('terminated');
   });
 
-  it('is held only so far', async () => {
+  it('is held back up to a limit', async () => {
     const long = events({ type: 'response.created', response: { instructions: 'x'.repeat(5_000_000) } });
     const busy = events(overloaded[0] ?? {});
     const { backend, open, post } = await start(streams(long, busy));
@@ -103,7 +103,7 @@ describe('a beginning that says nothing', () => {
     expect(backend.arrivals).toHaveLength(1);
   });
 
-  it('of a request that is not ours is not looked at', async () => {
+  it('of other requests is not inspected', async () => {
     const text = events(created, overloaded[0] ?? {});
     const { backend, post } = await start(streams(text));
     expect(await (await post(null, {})).text()).toBe(text);

@@ -5,7 +5,7 @@ import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 
-/** What the app-server does not tell, or not as it was said: the client gets it from the wire. */
+/** What the app-server does not report, or not unchanged: the client gets it from the relay. */
 let proxy: TestProxy;
 beforeAll(async () => {
   proxy = await startProxy(says([]));
@@ -43,7 +43,7 @@ describe('an item of the backend', () => {
   const listed = { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 's', tools: [] };
   const sealed = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' };
 
-  it('passes whole, of whatever type', async () => {
+  it('is passed on whole, whatever its type', async () => {
     proxy.use(
       says([
         added(search, 0),
@@ -97,7 +97,7 @@ describe('an item of the backend', () => {
     expect(of('response.output_item.done')).toMatchObject([{ item: { content: [part] } }]);
   });
 
-  it('is not missing from an answer that is called whole, however long it is', async () => {
+  it('is not missing from an answer that counts as complete, however long it is', async () => {
     const image = { type: 'image_generation_call', id: 'ig_1', status: 'completed' };
     proxy.use(says([{ text: 'Look.' }, done({ ...image, result: 'x'.repeat(20 * 1024 * 1024) }, 1)]));
     expect(await whole()).toMatchObject({
@@ -118,7 +118,7 @@ describe.each(['gpt-5.5', 'gpt-6.1-sol'])('what reaches a provider: %s', (model)
     return proxy.model.requests.at(-1)?.body ?? {};
   };
 
-  it('where the prompt is to be cached, who made a call, and what else only a backend reads', async () => {
+  it('includes cache breakpoints, callers of calls, and other fields for the backend', async () => {
     const prompt_cache_breakpoint = { mode: 'explicit', ttl: '12h' };
     const asked = {
       prompt_cache_options: { mode: 'explicit', ttl: '12h' },
@@ -146,7 +146,7 @@ describe.each(['gpt-5.5', 'gpt-6.1-sol'])('what reaches a provider: %s', (model)
     expect(await reached({ model, ...asked })).toMatchObject(asked);
   });
 
-  it('images and files by URL, as the client wrote them', async () => {
+  it('includes images and files by URL, as the client wrote them', async () => {
     const content = [
       { type: 'input_image', image_url: 'HTTPS://images.test:443/a%20b.png?c#d', detail: 'low' },
       { type: 'input_image', image_url: 'http://127.0.0.1:1/private.png', detail: 'original' },

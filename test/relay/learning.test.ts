@@ -9,7 +9,7 @@ const start = freshProxies();
 
 const LONG = Array.from({ length: 400 }, (_, index) => `word${index}`).join(' ');
 
-/** A backend that knows these parameters not. */
+/** A backend that does not know these parameters. */
 const refuses =
   (...names: readonly string[]): Script =>
   ({ body }, connection) => {
@@ -34,7 +34,7 @@ const plainOf = (body: object | undefined): readonly string[] =>
     .toSorted();
 
 describe('a backend that refuses parameters', () => {
-  it('is found out, and the client is told', async () => {
+  it('is detected, and losses are reported to the client', async () => {
     const { post, model, log } = await start(refuses('temperature', 'max_output_tokens'));
     const first = await post('/v1/responses', ASK);
     expect([first.status, first.headers.get('x-proxy-ignored-params')]).toEqual([200, 'temperature']);
@@ -59,7 +59,7 @@ describe('a backend that refuses parameters', () => {
     ]);
   });
 
-  it('is found out with strict parameters too, and the client is refused', async () => {
+  it('is detected with strict parameters too, and the client gets an error', async () => {
     const { post } = await start(refuses('temperature'), { PROXY_STRICT_PARAMS: 'true' });
     for (const stream of [true, false]) {
       const response = await post('/v1/responses', { ...ASK, stream });
@@ -72,17 +72,17 @@ describe('a backend that refuses parameters', () => {
     expect((await post('/v1/responses', rest)).status).toBe(200);
   });
 
-  it('is asked again for whom insists, so that nothing is refused from memory', async () => {
+  it('is asked again for strict requests, so that nothing is rejected from memory', async () => {
     const strict = { PROXY_STRICT_PARAMS: 'true' };
     const { post, use, model } = await start(refuses('temperature'), strict);
     expect((await post('/v1/responses', ASK)).status).toBe(400);
-    // The backend has changed its mind.
+    // The backend accepts them now.
     use(hello);
     expect((await post('/v1/responses', ASK)).status).toBe(200);
     expect(plainOf(model.requests.at(-1)?.body)).toContain('temperature');
   });
 
-  it('is asked again for log probabilities, which a chat insists on', async () => {
+  it('is asked again for log probabilities, which a chat requires', async () => {
     const { post, use, model } = await start(refuses('top_logprobs'));
     const chat = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
     const insisting = { ...chat, logprobs: true, top_logprobs: 2 };
@@ -92,7 +92,7 @@ describe('a backend that refuses parameters', () => {
     expect(model.requests.at(-1)?.body).toMatchObject({ top_logprobs: 2 });
   });
 
-  it('teaches nothing about other callers and other efforts', async () => {
+  it('does not affect other callers and other efforts', async () => {
     const { url, model } = await start(refuses('temperature'), { PROXY_API_KEY: 'sk-key-one,sk-key-two' });
     const ask = async (key: string, effort: string): Promise<void> => {
       const { temperature, model: name, input } = ASK;
@@ -116,7 +116,7 @@ describe('a backend that refuses parameters', () => {
     expect(sent()).toEqual([true, false, false, true, false, true, false]);
   });
 
-  it('is not blamed for what the client got wrong', async () => {
+  it("is not blamed for the client's errors", async () => {
     const error = errorBody(
       "Invalid schema for function 'f': 'oops' is not a valid type.",
       'invalid_request_error',
@@ -131,19 +131,19 @@ describe('a backend that refuses parameters', () => {
   });
 });
 
-describe('what the operator says about the backend', () => {
+describe("the operator's list of parameters", () => {
   it.each([
     ['none', [], 'temperature, top_p'],
     ['all', ['max_output_tokens', 'temperature', 'top_p', 'user'], null],
     ['top_p, user', ['top_p', 'user'], 'temperature'],
-  ])('goes: %s', async (list, sent, ignored) => {
+  ])('is used: %s', async (list, sent, ignored) => {
     const { post, model } = await start(hello, { PROXY_UPSTREAM_PARAMS: list });
     const response = await post('/v1/responses', ASK);
     expect([response.status, response.headers.get('x-proxy-ignored-params')]).toEqual([200, ignored]);
     expect(model.requests.map(({ body }) => plainOf(body))).toEqual([sent]);
   });
 
-  it('goes with strict parameters', async () => {
+  it('is used with strict parameters', async () => {
     const { post } = await start(hello, { PROXY_UPSTREAM_PARAMS: 'top_p', PROXY_STRICT_PARAMS: 'true' });
     const response = await post('/v1/responses', ASK);
     expect([response.status, await response.json()]).toMatchObject([
@@ -155,7 +155,7 @@ describe('what the operator says about the backend', () => {
 });
 
 describe('without the relay', () => {
-  it('everything works as far as it can, and the client is told how far', async () => {
+  it('everything works as far as possible, and losses are reported', async () => {
     const { post, model } = await start((_request, connection) => answer(connection, [{ text: LONG }]), {
       PROXY_WIRE: 'off',
     });
@@ -187,7 +187,7 @@ describe('without the relay', () => {
     await strange.text();
   });
 
-  it('a call comes whole, and errors as the app-server words them', async () => {
+  it("a call arrives whole, and errors in the app-server's words", async () => {
     const { post, use } = await start(
       (_request, connection) =>
         answer(connection, [{ call: { name: 'f', arguments: '{"a":1}', callId: 'c1' }, chunkSize: 2 }]),
@@ -213,7 +213,7 @@ describe('without the relay', () => {
 });
 
 describe('a model that does not reason', () => {
-  it('is asked again without the encrypted reasoning that codex asks for, and keeps what the client includes', async () => {
+  it("is asked again without the encrypted reasoning that codex requests, and keeps the client's `include`", async () => {
     const script: Script = ({ body }, connection) => {
       if (!JSON.stringify(body['include'] ?? []).includes('encrypted'))
         return answer(connection, [{ text: LONG }]);

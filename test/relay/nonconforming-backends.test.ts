@@ -8,7 +8,7 @@ import { hello } from '../support/scripts.ts';
 import { collectSse, eventsOf } from '../support/sse.ts';
 import type { TestProxy } from '../support/proxy.ts';
 
-/** Backends that deviate from the Responses API, behind the real app-server. */
+/** Backends that deviate from the Responses API, with the real app-server. */
 
 const tools: readonly JsonObject[] = [
   { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } },
@@ -24,7 +24,7 @@ const MESSAGE: JsonObject = {
 const without = (item: JsonObject, field: string): JsonObject =>
   Object.fromEntries(Object.entries(item).filter(([key]) => key !== field));
 
-/** The items as a backend sends them that does not stream, and a last event. */
+/** The items of a backend that does not stream, and a last event. */
 const sends =
   (items: readonly JsonObject[], response: JsonObject | null = { id: 'resp_1' }): Script =>
   (_request, connection) => {
@@ -120,7 +120,7 @@ describe('with the relay', async () => {
   it.each([
     ['a text', MESSAGE],
     ['a call', CALL],
-  ])('usage in the form of the Chat API is read behind %s', async (_, item) => {
+  ])("usage in the Chat API's format is read after %s", async (_, item) => {
     proxy.use(sends([item], { id: 'resp_1', usage: CHAT_USAGE }));
     const responses = await proxy.post('/v1/responses', ASK);
     expect([responses.status, await responses.json()]).toMatchObject([
@@ -168,7 +168,7 @@ describe('with the relay', async () => {
     expect(await failureOf(proxy, script)).toEqual([502, message]);
   });
 
-  it('a call without a name beside a text is left out', async () => {
+  it('a call without a name next to a text is dropped', async () => {
     proxy.use(sends([MESSAGE, without(CALL, 'name')]));
     expect(await askAll(proxy, { tools })).toEqual(inAllWays({ text: 'Hello.' }));
   });

@@ -9,8 +9,8 @@ const start = freshRelays();
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-describe('a request that belongs to no turn of ours', () => {
-  it('passes byte for byte, there and back', async () => {
+describe('a request without a turn', () => {
+  it('passes byte for byte, in both directions', async () => {
     const sent = Buffer.from('{ "odd":  1e2, "text": "\\u00e9é\\ud800", "dup": 1, "dup": 2 }\n');
     const back = randomBytes(300_000);
     const { relay, backend, noted } = await start((response) => {
@@ -48,7 +48,7 @@ describe('a request that belongs to no turn of ours', () => {
     expect(noted.unplaced).toBe(1);
   });
 
-  it('may have another method, no body, no answer body or an error for an answer', async () => {
+  it('may have another method, no body, no answer body or an error', async () => {
     const { relay, backend } = await start((response, connectionInfo) => {
       if (connectionInfo.url.endsWith('/models'))
         status(404, 'nothing here', { 'x-odd': '1' })(response, connectionInfo, 0);
@@ -68,7 +68,7 @@ describe('a request that belongs to no turn of ours', () => {
     ]);
   });
 
-  it('is not edited either when it is no model request of a thread of ours', async () => {
+  it('is not edited if it is not a model request of a known thread', async () => {
     const { relay, backend, open } = await start(completed);
     open('t1', { maxOutputTokens: 5 });
     await fetch(`${relay.addresses.model}/responses/compact`, {
@@ -81,8 +81,8 @@ describe('a request that belongs to no turn of ours', () => {
   });
 });
 
-describe('a body of ours that cannot be read', () => {
-  it.each(['{"half":', '[1]', '', 'null', '"text"'])('passes as it is: %s', async (body) => {
+describe('an unreadable body of a turn', () => {
+  it.each(['{"half":', '[1]', '', 'null', '"text"'])('passes unchanged: %s', async (body) => {
     const { backend, open, post, noted } = await start(completed);
     open('t1', { maxOutputTokens: 5 });
     expect((await post('t1', body)).status).toBe(200);
@@ -92,7 +92,7 @@ describe('a body of ours that cannot be read', () => {
 });
 
 describe('a stranger', () => {
-  it('is told nothing', async () => {
+  it('learns nothing', async () => {
     const { relay, backend, noted } = await start(completed);
     const { origin, pathname } = new URL(relay.addresses.model);
     const secret = pathname.slice(1);
@@ -137,7 +137,7 @@ describe('a stranger', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it('cannot smuggle a second request behind the first', async () => {
+  it('cannot smuggle a second request after the first', async () => {
     const { relay, backend } = await start(completed);
     const { port, pathname } = new URL(relay.addresses.model);
     const socket = connect(Number(port), '127.0.0.1');
@@ -200,7 +200,7 @@ describe('a redirect', () => {
     response.end('x'.repeat(1_000_000));
   };
 
-  it('is not followed by anybody with a request of ours', async () => {
+  it('is not followed with a request of a turn', async () => {
     const { backend, open, post } = await start(redirect);
     const { refused } = open('t1');
     const response = await post('t1', {}, { redirect: 'manual' });
@@ -211,7 +211,7 @@ describe('a redirect', () => {
     });
   });
 
-  it('passes as it is for others', async () => {
+  it('passes unchanged for others', async () => {
     const { post } = await start(redirect);
     const response = await post(null, {}, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([
@@ -221,13 +221,13 @@ describe('a redirect', () => {
   });
 });
 
-describe('what the app-server asks about an answer of which nobody has heard yet', () => {
+describe("the app-server's next request before the answer has a reader", () => {
   const ask = { model: 'gpt-5.5', input: [] };
 
-  it('waits until somebody has', async () => {
+  it('waits for one', async () => {
     const test = await start(completed);
     const { relayTurn } = test.open('t1', {}, false);
-    // The answer itself waits for nobody.
+    // The answer itself waits for nothing.
     await (await test.post('t1', ask)).text();
     const order: string[] = [];
     const post = async (): Promise<void> => {
@@ -236,14 +236,14 @@ describe('what the app-server asks about an answer of which nobody has heard yet
     };
     const posted = post();
     await (await test.post('t2', ask)).text();
-    order.push('somebody hears');
+    order.push('reader attached');
     relayTurn.begin();
     await posted;
-    expect(order).toEqual(['somebody hears', 'asked again']);
+    expect(order).toEqual(['reader attached', 'asked again']);
     expect(test.backend.arrivals).toHaveLength(3);
   });
 
-  it('is not asked if the turn has ended by then', async () => {
+  it('is rejected if the turn has ended by then', async () => {
     const test = await start(completed);
     const { relayTurn } = test.open('t1', {}, false);
     await (await test.post('t1', ask)).text();

@@ -40,7 +40,7 @@ describe('a backend that refuses parameters', () => {
         detail: [{ type: 'extra_forbidden', loc: ['body', name], msg: 'Extra inputs are not permitted' }],
       }),
     ],
-  ])('is asked again without them, and remembered: in the words of %s', async (_, say) => {
+  ])('is asked again without them, which is remembered: in the words of %s', async (_, say) => {
     const { backend, open, post, noted } = await start(
       refuses(say, 'temperature', 'user', 'max_output_tokens'),
     );
@@ -67,7 +67,7 @@ describe('a backend that refuses parameters', () => {
     expect(second.relayTurn.report).toMatchObject(learnt);
     expect((await post('t2', { model: 'm' })).status).toBe(200);
     expect(backend.arrivals).toHaveLength(5);
-    // Another model of it may be of another mind.
+    // Another of its models may accept them.
     expect(open('t3', { ...params, model: 'gpt-6' }).relayTurn.report).toMatchObject({
       ignored: [],
       limitsOutput: true,
@@ -83,7 +83,7 @@ describe('a backend that refuses parameters', () => {
     expect(open('t2', params).relayTurn.report.ignored).toEqual([]);
   });
 
-  it('is not misunderstood when it is the client who is wrong', async () => {
+  it('is not misunderstood if the client is wrong', async () => {
     const wrong = [
       {
         error: {
@@ -121,7 +121,7 @@ describe('a backend that refuses parameters', () => {
     expect(backend.arrivals).toHaveLength(wrong.length);
   });
 
-  it('that refuses everything is not asked for ever', async () => {
+  it('that refuses everything is asked a limited number of times', async () => {
     const { backend, open, post } = await start((response, connectionInfo, nth) => {
       const name = Object.keys(parsed(connectionInfo)).find((one) => one !== 'model') ?? 'temperature';
       return status(400, inOpenAIsWords(name))(response, connectionInfo, nth);
@@ -131,7 +131,7 @@ describe('a backend that refuses parameters', () => {
     expect(backend.arrivals.length).toBeLessThanOrEqual(9);
   });
 
-  it('loses what codex itself sends, if it is that', async () => {
+  it('loses what codex itself sends, if it refuses that', async () => {
     const { backend, open, post } = await start(refuses(inOpenAIsWords, 'service_tier', 'prompt_cache_key'));
     const { relayTurn } = open('t1', { serviceTier: 'flex' });
     expect((await post('t1', { service_tier: 'flex', prompt_cache_key: 't1', x: 1 })).status).toBe(200);
@@ -141,7 +141,7 @@ describe('a backend that refuses parameters', () => {
     expect((await post('t2', { service_tier: 'flex', prompt_cache_key: 't2', x: 1 })).status).toBe(200);
     expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
     expect(again.relayTurn.report.ignored).toEqual(['serviceTier']);
-    // The key is known to be refused by now; a tier is asked for again, since another one may be taken.
+    // The key is known to be refused by now; a tier is sent again, since another one may be accepted.
     expect(backend.arrivals).toHaveLength(5);
   });
 });

@@ -17,7 +17,7 @@ const renew = async ({ relay }: TestRelay, token?: string): Promise<string> => {
 const TAKEN = `200 ${JSON.stringify(TOKENS)}`;
 
 describe('a login that is renewed', () => {
-  it('by many at once is renewed once: a refresh token is good for one time', async () => {
+  it('by many at once is renewed once: a refresh token can be used once', async () => {
     const test = await startWith((response, connectionInfo, nth) => {
       setTimeout(
         () => status(200, nth === 1 ? TOKENS : { access_token: 'another' })(response, connectionInfo, nth),
@@ -30,7 +30,7 @@ describe('a login that is renewed', () => {
     expect(test.backend.arrivals.map(({ url }) => url)).toEqual(['/v1/token']);
   });
 
-  it('again and again is held back: codex does so without a pause where the clock is ahead', async () => {
+  it('repeatedly is throttled: codex does so without a pause if the clock is ahead', async () => {
     const test = await startWith(status(200, TOKENS));
     const answers: string[] = [];
     for (let count = 0; count < 300; count += 1) answers.push(await renew(test));
@@ -54,11 +54,11 @@ describe('a login that is renewed', () => {
     expect([await renew(test), test.backend.arrivals.length]).toEqual([told, 1]);
     expect(relayTurn.report.signIn?.kind ?? null).toBe(kind);
     expect(test.noted.blocked).toBe(kind === 'upstream_blocked' ? 1 : 0);
-    // The next one is another, and forgets what was.
+    // The next renewal clears the failure.
     expect([await renew(test), relayTurn.report.signIn]).toEqual([TAKEN, null]);
   });
 
-  it('is shared per refresh token: one of a new sign-in has a renewal of its own', async () => {
+  it('is shared per refresh token: that of a new sign-in is renewed separately', async () => {
     const test = await startWith((response, connectionInfo, nth) =>
       status(200, { access_token: `a${nth}`, refresh_token: `given-${nth}` })(response, connectionInfo, nth),
     );
@@ -69,12 +69,12 @@ describe('a login that is renewed', () => {
       given(2),
       given(1),
     ]);
-    // What was used up stays used up; what was just given out is good.
+    // Used-up tokens stay used up; one just issued is valid.
     expect([await renew(test, 'old'), await renew(test, 'given-1')]).toEqual([given(1), given(1)]);
     expect(test.backend.arrivals).toHaveLength(2);
   });
 
-  it('is saved before an app-server gets the tokens, and not sent where others have renewed it', async () => {
+  it('is saved before an app-server gets the tokens, and not sent if another process has renewed it', async () => {
     const log: string[] = [];
     const test = await start(inTurn(status(200, TOKENS), status(401)), (url) => ({
       targets: { model: url, account: url, refresh: `${url}/token`, revoke: null },
@@ -94,7 +94,7 @@ describe('a login that is renewed', () => {
     expect([await renew(test, 'meanwhile'), test.backend.arrivals.length]).toEqual([theirs, 2]);
   });
 
-  it('in vain is not tried without end', async () => {
+  it('is not retried without end', async () => {
     const test = await startWith(status(500));
     for (let count = 0; count < 20; count += 1) await renew(test);
     expect([test.backend.arrivals.length, test.noted.renewalsHeld]).toEqual([6, 14]);

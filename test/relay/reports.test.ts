@@ -14,7 +14,7 @@ const both = (script: Script, more: Record<string, unknown> = {}): Promise<Both>
   askBoth(proxy, client, script, { ...ASK, ...more });
 
 describe('a refusal', () => {
-  it('is a part of its own, with its events', async () => {
+  it('is a separate part, with its events', async () => {
     const { events, last, json } = await both(says([{ refusal: 'I will not help with that.' }]));
     const part = { type: 'refusal', refusal: 'I will not help with that.' };
     expect(last['output']).toMatchObject([{ type: 'message', status: 'completed', content: [part] }]);
@@ -33,7 +33,7 @@ describe('a refusal', () => {
     expect(last['usage']).not.toBeNull();
   });
 
-  it('may come behind a text, or behind reasoning', async () => {
+  it('may follow a text or reasoning', async () => {
     const raw = (type: string, data: JsonObject) => ({ event: { type, ...data } });
     const at = { item_id: 'msg_1', output_index: 0 };
     const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress' };
@@ -73,9 +73,9 @@ describe('a refusal', () => {
   });
 });
 
-describe('an answer that stops short', () => {
+describe('an incomplete answer', () => {
   it.each(['max_output_tokens', 'content_filter'] as const)(
-    'says why, and what it cost: %s',
+    'reports the reason and its usage: %s',
     async (reason) => {
       const { last, json } = await both(
         says([{ text: 'This was cut', end: 'incomplete' }, { incomplete: reason }], { usage: HELLO_USAGE }),
@@ -97,7 +97,7 @@ describe('an answer that stops short', () => {
     },
   );
 
-  it('counts an answer before it in the same turn too', async () => {
+  it('includes an earlier answer in the same turn', async () => {
     const usage = (tokens: number) => ({
       inputTokens: tokens,
       cachedInputTokens: 0,
@@ -118,8 +118,8 @@ describe('an answer that stops short', () => {
   });
 });
 
-describe('headers of a good answer', () => {
-  it.each([true, false])('say its request id and its limits (stream: %s)', async (stream) => {
+describe('headers of a successful answer', () => {
+  it.each([true, false])('have its request id and limits (stream: %s)', async (stream) => {
     proxy.use(
       says([{ text: 'x' }], {
         headers: { 'x-request-id': 'req_up_2', 'x-ratelimit-remaining-tokens': '99', 'x-secret': 'no' },
@@ -135,7 +135,7 @@ describe('headers of a good answer', () => {
 });
 
 describe('annotations and log probabilities', () => {
-  it('come with the text', async () => {
+  it('arrive with the text', async () => {
     const annotations = [
       { type: 'url_citation', url: 'https://example.com/a', title: 'A', start_index: 0, end_index: 3 },
     ];

@@ -7,14 +7,14 @@ const start = freshRelays();
 
 const hostOf = (url: string): string => new URL(url).host;
 const reset: Answer = (response) => void response.destroy();
-/** A status, and then the end: the first byte of the answer never comes. */
+/** A status, then the end: the first byte of the body never arrives. */
 const resetBehindHead: Answer = (response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
   setTimeout(() => response.destroy(), 20);
 };
 
-describe('what comes to nothing before its first byte', () => {
+describe('a failure before the first byte', () => {
   it.each([
     ['a reset', reset],
     ['a reset behind the head', resetBehindHead],
@@ -23,7 +23,7 @@ describe('what comes to nothing before its first byte', () => {
     ['503', status(503)],
     ['503 with a short wish', status(503, {}, { 'retry-after': '0' })],
     ['529', status(529)],
-  ])('is tried again twice, and nobody sees it: %s', async (_, answer) => {
+  ])('is retried twice, invisibly: %s', async (_, answer) => {
     const { backend, open, post, noted } = await start(inTurn(answer, answer, completed));
     const { refused, events } = open('t1');
     const response = await post('t1', { model: 'm' });
@@ -50,7 +50,7 @@ describe('what comes to nothing before its first byte', () => {
     expect(unplaced.status).toBe(502);
   });
 
-  it('is an error of the backend when it was one to the end', async () => {
+  it('is an error of the backend if it was one to the end', async () => {
     const text = JSON.stringify({ error: { message: 'broken at /srv/app/main.py' } });
     const { backend, open, post } = await start(status(503, text, { 'x-request-id': 'req_9' }));
     const { refused } = open('t1');
@@ -64,8 +64,8 @@ describe('what comes to nothing before its first byte', () => {
   });
 });
 
-describe('what is not tried again', () => {
-  it('a refused connection', async () => {
+describe('failures that are not retried', () => {
+  it('include a refused connection', async () => {
     const dead = await start(completed);
     await dead.backend.close();
     const { refused } = dead.open('t1');
@@ -78,7 +78,7 @@ describe('what is not tried again', () => {
     );
   });
 
-  it('a host that is not known, in an address with a key', async () => {
+  it('include an unknown host, in a URL with a key', async () => {
     const { open, post, noted } = await start(completed, {
       targets: {
         model: 'http://user:s3cret@nowhere.invalid/k3y',
@@ -95,7 +95,7 @@ describe('what is not tried again', () => {
     );
   });
 
-  it.each([400, 401, 403, 404, 409, 413, 429, 501])('status %i', async (code) => {
+  it.each([400, 401, 403, 404, 409, 413, 429, 501])('include status %i', async (code) => {
     const { backend, open, post, noted } = await start(status(code, { error: { message: 'm' } }));
     open('t1');
     expect((await post('t1', {})).status).toBe(code);
@@ -103,7 +103,7 @@ describe('what is not tried again', () => {
     expect(noted.retries).toEqual([]);
   });
 
-  it('a backend that wants to be left alone for a while', async () => {
+  it('include a backend that asks for a pause', async () => {
     const { backend, open, post } = await start(status(503, {}, { 'retry-after': '30' }));
     const { refused } = open('t1');
     expect((await post('t1', {})).status).toBe(503);
@@ -111,7 +111,7 @@ describe('what is not tried again', () => {
     expect(refused()?.retryAfterSeconds).toBe(30);
   });
 
-  it('an answer that broke off after its first byte', async () => {
+  it('include an answer that broke off after its first byte', async () => {
     const { backend, open, post, noted } = await start((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: response.output_text.delta\ndata: {"delta":"once"}\n\n');
@@ -126,8 +126,8 @@ describe('what is not tried again', () => {
   });
 });
 
-describe('an error whose body does not come to an end', () => {
-  it('is an error all the same when it is cut off', async () => {
+describe('an error whose body does not end', () => {
+  it('is still an error when it is cut off', async () => {
     const { open, post } = await start((response) => {
       response.writeHead(429, {
         'content-type': 'application/json',
@@ -142,7 +142,7 @@ describe('an error whose body does not come to an end', () => {
     expect(refused()).toEqual(failure('rate_limit_exceeded', { retryAfterSeconds: 4 }));
   });
 
-  it('is read only so far when it is endless', async () => {
+  it('is read up to a limit', async () => {
     const { backend, open, post } = await start((response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       const more = (): void => {

@@ -18,7 +18,7 @@ const silentFor = (seconds: number): ((url: string) => ReturnType<typeof failure
     });
 };
 
-/** Says something every 20 ms until the other side goes. */
+/** Sends something every 20 ms until the other side disconnects. */
 const saysAgain =
   (first: string, again: string): Answer =>
   (response) => {
@@ -28,8 +28,8 @@ const saysAgain =
     response.once('close', () => clearInterval(alive));
   };
 
-describe('a backend that falls silent', () => {
-  it('before its answer is broken off, and not asked again', async () => {
+describe('an idle backend', () => {
+  it('before its answer is aborted, without a retry', async () => {
     const { backend, open, post, noted } = await start(() => {}, { idleTimeoutMs: 100 });
     const { refused, events } = open('t1');
     const response = await post('t1', {});
@@ -45,7 +45,7 @@ describe('a backend that falls silent', () => {
     ['events that only say that it is there', saysAgain('', 'event: keepalive\ndata: {}\n\n')],
     ['such events without a name', saysAgain('', 'data: {"type":"ping"}\n\n')],
     ['all of these, behind some text', saysAgain(DELTA, ': x\n\nevent: ping\ndata: {"type":"ping"}\n\n')],
-  ] satisfies [string, Answer][])('behind its head is broken off: %s', async (_, answer) => {
+  ] satisfies [string, Answer][])('after its headers is aborted: %s', async (_, answer) => {
     const { backend, open, post } = await start(answer, { idleTimeoutMs: 150 });
     const { refused } = open('t1');
     const response = await post('t1', {});
@@ -54,7 +54,7 @@ describe('a backend that falls silent', () => {
     await closed(backend);
   });
 
-  it('says how it ended to those who wait for the end', async () => {
+  it('is reported to those who wait for the end', async () => {
     const { open, post } = await start(saysAgain(DELTA, ': alive\n\n'), { idleTimeoutMs: 500 });
     const { events } = open('t1');
     await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
@@ -62,7 +62,7 @@ describe('a backend that falls silent', () => {
   });
 });
 
-/** A megabyte after the other, as fast as they are taken. */
+/** One megabyte after the other, as fast as they are accepted. */
 const saysWithoutEnd: Answer = (response) => {
   const megabyte = Buffer.alloc(1024 * 1024, 'x');
   const more = (): void => {
@@ -74,9 +74,10 @@ const saysWithoutEnd: Answer = (response) => {
   more();
 };
 
-describe('a backend that does not come to an end', () => {
-  // The app-server takes four times as long for twice as much: 100 MB were never read, and the turn never ended.
-  it('in one event is broken off', async () => {
+describe('a backend that sends without end', () => {
+  // The app-server takes four times as long for twice as much: 100 MB were never read, and the turn never
+  // ended.
+  it('is aborted within one event', async () => {
     const { backend, open, post } = await start(saysWithoutEnd);
     const { refused, events } = open('t1');
     await expect((await post('t1', {})).text()).rejects.toThrow('terminated');
@@ -100,15 +101,15 @@ const slowly = async (response: ServerResponse): Promise<void> => {
   response.end();
 };
 
-describe('a backend that is slow', () => {
-  it('may take its time between events, and for a long one', async () => {
+describe('a slow backend', () => {
+  it('may pause between events, and take long for one', async () => {
     const { open, post } = await start((response) => void slowly(response), { idleTimeoutMs: 400 });
     const { refused, events } = open('t1');
     expect(await (await post('t1', {})).text()).toContain(DONE);
     expect([refused(), events]).toEqual([null, WHOLE]);
   });
 
-  it('is not blamed for a reader that does not read', async () => {
+  it('is not blamed for a slow reader', async () => {
     const chunk = Buffer.from(DELTA.repeat(20_000));
     const { open, post } = await start(
       (response) => {

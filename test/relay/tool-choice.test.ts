@@ -22,7 +22,7 @@ const ALLOWED = { type: 'allowed_tools', mode: 'required', tools: [NAMED, { type
 const F: readonly [string, string, string] = ['function', 'f', '{"n":1}'];
 const callsF = toolCall('f', { n: 1 });
 
-/** Each request gets text first, and what it asks for when it is asked again. */
+/** Each request gets text first, and the requested call the second time. */
 const onSecondThought = (script: Script): Script =>
   inTurn(hello, script, hello, script, hello, script, hello, script);
 const lastMessage = ({ body }: { readonly body: JsonObject }): unknown =>
@@ -36,19 +36,19 @@ const line = (text: string) => ({
 describe.each([
   ['with the relay', onWire],
   ['without the relay', offWire],
-])('a call that must come, %s', (_, proxy) => {
+])('a required call, %s', (_, proxy) => {
   it.each([
     ['required', 'calling one of your tools'],
     [NAMED, 'the tool "f"'],
     [ALLOWED, 'one of these tools: "f", "g"'],
-  ])('comes when the model is told again: %j', async (choice, words) => {
+  ])('arrives when the model is asked again: %j', async (choice, words) => {
     proxy.use(onSecondThought(callsF));
     const before = proxy.model.requests.length;
     expect(await askAll(proxy, { tools, choice })).toEqual(inAllWays({ calls: [F] }));
     const sent = proxy.model.requests.slice(before);
     expect(sent).toHaveLength(2 * WAYS.length);
     for (const [index, request] of sent.entries()) {
-      // Without the relay nothing but words can say it.
+      // Without the relay only a message can require it.
       if (index % 2 === 1 || proxy === offWire) expect(lastMessage(request)).toMatchObject(line(words));
       else expect(lastMessage(request)).toMatchObject({ role: 'user' });
     }
@@ -58,17 +58,17 @@ describe.each([
     ['required', hello],
     [NAMED, toolCall('g')],
     [ALLOWED, toolCall('h')],
-  ])('is the error where it does not: %j', async (choice, script) => {
+  ])('is an error if it is missing: %j', async (choice, script) => {
     proxy.use(script);
     const before = proxy.model.requests.length;
     expect(await askAll(proxy, { tools, choice })).toEqual(
       inAllWays({ status: 502, code: 'tool_choice_not_satisfied' }),
     );
-    // Without the relay codex may ask again by itself before its turn is ended.
+    // Without the relay codex may call the model again itself before its turn is ended.
     if (proxy === onWire) expect(proxy.model.requests.length - before).toBe(2 * WAYS.length);
   });
 
-  it('comes without those that may not', async () => {
+  it('arrives without calls that are not allowed', async () => {
     proxy.use(
       says([
         { call: { name: 'h', arguments: '{}', callId: 'c1' } },
@@ -78,7 +78,7 @@ describe.each([
     expect(await askAll(proxy, { tools, choice: ALLOWED })).toEqual(inAllWays({ calls: [F] }));
   });
 
-  it('is what the older `function_call` asks for', async () => {
+  it('can be required by the older `function_call`', async () => {
     proxy.use(inTurn(hello, callsF));
     const { type: _type, ...own } = tool('f');
     const answer = await proxy.post('/v1/chat/completions', {
@@ -92,7 +92,7 @@ describe.each([
     });
   });
 
-  it('has usage for all that was asked', async () => {
+  it('has usage for all model requests', async () => {
     proxy.use(inTurn(hello, callsF));
     const answer = await proxy.post('/v1/responses', {
       model: 'gpt-5.5',
@@ -106,7 +106,7 @@ describe.each([
 });
 
 describe('with the relay', () => {
-  it('the choice is said in the field, all tools stay, and nothing is named as ignored', async () => {
+  it('the choice is sent in its field, all tools stay, and nothing is reported as ignored', async () => {
     onWire.use(callsF);
     const answer = await onWire.post('/v1/responses', {
       model: 'gpt-5.5',
@@ -121,7 +121,7 @@ describe('with the relay', () => {
     expect(body?.['tools']).toHaveLength(3);
   });
 
-  it('a backend that refuses the field is told in words, and sees what is left', async () => {
+  it('a backend that refuses the field gets a message, and only the allowed tools', async () => {
     const refuses: Script = (request, connection) =>
       request.body['tool_choice'] === undefined || request.body['tool_choice'] === 'auto'
         ? callsF(request, connection)
@@ -138,7 +138,7 @@ describe('with the relay', () => {
     expect(last?.body['tools']).toMatchObject([{ name: 'f' }, { name: 'g' }]);
   });
 
-  it('several choices keep it, each for itself', async () => {
+  it('several choices of an answer each keep it', async () => {
     onWire.use(inTurn(hello, callsF));
     const answer = await onWire.post('/v1/chat/completions', {
       model: 'gpt-5.5',
@@ -164,7 +164,7 @@ describe('with the relay', () => {
     });
   });
 
-  it('a client that goes while its answer is held back ends the turn', async () => {
+  it('a client that disconnects while its answer is held back ends the turn', async () => {
     onWire.use(says([{ text: 'Wait', end: 'open' }, { hang: true }]));
     const gone = new AbortController();
     const asking = onWire.post(

@@ -5,7 +5,7 @@ import { askAll, inAllWays } from '../support/four-ways.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 
-/** What codex calls its own tools, and what looks like them. OpenAI allows all of these. */
+/** The names of codex's own tools, and similar ones. OpenAI allows all of these. */
 const NAMES = [
   ...`mcp mcp__ mcp__server__tool mcp_ mcp-x MCP exec_command shell_command tool_mcp
   tool_exec_command write_stdin apply_patch update_plan view_image local_shell unified_exec

@@ -71,7 +71,7 @@ describe.each([
     expect(await results(proxy)).toEqual(['proxy_tool_repairs_total{result="repaired"} 2']);
   });
 
-  it('come as they are where the model does not learn, and in streams', async () => {
+  it('are passed on unchanged if the model does not correct them, and in streams', async () => {
     proxy.use(says([call('f', '{"n": "one"}', 'c1')]));
     const before = proxy.model.requests.length;
     expect(await askAll(proxy, { tools })).toEqual(inAllWays({ calls: [['function', 'f', '{"n": "one"}']] }));
@@ -86,21 +86,21 @@ describe('PROXY_TOOL_REPAIR_STREAMS', async () => {
     PROXY_TOOL_REPAIR_ATTEMPTS: '2',
   });
 
-  it('holds calls back in streams, and lets them try again as often as is said', async () => {
+  it('holds calls back in streams, and retries them as often as configured', async () => {
     proxy.use(inTurn(wrong, wrong, right, wrong, wrong, right, wrong, wrong, right, wrong, wrong, right));
     const [responses, responsesStream, chat, chatStream] = await askAll(proxy, { tools });
     expect([responses, chat].map((seen) => [seen?.text, seen?.calls])).toEqual([
       ['', [RIGHT]],
       ['', [RIGHT]],
     ]);
-    // What was said before a call cannot be taken back.
+    // Text before a call cannot be taken back.
     expect([responsesStream, chatStream].map((seen) => [seen?.text, seen?.calls])).toEqual([
       ['Let me see.Let me see.', [RIGHT]],
       ['Let me see.\n\nLet me see.', [RIGHT]],
     ]);
   });
 
-  it('lets the text of an answer through as it is written', async () => {
+  it('passes the text of an answer on as it is written', async () => {
     proxy.use(says([{ text: 'one two', deltas: ['one ', 'two'], end: 'open' }, { hang: true }]));
     const stream = await proxy.openai.chat.completions.create({
       model: 'gpt-5.5',
@@ -116,7 +116,7 @@ describe('PROXY_TOOL_REPAIR_STREAMS', async () => {
     expect(text).toBe('one two');
   });
 
-  it('gives each item of a stream an id of its own, and adds the usage up', async () => {
+  it('gives each item of a stream its own id, and adds the usage up', async () => {
     proxy.use(inTurn(wrong, right));
     const stream = proxy.openai.responses.stream({
       model: 'gpt-5.5',

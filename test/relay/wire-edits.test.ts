@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, obedient } from '../support/scripts.ts';
 
-/** Listed, of codex's newest kind (its tools travel as an input item), and unknown to codex. */
+/** Listed, of codex's newest kind (its tools are an input item), and unknown to codex. */
 const MODELS = ['gpt-5.5', 'gpt-6.1-sol', 'someone-elses-model'] as const;
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => proxy.use(obedient));
 afterAll(() => proxy.close());
 
-/** What reached the model, and that nothing was ignored. */
+/** Returns what reached the model; checks that nothing was ignored. */
 const reached = async (
   body: Readonly<Record<string, unknown>>,
   from: TestProxy = proxy,
@@ -53,7 +53,7 @@ const TOOLS = [
   { type: 'function', name: 'cancel', parameters: { type: 'object', properties: {} }, strict: false },
 ] as const;
 
-/** Tools stand in `tools`, or in the first item. */
+/** Tools are in `tools`, or in the first item. */
 const toolsOf = (body: JsonObject): unknown => {
   if (body['tools'] !== undefined) return body['tools'];
   const [first] = body['input'] as readonly { tools: readonly { tools: unknown }[] }[];
@@ -64,7 +64,7 @@ const conversationOf = (body: JsonObject): readonly unknown[] =>
   (body['input'] as readonly JsonObject[]).filter((item) => item['type'] !== 'additional_tools');
 
 describe.each(MODELS)('what reaches the model: %s', (model) => {
-  it('each tool with its whole schema and its strictness', async () => {
+  it('each tool with its whole schema and strictness', async () => {
     expect(toolsOf(await reached({ model, tools: TOOLS }))).toEqual(TOOLS);
   });
 
@@ -88,7 +88,7 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     expect(toolsOf(body)).toEqual(TOOLS);
   });
 
-  it('that calls come one at a time', async () => {
+  it('that only one call is allowed at a time', async () => {
     const body = await reached({ model, tools: TOOLS, parallel_tool_calls: false });
     expect(body['parallel_tool_calls']).toBe(false);
   });
@@ -118,7 +118,7 @@ describe.each(MODELS)('what reaches the model: %s', (model) => {
     },
   );
 
-  it('what to include, beside what codex asks for', async () => {
+  it("the client's `include`, in addition to codex's", async () => {
     const include = ['message.output_text.logprobs', 'reasoning.encrypted_content'];
     expect((await reached({ model, include }))['include']).toEqual([
       'reasoning.encrypted_content',
@@ -208,7 +208,7 @@ describe('with prompts as developer instructions', () => {
   });
   afterAll(() => developer.close());
 
-  it.each(MODELS)('items are still found where they are: %s', async (model) => {
+  it.each(MODELS)('items are still found: %s', async (model) => {
     const input = [
       { role: 'system', content: 'Be terse.' },
       { role: 'user', content: [{ type: 'input_image', image_url: PNG, detail: 'low' }] },
@@ -240,8 +240,8 @@ describe('with prompts as developer instructions', () => {
   });
 });
 
-/** The demo model does as it is told, so what acts there would act anywhere. */
-describe('what reaches the model acts there', () => {
+/** The demo model honours its parameters, so they must have arrived. */
+describe('parameters have an effect on the model', () => {
   beforeEach(() => proxy.use(demoScript()));
   const tools = [
     {
@@ -279,7 +279,7 @@ describe('what reaches the model acts there', () => {
     expect(await calls(allowed)).toEqual(['get_time']);
   });
 
-  it('the limit of the output, which is then not counted by us', async () => {
+  it('the output limit, which is not counted by us then', async () => {
     const response = await proxy.openai.responses.create({
       model: 'gpt-5.5',
       input: 'Tell me a long story, please.',

@@ -12,7 +12,7 @@ const TOOL = {
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
 };
 
-/** The prompt says what the model does. */
+/** The prompt determines what the model does. */
 export const script: Script = (request, connection) => {
   const asked = JSON.stringify(request.body['input']);
   if (asked.includes('call a tool')) return scripts.toolCall()(request, connection);
@@ -22,7 +22,7 @@ export const script: Script = (request, connection) => {
 
 const ask = (input: string) => ({ model: 'gpt-5.5', input });
 
-/** Each kind of request, and the one right answer to it. */
+/** Each kind of request, and its only right answer. */
 const KINDS = {
   async stream(proxy: TestProxy) {
     const { status, frames } = await askStream(proxy, ask('say hello'));
@@ -59,7 +59,7 @@ const RIGHT: Readonly<Record<keyof typeof KINDS, string>> = {
 
 const MIX = ['stream', 'whole', 'stream', 'tool', 'stream', 'whole', 'stream', 'aborted'] as const;
 
-/** Sends requests of all kinds, some at once, until it is enough; says which answers were wrong. */
+/** Sends requests of all kinds, some at once, until stopped; returns the wrong answers. */
 export const runLoad = async (
   proxy: TestProxy,
   isEnough: (sent: number) => boolean,

@@ -5,9 +5,11 @@ import { startWatchedProxy } from '../faults/workers.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { runLoad, script } from './load.ts';
 
-/** An app-server at work holds more than this, so it is replaced as soon as it is old enough: after five seconds. */
+/**
+ * A busy app-server uses more than this, so it is replaced as soon as it is old enough: after five seconds.
+ */
 const MAX_RSS_MB = 120;
-/** A way out if it never is. */
+/** A limit if it never is. */
 const MOST_REQUESTS = 3_000;
 
 let proxy: TestProxy;

@@ -10,27 +10,26 @@ import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { runLoad, script } from './load.ts';
 
-/** `SOAK_REQUESTS` makes it shorter or longer; the bounds are those of 2,000. */
+/** `SOAK_REQUESTS` sets the number of requests; the bounds are for 2,000. */
 const REQUESTS = Number(process.env['SOAK_REQUESTS'] ?? 2_000);
 const WARM_UP = 100;
-/** So little that workers are replaced while they are at work; a turn writes some 0.05 MB. */
+/** So little that workers are replaced while they are busy; a turn writes some 0.05 MB. */
 const MAX_HOME_MB = 24;
 
 /**
- * The bounds, with head-room over what was measured on two cores (which takes about a minute).
- * While a new worker starts, the old one goes on and so exceeds its limit; on a slow machine by more,
- * and then there are fewer replacements.
+ * Bounds with headroom over what was measured on two cores (about a minute). While a new worker starts, the
+ * old one continues and exceeds its limit; on a slow machine by more, with fewer replacements.
  */
 const BOUNDS = {
   /** Measured: 5. */
   replacements: [1, 8],
   /** Measured: 2, the old one and the new one. */
   workersAtOnce: 3,
-  /** Measured: 176, of which some 90 are there at the start. */
+  /** Measured: 176, of which some 90 at the start. */
   appServerMB: 250,
-  /** Measured: 6, most of it the log lines that the test keeps. */
+  /** Measured: 6, mostly the log lines that the test keeps. */
   ownHeapGrowthMB: 30,
-  /** Measured: 150, which is what the garbage collector likes to keep. */
+  /** Measured: 150, which the garbage collector keeps. */
   ownRssGrowthMB: 350,
   /** Measured: 0. */
   handleGrowth: 10,
@@ -47,7 +46,7 @@ afterAll(() => closeForGood(proxy));
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What our own process holds when nothing runs. */
+/** What our own process holds when idle. */
 const ownUse = () => {
   collectGarbage();
   const { heapUsed, rss } = process.memoryUsage();

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 /** Answers of a model as bytes, short enough to be cut at every one of them. */
 export interface AnswerStream {
   readonly bytes: Buffer;
-  /** How many bytes make the answer whole; null: it never is. */
+  /** How many bytes make the answer complete; null: it never is. */
   readonly wholeAt: number | null;
 }
 
@@ -88,13 +88,13 @@ const whole = (...items: readonly Event[][]): AnswerStream => {
   return { bytes, wholeAt: bytes.length };
 };
 
-/** Comes to no good end, however much of it comes. */
+/** Never ends successfully, however much of it arrives. */
 const never = (items: readonly Event[], end: string): AnswerStream => ({
   bytes: Buffer.from([CREATED, ...items].map(sse).join('') + end),
   wholeAt: null,
 });
 
-/** What stands only in the last event is as good as what was streamed. */
+/** Items that only the last event contains count like streamed ones. */
 const unstreamed = (...items: readonly Event[][]): AnswerStream => {
   const output = items.map((events) => events.at(-1)?.['item'] ?? null);
   const last = { type: 'response.completed', response: { id: 'resp_1', usage: USAGE, output } };
@@ -113,7 +113,7 @@ export const STREAMS: Readonly<Record<string, AnswerStream>> = {
   'text and two calls': whole(message('Look.'), call(['{"a":1}'], 1), call(['{"b"', ':2}'], 2)),
   'a call and text behind it': whole(CALL, message('There.', 1)),
   'a custom call, then another answer': whole(customCall('run')),
-  'a custom call beside one of ours': whole(customCall('run'), call(['{}'], 1)),
+  'a custom call next to a function call': whole(customCall('run'), call(['{}'], 1)),
   'items that only the last event holds': unstreamed(message('Hello.'), call(['{"z":1}'], 1)),
   'a call, then response.failed': never(
     CALL,
@@ -131,5 +131,5 @@ export const STREAMS: Readonly<Record<string, AnswerStream>> = {
   'a call and no more': never(CALL, ''),
 };
 
-/** What a model says when codex has answered a call by itself. */
+/** What a model says when codex has answered a call itself. */
 export const SECOND_ANSWER: AnswerStream = whole(message('Without it, then.'));

@@ -42,7 +42,7 @@ export const askServer = async (
   return { server, response };
 };
 
-/** All events of an answer; each of them fits OpenAI's schema, and the numbers have no gap. */
+/** All events of an answer; each of them matches OpenAI's schema, and the sequence numbers have no gap. */
 export const eventsFor = async (
   steps: readonly ScriptStep[],
   options: AnswerOptions = fixed(),
@@ -58,5 +58,5 @@ export const eventsFor = async (
   return events.map(({ sequence_number: _number, ...event }) => event);
 };
 
-/** Without the frame of created, in_progress and the last event. */
+/** Without created, in_progress and the last event. */
 export const inner = (events: readonly Record<string, unknown>[]): readonly unknown[] => events.slice(2, -1);

@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline';
 import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import type { CodexRoom } from './codex-exec.ts';
 
-/** Somebody else's `codex app-server`, spoken to as an editor does. */
+/** Another `codex app-server`, used like by an editor. */
 export interface AppServerClient {
-  /** Its result; throws what it says instead. */
+  /** Its result; throws its error. */
   call(method: string, params: JsonObject): Promise<JsonObject>;
   /** The next notification of this method. */
   next(method: string): Promise<JsonObject>;
@@ -60,7 +60,7 @@ export const startAppServer = async (room: CodexRoom): Promise<AppServerClient> 
 /** A conversation in it. */
 export interface EditorThread {
   readonly id: string;
-  /** Runs something to its end, and gives the status that it ended with. */
+  /** Runs a method to its end, and returns the final status. */
   run(method: string, params?: JsonObject): Promise<unknown>;
   say(text: string): Promise<unknown>;
 }

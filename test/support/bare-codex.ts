@@ -77,7 +77,7 @@ export interface BareCodex {
   close(): Promise<void>;
 }
 
-/** The real app-server and the bare minimum of a client, so that a mistake in ours cannot hide here. */
+/** The real app-server with a minimal client, so that a bug in ours cannot hide here. */
 export const startBareCodex = async (baseUrl: string, onNote: (note: Note) => void): Promise<BareCodex> => {
   const home = mkdtempSync(join(tmpdir(), 'demo-codex-'));
   const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home };

@@ -1,4 +1,4 @@
-/** Reads a stream to its first delta; the rest comes later. */
+/** Reads a stream to its first delta; the rest is read later. */
 export const beginStream = async (answer: Response): Promise<{ readonly rest: Promise<string> }> => {
   const reader = (answer.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
   let text = '';

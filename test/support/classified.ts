@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import { classify, NO_DETAILS, type ReportedError } from '../../src/codex/failures/classify.ts';
 
-/** Who said what is classified in tests. */
+/** The host that reports the classified errors in tests. */
 export const HOST = 'backend.example:8443';
 
 const told = (said: Partial<ReportedError>): Failure => classify({ ...NO_DETAILS, host: HOST, ...said });

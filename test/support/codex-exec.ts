@@ -6,13 +6,13 @@ import path from 'node:path';
 
 import { findCodexBinary } from '../../src/codex/binary.ts';
 
-/** A person's codex: a home with a `config.toml`, and a folder to work in. */
+/** A user's codex: a home with a `config.toml`, and a working directory. */
 export interface CodexRoom {
   readonly home: string;
   readonly work: string;
   /** Runs `codex exec` to its end. */
   exec(...words: readonly string[]): Promise<ExecResult>;
-  /** Starts `codex` with these words, for whoever talks to it. */
+  /** Starts `codex` with these arguments, for the test to talk to. */
   start(...words: readonly string[]): ReturnType<typeof spawn>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface ExecResult {
   readonly err: string;
 }
 
-/** `config` is the text of its `config.toml`; `env` is all that it sees of the world besides. */
+/** `config` is the text of its `config.toml`; `env` is its only other environment. */
 export const openCodexRoom = async (
   config: string,
   env: Readonly<Record<string, string>> = {},
@@ -63,19 +63,19 @@ export const openCodexRoom = async (
   };
 };
 
-/** Somebody's codex whose provider is this server. */
+/** A user's codex whose provider is this server. */
 export interface ProviderRoomOptions {
   readonly baseUrl: string;
   readonly key: string;
   readonly model?: string;
-  /** codex has more to say to one called OpenAI. */
+  /** codex sends more to one called OpenAI. */
   readonly name?: string;
-  /** Further lines of `config.toml`, at its top and about the provider. */
+  /** Additional lines of `config.toml`, at its top and about the provider. */
   readonly settings?: string;
   readonly ofProvider?: string;
 }
 
-/** As `docs/clients/codex.md` says it. */
+/** As in `docs/clients/codex.md`. */
 export const openProviderRoom = ({
   baseUrl,
   key,

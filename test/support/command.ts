@@ -14,12 +14,11 @@ export interface RunningCommand {
 }
 
 export interface CommandRoom {
-  /** The home of the person who types: empty, and thrown away. */
+  /** The user's home: empty and temporary. */
   readonly home: string;
   readonly stateDir: string;
   /**
-   * `stdout`: a file of the caller's in place of a pipe that is read. `maxOpenFiles`: how many file descriptors the
-   * process may have.
+   * `stdout`: the caller's file instead of a pipe that is read. `maxOpenFiles`: limit of file descriptors.
    */
   start(
     words: readonly string[],
@@ -27,9 +26,9 @@ export interface CommandRoom {
     stdout?: number,
     maxOpenFiles?: number,
   ): RunningCommand;
-  /** The same by way of npm: `npm run SCRIPT`. The child is npm. */
+  /** The same with npm: `npm run SCRIPT`. The child is npm. */
   startByNpm(script: string, env?: Readonly<Record<string, string>>): RunningCommand;
-  /** A provider for what is started, which goes with the room. */
+  /** A provider for the started commands, which is stopped with the room. */
   startModel(options: ModelServerOptions): Promise<ModelServer>;
   close(): Promise<void>;
 }
@@ -37,7 +36,7 @@ export interface CommandRoom {
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const BIN = path.join(ROOT, 'bin/codex-app-server-proxy.js');
 
-/** Runs the real command, as a person on a fresh machine would. Nothing it asks for leaves this machine. */
+/** Runs the real command like a user on a new machine. Nothing it requests leaves this machine. */
 export const openCommandRoom = async (): Promise<CommandRoom> => {
   const home = await mkdtemp(path.join(tmpdir(), 'proxy-command-'));
   const stateDir = path.join(home, 'state');
@@ -53,6 +52,8 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],
+        // Half of the time of a short command is the compiling of its sources.
+        NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node-compile'),
         HOME: home,
         HTTPS_PROXY: 'http://127.0.0.1:9',
         PORT: '0',

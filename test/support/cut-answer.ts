@@ -13,7 +13,7 @@ export const cutAnswer = (response: ServerResponse, bytes: Buffer, ending: Endin
       response.end(bytes);
       return;
     case 'FIN':
-      // Without a length and without chunks the end of the connection is the end of the answer.
+      // Without a length and chunks the end of the connection is the end of the answer.
       socket?.end(
         Buffer.concat([
           Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n'),

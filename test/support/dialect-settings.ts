@@ -1,6 +1,6 @@
 import type { DialectSettings } from '../../src/openai/dialects/dialect.ts';
 
-/** What a deployment that sets nothing decides, and what a test wants different. */
+/** Default settings with a test's changes. */
 export const dialectSettings = (different: Partial<DialectSettings> = {}): DialectSettings => ({
   mode: 'openai-json',
   stopAfterTools: null,

@@ -14,7 +14,7 @@ type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'preStarted' 
   readonly workdir?: string;
 };
 
-/** An engine whose clock stands still, and what a test wants different. */
+/** An engine with a fixed clock and a test's changes. */
 export const engineOn = (
   workers: WorkerPool,
   { relay = null, ambient = fixedAmbient(), workdir, ...different }: Different = {},

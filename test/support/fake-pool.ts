@@ -11,18 +11,18 @@ export type Behaviour = (thread: FakeThread) => void;
 
 export interface FakeThread {
   send(method: string, params: Record<string, unknown>): void;
-  /** A call of a tool that it was told of. */
+  /** Calls a declared tool. */
   call(params: unknown): void;
   close(): void;
-  /** A message of these deltas, and the end of the turn. */
+  /** Sends a message of these deltas, and ends the turn. */
   answer(...deltas: readonly string[]): void;
 }
 
 export interface FakePool {
   readonly pool: WorkerPool;
-  /** Methods in the order in which they were called. */
+  /** Methods in calling order. */
   readonly calls: string[];
-  /** What was answered to those calls. */
+  /** The answers to those calls. */
   readonly answers: unknown[];
   openLeases(): number;
 }
@@ -99,5 +99,5 @@ export const settled = (): Promise<void> =>
     setImmediate(resolve);
   });
 
-/** What a turn that was still running ends with. */
+/** The calls that end a running turn. */
 export const CLOSED = ['turn/interrupt', 'thread/unsubscribe'];

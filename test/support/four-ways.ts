@@ -2,10 +2,10 @@ import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import type { TestProxy } from './proxy.ts';
 import { collectSse, eventsOf } from './sse.ts';
 
-/** What a client sees of an answer, in the same words for every API. */
+/** What a client sees of an answer, in the same form for every API. */
 export interface Seen {
   readonly status: number;
-  /** Of an error, also of one in the middle of a stream; null: none. */
+  /** Of an error, even in the middle of a stream; null: none. */
   readonly code: string | null;
   readonly text: string;
   /** Kind, name and input of each call. */
@@ -15,14 +15,14 @@ export interface Seen {
 export const WAYS = ['responses', 'responses stream', 'chat', 'chat stream'] as const;
 export type ApiWay = (typeof WAYS)[number];
 
-/** A request in the words of the Responses API, and as a chat. */
+/** A request in the form of the Responses API, and as a chat. */
 export interface Asked {
   readonly tools: readonly JsonObject[];
   readonly choice?: unknown;
   readonly more?: JsonObject;
 }
 
-/** Asks the same in one of the ways in which it can be asked. */
+/** Sends the request in one of the four ways. */
 export const askBy = async (proxy: TestProxy, way: ApiWay, asked: Asked): Promise<Seen> => {
   const isStream = way.endsWith('stream');
   const isChat = way.startsWith('chat');
@@ -50,7 +50,7 @@ export const askAll = (proxy: TestProxy, asked: Asked): Promise<Seen[]> =>
     Promise.resolve([]),
   );
 
-/** The same four times. */
+/** The same result four times. */
 export const inAllWays = (seen: Partial<Seen>): readonly Seen[] =>
   WAYS.map(() => ({ status: 200, code: null, text: '', calls: [], ...seen }));
 
@@ -72,7 +72,7 @@ const chatBody = ({ tools, choice }: Asked): JsonObject =>
     ...(choice === undefined ? {} : { tool_choice: chatChoice(choice) }),
   }) as JsonObject;
 
-/** Chat puts what is said of a tool one level deeper. */
+/** Chat nests the fields of a tool one level deeper. */
 const deeper = ({ type, ...fields }: JsonObject): JsonObject =>
   typeof type === 'string' ? { type, [type]: fields } : fields;
 
@@ -112,7 +112,7 @@ const responseOutput = (response: JsonObject): Pick<Seen, 'text' | 'calls'> => {
   };
 };
 
-/** The stream's last word, which must agree with its deltas. */
+/** The stream's last event, which must agree with its deltas. */
 const responseEvents = (events: readonly JsonObject[]): Omit<Seen, 'status'> => {
   const last = objectIn(events.at(-1) ?? {}, 'response');
   const seen = responseOutput(last);

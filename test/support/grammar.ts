@@ -3,7 +3,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { Json } from '../../src/kit/json/json.ts';
 
-/** What was told of an item since its start. */
+/** What was emitted of an item since its start. */
 interface Open {
   readonly head: Produced;
   readonly texts: Map<string, string>;
@@ -12,7 +12,9 @@ interface Open {
   readonly lastIndex: Map<string, number>;
 }
 
-/** What breaks the grammar of turn events (`src/canonical/events/turn-event.ts`), in words; nothing: it is kept. */
+/**
+ * Violations of the grammar of turn events (`src/canonical/events/turn-event.ts`), in words; empty if valid.
+ */
 export const checkGrammar = (events: readonly TurnEvent[]): readonly string[] => {
   const broken: string[] = [];
   const open = new Map<string, Open>();
@@ -77,7 +79,7 @@ const headProblems = (head: Produced): string[] => {
   return ['its head says more than is known at the start'];
 };
 
-/** Parts of a list come one after the other, and a refusal behind the text. */
+/** Parts of a list arrive in order, and a refusal follows the text. */
 const orderProblems = ({ texts, lastIndex }: Open, at: Slot, delta: string): string[] => {
   if (typeof at === 'string') {
     return at === 'text' && delta !== '' && texts.has('refusal') ? ['text comes after the refusal'] : [];
@@ -94,7 +96,7 @@ const endProblems = (item: Open, ended: Produced): string[] => [
   ...beginsWith(annotationsOf(ended), item.annotations, 'annotations'),
 ];
 
-/** What grows while an item is open; everything else of the head stays. */
+/** Fields that grow while an item is open; all others of the head stay. */
 const GROWING = new Set(['parts', 'summary', 'content', 'input', 'raw', 'status']);
 
 const factProblems = (head: Produced, ended: Produced): string[] =>
@@ -115,7 +117,7 @@ const textProblems = ({ texts }: Open, ended: Produced): string[] => {
         ...differs('refusal', wordsOf(ended, 'refusal')),
         ...(texts.has('refusal') === ended.parts.some((part) => part.kind === 'refusal')
           ? []
-          : ['it refuses, or does not, other than it was told']),
+          : ['its refusal differs from the deltas']),
       ];
     case 'reasoning': {
       const count = (list: readonly string[]): number[] => [
@@ -135,7 +137,7 @@ const textProblems = ({ texts }: Open, ended: Produced): string[] => {
     case 'hosted-call':
     case 'compaction':
     case 'opaque':
-      // Nobody reads what is in them.
+      // Their content is not read.
       return [];
     default:
       return assertNever(ended);
@@ -151,7 +153,7 @@ const textsOf = (item: Produced): readonly string[] => {
 const beginsWith = (whole: readonly Json[], told: readonly Json[], what: string): string[] =>
   JSON.stringify(whole.slice(0, told.length)) === JSON.stringify(told)
     ? []
-    : [`its ${what} are others than were told`];
+    : [`its ${what} differ from the deltas`];
 
 const logprobsOf = (item: Produced): readonly Json[] =>
   item.kind === 'message'

@@ -3,12 +3,12 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 
 /** Items of hosted tools, as OpenAI sends them: at their start, at their end, and the events in between. */
 export interface HostedItem {
-  /** What its id begins with. */
+  /** Prefix of its id. */
   readonly prefix: string;
   readonly initial: JsonObject & { readonly type: string };
-  /** What is there in the end. */
+  /** The complete item. */
   readonly ended: JsonObject;
-  /** The events in between: their type without `response.`, and what they say besides the place. */
+  /** The events in between: their type without `response.`, and their fields besides the position. */
   readonly events: readonly (readonly [type: string, more?: JsonObject])[];
 }
 

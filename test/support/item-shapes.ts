@@ -4,7 +4,7 @@ import { messageParts, type Produced, type Slot } from '../../src/canonical/requ
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { HOSTED_ITEMS, type HostedItem } from './hosted-items.ts';
 
-/** Text that breaks naive code: nothing, spaces, ends of frames, emoji cut in two, half JSON. */
+/** Text that breaks naive code: empty, spaces, frame ends, split emoji, half JSON. */
 export const trickyText = fc.oneof(
   { weight: 3, arbitrary: fc.string({ maxLength: 12 }) },
   fc.constantFrom(
@@ -29,9 +29,9 @@ export const trickyText = fc.oneof(
   ),
 );
 
-/** What is known of an item at its start, what is said of it, and what it is at its end. */
+/** An item at its start, its deltas, and the complete item. */
 export interface Shape {
-  /** What its id begins with, where its kind does not say. */
+  /** Prefix of its id, if its kind does not determine it. */
   readonly prefix?: string;
   readonly head: (id: string) => Produced;
   readonly told: readonly ItemChange[];
@@ -62,12 +62,12 @@ const message: fc.Arbitrary<Shape> = fc
     deltas: texts(6),
     refusal: fc.option(texts(3, 1), { freq: 5 }),
     phase: fc.constantFrom({}, { phase: 'commentary' } as const, { phase: 'final_answer' } as const),
-    /** Citations may be told as they come, or stand in the ended item only; so may log probabilities. */
+    /** Citations may be streamed, or be in the complete item only; so may log probabilities. */
     citation: fc.constantFrom('none', 'told', 'late'),
     logprobs: fc.constantFrom('none', 'none', 'told', 'late'),
   })
   .map(({ deltas, refusal, phase, citation, logprobs }) => {
-    // Both are about the text: without one there are none.
+    // Both belong to the text: without one both are missing.
     const hasText = deltas.join('') !== '';
     const tokens = hasText ? deltas.map(tokenOf) : [];
     return {
@@ -158,7 +158,7 @@ const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
 
 const SEARCH = { type: 'tool_search_call', call_id: 'c', execution: 'client' } as const;
 
-/** Items of which nobody reads more than that they are there. */
+/** Items that are passed through unread. */
 const whole = fc.constantFrom<Shape[]>(
   ...Object.values<HostedItem>(HOSTED_ITEMS).map(hostedShape),
   {

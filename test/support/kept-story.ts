@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
 
-/** The file of the captured story of one request, once it is written to its end. */
+/** The capture file of one request, once it is complete. */
 export const keptStory = async (directory: string, requestId: string): Promise<string> => {
   let file = '';
   await expect

@@ -10,11 +10,11 @@ import { expect, it } from 'vitest';
 export type Load = (name: string) => unknown;
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-/** Out of the way of everything that walks through this tree, and gone with the other packages. */
+/** Outside of all source folders, and removed with the other packages. */
 const ROOM = path.join(ROOT, 'node_modules/.locked');
 const FILES = ['package.json', 'package-lock.json'];
 const TIMEOUT_MS = 180_000;
-/** None of the packages has scripts. Who is offline does not wait for long. */
+/** None of the packages has scripts. Fails fast without a network. */
 const OPTIONS = [
   '--ignore-scripts',
   '--prefer-offline',
@@ -51,7 +51,7 @@ export const skipPackages = (folder: string): void => {
   it.skipIf(true)('all tests', { meta: { needs } }, () => expect.fail(needs));
 };
 
-/** By what is there, not by dates: a checkout changes those. */
+/** By content, not by dates: a checkout changes those. */
 const isInstalled = (locked: string, place: string): boolean => {
   const wanted = versionsIn(path.join(locked, 'package-lock.json'));
   const there = versionsIn(path.join(place, 'node_modules/.package-lock.json'));
@@ -66,7 +66,7 @@ const versionsIn = (file: string): ReadonlyMap<string, string | undefined> => {
   return new Map(Object.entries(packages).map(([at, { version }]) => [at, version]));
 };
 
-/** Whole or not at all: somebody else may do the same in this moment. */
+/** Atomic: another process may do the same at this moment. */
 const install = async (locked: string, place: string): Promise<void> => {
   mkdirSync(ROOM, { recursive: true });
   const fresh = mkdtempSync(path.join(ROOM, 'fresh-'));

@@ -1,12 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /**
- * Loaded into the server by `--import`: tells how long its event loop was held. A signal asks for the
+ * Loaded into the server by `--import`: measures how long its event loop was blocked. A signal requests the
  * figures since the last one.
  *
- * The longest block is measured in time of the processor that the main thread used between two looks at
- * it: on a busy machine a process waits for its turn, and that says nothing about its own doing. The
- * histogram is wall-clock time.
+ * The longest block is measured in CPU time that the main thread used between two samples: on a busy machine
+ * a process waits for the CPU, which says nothing about its own work. The histogram is wall-clock time.
  */
 export interface LoopFigures {
   readonly longestBlockMs: number;

@@ -1,4 +1,4 @@
 import type { McpAccess } from '../../src/engine/mcp/mcp-access.ts';
 
-/** There are no MCP servers. */
+/** No MCP servers. */
 export const NO_MCP: McpAccess = { deployment: new Map(), reach: null };

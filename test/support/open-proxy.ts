@@ -11,7 +11,7 @@ export const openProxy = async (...options: Arguments): Promise<TestProxy> => {
   return proxy;
 };
 
-/** For tests with consequences, or settings of their own: each starts proxies that end with it. */
+/** For tests with lasting effects or their own settings: each starts proxies that end with it. */
 export const freshProxies = (): ((...options: Arguments) => Promise<TestProxy>) => {
   const started: TestProxy[] = [];
   afterEach(async () => {

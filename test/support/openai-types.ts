@@ -13,7 +13,7 @@ export type Shape =
 export interface ObjectShape {
   readonly kind: 'object';
   readonly fields: readonly Field[];
-  /** Whether it may have any other fields. */
+  /** Whether it may have other fields. */
   readonly isOpen: boolean;
 }
 
@@ -106,7 +106,7 @@ const merged = (shapes: readonly ObjectShape[]): ObjectShape => ({
   ],
 });
 
-/** The types that have no parts. */
+/** The types without parts. */
 const PLAIN: Readonly<Partial<Record<TSType['type'], Shape>>> = {
   TSStringKeyword: { kind: 'string' },
   TSNumberKeyword: { kind: 'number' },
@@ -158,7 +158,7 @@ const namesIn = (name: TypeName): readonly string[] => {
   throw new Error('a type is named by `this`');
 };
 
-/** Looks from the inside out, as the compiler does. */
+/** Searches from the inside out, like the compiler. */
 const named = (names: readonly string[], scope: Scope): Shape => {
   for (let at: Scope | null = scope; at !== null; at = at.parent) {
     const shape = namedIn(names, at);

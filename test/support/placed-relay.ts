@@ -17,7 +17,7 @@ interface Surroundings {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A relay in front of this backend, with a log of its own. */
+/** A relay to this backend, with its own log. */
 export const placeLogged = async (
   backend: BackendTarget,
   level: LogOptions['level'],

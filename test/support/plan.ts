@@ -1,6 +1,6 @@
 import type { Engine, Plan } from '../../src/engine/engine.ts';
 
-/** A plan that runs like this and has nothing to say beforehand. */
+/** A plan with this `run` and no other content. */
 export const planOf = (run: Plan['run'], said: Partial<Plan> = {}): Plan => ({
   ignored: [],
   refused: [],
@@ -8,5 +8,5 @@ export const planOf = (run: Plan['run'], said: Partial<Plan> = {}): Plan => ({
   run,
 });
 
-/** An engine that plans the same for every request. */
+/** An engine that returns the same plan for every request. */
 export const engineOf = (plan: Plan): Engine => ({ plan: () => plan });

@@ -20,12 +20,12 @@ export interface TestProxy {
   readonly url: string;
   readonly key: string;
   readonly app: App;
-  /** The scripted model behind the real app-server. */
+  /** The scripted model that the real app-server uses. */
   readonly model: ModelServer;
   readonly openai: OpenAI;
   /** The log lines so far, parsed. */
   readonly log: readonly Record<string, unknown>[];
-  /** The next requests are answered by this script. */
+  /** Answers the next requests with this script. */
   use(script: Script): void;
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string): Promise<Response>;
@@ -34,7 +34,7 @@ export interface TestProxy {
 
 const KEY = 'sk-test-key-0123456789';
 
-/** The whole product in this process: HTTP server, the real app-server, and a scripted model behind it. */
+/** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
 export const startProxy = async (
   script: Script,
   env: Readonly<Record<string, string>> = {},

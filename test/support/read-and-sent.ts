@@ -20,7 +20,7 @@ interface Read {
   readonly ignored: readonly string[];
 }
 
-/** What becomes of a request on its way to a provider: what is sent and what is named as ignored, or why it is refused. */
+/** What a provider gets for a request, and what is reported as ignored; or why the request is rejected. */
 export type Sent =
   | { readonly kind: 'sent'; readonly body: JsonObject; readonly ignored: readonly string[] }
   | { readonly kind: 'refused'; readonly param: string | null; readonly message: string };
@@ -63,7 +63,7 @@ export const sentFor = (read: () => Read): Sent => {
   }
 };
 
-/** Whether a value is in another one, as it is. */
+/** Whether a value is contained in another one unchanged. */
 export const holds = (whole: Json | undefined, part: Json): boolean => {
   if (isDeepStrictEqual(whole, part)) return true;
   if (Array.isArray(whole)) return (whole as readonly Json[]).some((one) => holds(one, part));

@@ -3,13 +3,13 @@ import type { TextEnd } from '../../src/engine/prose-tools/opener.ts';
 import { BlockReader, type Piece } from '../../src/engine/prose-tools/read-blocks.ts';
 import type { WrittenCall } from '../../src/engine/prose-tools/written-call.ts';
 
-/** Text as it is, and calls between its stretches. */
+/** Text with the calls between its pieces. */
 export type Read = (string | WrittenCall | typeof HALF)[];
 
-/** The text ended in a call that was not finished. */
+/** The text ended within a call. */
 export const HALF = { isHalf: true } as const;
 
-/** Neighbouring texts are one, and what was cut out is only its calls. */
+/** Joins adjacent texts. */
 export const joined = (pieces: readonly Piece[]): Read => {
   const read: Read = [];
   for (const piece of pieces) {
@@ -21,7 +21,7 @@ export const joined = (pieces: readonly Piece[]): Read => {
   return read;
 };
 
-/** `deltas` may be a text: then each is one character. */
+/** `deltas` may be a text: then each character is one. */
 export const piecesOf = (deltas: Iterable<string>, how: TextEnd = 'finished'): readonly Piece[] => {
   const reader = new BlockReader();
   const pieces: Piece[] = [];
@@ -30,6 +30,6 @@ export const piecesOf = (deltas: Iterable<string>, how: TextEnd = 'finished'): r
 };
 export const readAll = (deltas: Iterable<string>, how?: TextEnd): Read => joined(piecesOf(deltas, how));
 
-/** All of it, where nothing is a call. */
+/** The whole text, if nothing is a call. */
 export const textOf = (read: Read): string =>
   read.map((one) => (typeof one === 'string' ? one : 'name' in one ? one.name : '')).join('');

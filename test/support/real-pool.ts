@@ -13,7 +13,7 @@ interface Different {
   readonly pool?: Partial<WorkerPoolOptions>;
 }
 
-/** A started pool of one real app-server that talks to this backend, and what a test wants different. */
+/** A started pool of one real app-server with this backend, and a test's changes. */
 export const startRealPool = async (
   homes: CodexHomes,
   backend: BackendTarget,

@@ -14,7 +14,7 @@ export const THREAD = {
   sandbox: 'read-only',
 } as const;
 
-/** One turn on a real app-server, in the order in which it tells of it. */
+/** One turn on a real app-server, in the order of its notifications. */
 export const runTurn = async (
   { appServer }: Lease,
   onStarted: (threadId: string) => void = () => {},

@@ -21,7 +21,7 @@ export interface RecordingHop {
   close(): Promise<void>;
 }
 
-/** Stands between a client and a server, and remembers what each said. */
+/** A proxy between a client and a server that records both sides. */
 export const startRecordingHop = async (target: string): Promise<RecordingHop> => {
   const seen: SeenExchange[] = [];
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -37,7 +37,7 @@ export const startRecordingHop = async (target: string): Promise<RecordingHop> =
     const body = sent.length > 0 ? (JSON.parse(sent.toString()) as JsonObject) : {};
     seen.push({ path, headers, body, status: answer.status, answered: answer.headers });
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers));
-    // Either side may go away: the other must notice.
+    // Either side may disconnect: the other must notice.
     if (answer.body === null) outgoing.end();
     else await pipeline(Readable.fromWeb(answer.body), outgoing).catch(() => {});
   };

@@ -1,6 +1,6 @@
 import { GatewayError, type Failure } from '../../src/canonical/failure/failure.ts';
 
-/** Why it is refused. */
+/** The failure that is thrown. */
 export const refused = (act: () => unknown): Failure => {
   try {
     act();

@@ -1,22 +1,25 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { Field, ObjectShape, Shape } from './openai-types.ts';
 
-/** A field of a request type at one place of a body, and bodies that have it and do not have it. */
+/** A field of a request type at one path of a body, and bodies with and without it. */
 export interface FieldCase {
   /** Such as `input[message].content[input_text].text`: alternatives are named by their type or role. */
   readonly place: string;
   /** One body for each kind of value that the field may have, with the value. */
   readonly given: readonly { readonly value: Json; readonly body: JsonObject }[];
-  /** The body without the field, or without what it is in where the field is required; null: all of it is. */
+  /** The body without the field, or without its parent if the field is required; null: all of it is. */
   readonly without: JsonObject | null;
 }
 
 export interface FieldWalk {
-  /** A value for fields whose values are checked here, by the name of the field or by `type.name`. */
+  /** A value for fields whose values are validated here, by the name of the field or by `type.name`. */
   readonly values: Readonly<Record<string, Json>>;
-  /** Optional fields without which an object is refused here, by its type, its role or, with a dot, the field that it is in. */
+  /**
+   * Optional fields without which an object is rejected here, by its type, its role or, with a dot, its
+   * parent field.
+   */
   readonly needed: Readonly<Record<string, JsonObject>>;
-  /** Whether whatever stands at a place reaches its backend as it is: then nobody need look into it. */
+  /** Whether any value at a path reaches the backend unchanged: then it need not be inspected. */
   readonly isCarried: (bodyWith: (value: JsonObject) => JsonObject, sample: JsonObject) => boolean;
 }
 
@@ -36,11 +39,11 @@ export function* fieldsOf(shape: Shape, walk: FieldWalk): Generator<FieldCase> {
 interface At {
   readonly place: string;
   readonly bodyWith: BodyWith;
-  /** The body without the nearest optional field around this place; null: there is none. */
+  /** The body without the nearest optional field around this path; null if all are required. */
   readonly without: JsonObject | null;
-  /** The name of the field that the object is in. */
+  /** The name of the parent field. */
   readonly in: string;
-  /** The types around this place: a type that holds itself is looked into once. */
+  /** The types around this path: a recursive type is entered once. */
   readonly seen: readonly string[];
 }
 
@@ -69,7 +72,7 @@ function* fieldsAt(shape: ObjectShape, at: At, walk: FieldWalk): Generator<Field
   }
 }
 
-/** Objects of a list, and what an object may hold, are looked at one by one. */
+/** Objects of a list, and the fields of an object, are inspected one by one. */
 const isLookedInto = (value: Json): boolean =>
   Array.isArray(value)
     ? isJsonObject((value as readonly Json[])[0])
@@ -120,7 +123,7 @@ const valuesOf = (field: Field, walk: FieldWalk, label: string): readonly Json[]
   return known === undefined ? samplesOf(field.shape(), walk, field.name) : [known];
 };
 
-/** A value of each kind that a type allows; `null` says as much as silence. */
+/** A value of each kind that a type allows; `null` counts like a missing value. */
 const samplesOf = (shape: Shape, walk: FieldWalk, inField: string): readonly Json[] => {
   if (shape.kind === 'literal') return [shape.value];
   if (shape.kind === 'array') {

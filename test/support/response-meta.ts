@@ -1,6 +1,6 @@
 import type { ResponseMeta } from '../../src/openai/responses/output/project.ts';
 
-/** What stands around the items of a response, and what a test wants different. */
+/** The response fields around the items, and a test's changes. */
 export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,

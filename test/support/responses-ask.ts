@@ -11,7 +11,7 @@ export const models = createModelNames(
   ]),
 );
 
-/** The body of a Responses request, read. */
+/** Reads the body of a Responses request. */
 export const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
   toTurnRequest(body, { models, ignoreClientPrompt: false, ...options });
 

@@ -7,7 +7,7 @@ import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/request/tool.ts';
 import { functionTool } from './turn-request.ts';
 
-/** What an app-server notifies, and what an RPC source makes of it. */
+/** Notifications of an app-server, and the events that an RPC source makes of them. */
 
 export const TURN = 'turn-1';
 export const note = (

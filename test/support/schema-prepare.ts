@@ -1,6 +1,6 @@
 /**
- * Turns the schemas of an OpenAPI document into plain JSON Schema, and unions into choices by
- * `type`: a wrong event is then reported by what is wrong with it, not by how it differs from 57 others.
+ * Turns the schemas of an OpenAPI document into plain JSON Schema, and unions into choices by `type`: a wrong
+ * event is then reported by its own error, not by how it differs from 57 others.
  */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
@@ -16,7 +16,7 @@ const isSchema = (value: unknown): value is Schema =>
 /** `if`, `then`, `else` in one place. */
 export const choose = (test: Schema, yes: unknown, no: unknown): Schema => ({
   if: test,
-  // oxlint-disable-next-line unicorn/no-thenable -- the keyword is called so, and nobody awaits a schema
+  // oxlint-disable-next-line unicorn/no-thenable -- it is the keyword's name, and schemas are not awaited
   then: yes,
   else: no,
 });
@@ -24,7 +24,7 @@ export const choose = (test: Schema, yes: unknown, no: unknown): Schema => ({
 const mapValues = (map: Schemas, change: (value: Schema, key: string) => Schema): Schemas =>
   Object.fromEntries(Object.entries(map).map(([key, value]) => [key, change(value, key)]));
 
-/** Keywords of OpenAPI, or of an older JSON Schema, and notes that say nothing about a value. */
+/** Keywords of OpenAPI or an older JSON Schema, and annotations that do not constrain a value. */
 const DROPPED = new Set([
   'nullable',
   'discriminator',
@@ -45,7 +45,7 @@ const convert = (schema: Schema, owner: string, all: Schemas): Schema => {
       converted[key] = Array.isArray(value) ? value.map(inside) : value;
     else converted[key] = inside(value);
   }
-  // The only user of the old keyword means "the schema that I stand in".
+  // The only user of the old keyword means "the enclosing schema".
   if (schema['$recursiveRef'] !== undefined) converted['$ref'] = `${PREFIX}${owner}`;
   const plain = byType(converted, all);
   return schema['nullable'] === true ? { anyOf: [plain, { type: 'null' }] } : plain;
@@ -53,7 +53,7 @@ const convert = (schema: Schema, owner: string, all: Schemas): Schema => {
 
 const UNIONS = ['anyOf', 'oneOf'];
 
-/** The values of `type` that a branch stands for; null where it is no object with a fixed one. */
+/** The values of `type` that a branch covers; null if it is not an object with a fixed one. */
 const tagsOf = (branch: unknown, all: Schemas, depth = 0): readonly unknown[] | null => {
   if (!isSchema(branch) || depth > 8) return null;
   const ref = branch['$ref'];
@@ -88,7 +88,7 @@ const byType = (schema: Schema, all: Schemas): Schema => {
     allOf: [...(Array.isArray(rest['allOf']) ? rest['allOf'] : []), one],
   });
   const real = branches.filter((branch) => !isNull(branch));
-  // Else a mistake in the one real branch would also be reported as "must be null".
+  // Otherwise an error in the only real branch would also be reported as "must be null".
   if (real.length === 1 && branches.length === 2) return also(choose({ type: 'null' }, true, real[0]));
   const others = branches.filter(isNoObject);
   const tagged = branches

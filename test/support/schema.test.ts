@@ -143,7 +143,7 @@ describe.skipIf(openaiSchema === null)("OpenAI's document", NEEDS_DOCUMENTS, () 
     });
   });
 
-  it('says what is wrong, and only that', () => {
+  it('reports what is wrong, and only that', () => {
     const { item_id: _, ...nameless } = delta;
     const { metadata: __, ...withoutMetadata } = response;
     expect({
@@ -185,7 +185,7 @@ describe.skipIf(openaiSchema === null)("OpenAI's document", NEEDS_DOCUMENTS, () 
     });
   });
 
-  it('does not know an event that OpenAI does not have', () => {
+  it('rejects an event that OpenAI does not have', () => {
     const [complaint] = validateStreamEvent({ ...delta, type: 'response.output_text.delat' });
     expect(complaint).toMatch(
       /^\/type must be equal to one of the allowed values: \["response.audio.delta",/u,
@@ -212,7 +212,7 @@ describe.skipIf(openaiSchema === null)("OpenAI's document", NEEDS_DOCUMENTS, () 
 });
 
 describe.skipIf(openResponsesSchema === null)('the Open Responses document', NEEDS_DOCUMENTS, () => {
-  it('accepts and complains', () => {
+  it('accepts and rejects', () => {
     const { top_p: _, ...withoutTopP } = response;
     expect({
       response: validateOpenResponse(response),

@@ -8,16 +8,16 @@ import { choose, prepareSchemas } from './schema-prepare.ts';
 import type { Schema, Schemas } from './schema-prepare.ts';
 import { skipCheck } from './skip-check.ts';
 
-/** Validators made of the published API documents. They live beside the project, not in it. */
+/** Validators built from the published API documents, which are next to the project, not in it. */
 
 export interface SchemaSet {
-  /** Readable complaints; none means valid. */
+  /** Readable errors; empty if valid. */
   validate(name: string, value: unknown): string[];
 }
 
 /**
- * Where OpenAI's document is stricter than OpenAI's own answers. Every leniency of these
- * validators is in this list and nowhere else.
+ * Where OpenAI's document is stricter than OpenAI's own answers. All exceptions of these validators are in
+ * this list.
  */
 interface Leniency {
   readonly schema: string;
@@ -72,7 +72,7 @@ const complaint = (error: ErrorObject): string => {
   return `${at} ${error.message ?? error.keyword}${allowed === undefined ? '' : `: ${JSON.stringify(allowed)}`}`;
 };
 
-/** `if` only says that its branch failed; the branch says why. */
+/** `if` only reports that its branch failed; the branch says why. */
 const isNews = (error: ErrorObject): boolean => error.keyword !== 'if';
 
 const openDocument = (fileName: string, leniencies: readonly Leniency[]): SchemaSet | null => {
@@ -143,7 +143,7 @@ export const validateOpenResponse = (body: unknown): string[] =>
 export const validateOpenResponseEvent = (event: unknown): string[] =>
   against(openResponsesSchema, 'ResponseStreamEvent', event);
 
-/** Fails with the complaints and the value that they are about. */
+/** Fails with the errors and the value. */
 export const expectMatchesSchema = (name: string, value: unknown): void => {
   expect({ complaints: against(openaiSchema, name, value), value }).toEqual({ complaints: [], value });
 };

@@ -121,7 +121,7 @@ describe('scripts that answer', () => {
         end: completed,
       },
     ],
-    ['noUsage', scripts.noUsage, { text: 'Nobody counted this.', items: [message()], end: completed }],
+    ['noUsage', scripts.noUsage, { text: 'Not counted.', items: [message()], end: completed }],
     ['emptyAnswer', scripts.emptyAnswer, { text: '', items: [message()], end: completed }],
     ['noOutput', scripts.noOutput, { text: '', items: [], end: completed }],
     ['echoScript', scripts.echoScript, { text: '{"input":"hi"}', items: [message()], end: completed }],
@@ -130,7 +130,7 @@ describe('scripts that answer', () => {
     expect(await inShort(script)).toEqual(expected);
   });
 
-  it('counts as told', async () => {
+  it('counts tokens as configured', async () => {
     const { frames } = await framesOf(await ask(await start(scripts.hello)));
     expect(eventsOf(frames).at(-1)).toMatchObject({
       response: { usage: { input_tokens: scripts.HELLO_USAGE.inputTokens, total_tokens: 18 } },

@@ -6,9 +6,9 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
-/** Named behaviours of the model behind the app-server. A name says what the upstream does. */
+/** Named behaviours of the model. A name says what the upstream does. */
 
-/** The way from steps to a script. */
+/** Turns steps into a script. */
 export const says =
   (steps: readonly ScriptStep[], options: AnswerOptions = {}): Script =>
   (_request, connection) =>
@@ -19,7 +19,7 @@ const repliesWith =
   (_request, connection) =>
     connection.reply(status, body, headers);
 
-/** Exact numbers, so that a test can follow them through. */
+/** Exact numbers, so that a test can follow them. */
 export const HELLO_USAGE = {
   inputTokens: 11,
   cachedInputTokens: 3,
@@ -33,7 +33,7 @@ export const hello = says([{ text: 'Hello from the scripted model.' }], { usage:
 
 export const LOGPROBS = [{ token: 'Yes', bytes: [89, 101, 115], logprob: -0.1, top_logprobs: [] }];
 
-/** One token, and how sure the model was of it. */
+/** One token with its log probability. */
 export const sureOfItself = says(
   (() => {
     const at = { item_id: 'msg_1', output_index: 0 };
@@ -47,7 +47,7 @@ export const sureOfItself = says(
   })(),
 );
 
-/** `count` deltas, as fast as the socket takes them. */
+/** `count` deltas, as fast as the socket accepts them. */
 export const longText = (count: number): Script => {
   const deltas = Array.from({ length: count }, (_, index) => `word${String(index)} `);
   return says([{ text: deltas.join(''), deltas }]);
@@ -60,7 +60,7 @@ export const slow = (delayMs = 50): Script =>
 export const toolCall = (name = 'get_weather', args: Json = { city: 'Paris' }): Script =>
   says([{ call: { name, arguments: args, callId: 'call_weather' } }]);
 
-/** Calls what it must call, and says hello otherwise. */
+/** Makes required calls, and says hello otherwise. */
 export const obedient: Script = (request, connection) => {
   const { tool_choice: choice, tools } = request.body as {
     readonly tool_choice?: string | (Named & { readonly mode?: string; readonly tools?: readonly Named[] });
@@ -134,25 +134,25 @@ export const http404Model = (model = 'no-such-model'): Script =>
 
 export const http500 = repliesWith(500, errorBody('The backend is broken.', 'server_error', null, null));
 
-/** Half a message, then the socket is gone. */
+/** Half a message, then the socket closes. */
 export const cutMidStream = says([{ text: 'This sentence will never', end: 'open' }, { cut: true }]);
 
-/** The stream is open and nothing more comes. */
+/** The stream stays open without further events. */
 export const hang = says([{ hang: true }]);
 
-/** Not even a status comes. */
+/** Not even a status arrives. */
 export const hangBeforeHeaders: Script = (_request, connection) => connection.hang();
 
-/** A message begins and the rest never comes. */
+/** A message begins and never ends. */
 export const hangMidStream = says([{ text: 'Wait for', end: 'open' }, { hang: true }]);
 
-/** A page of some proxy in between where the answer should be. */
+/** An HTML page of a proxy instead of the answer. */
 export const garbageHtml: Script = (_request, connection) => {
   connection.open({ 'content-type': 'text/html' });
   connection.write('<!doctype html><html><body><h1>It works!</h1></body></html>');
 };
 
-/** SSE with broken JSON in it, and no end. */
+/** SSE with broken JSON, and no end. */
 export const garbageJson: Script = (_request, connection) => {
   connection.write('event: response.created\ndata: {"type":"response.created","response":{\n\n');
   connection.write('event: response.output_text.delta\ndata: not json at all\n\n');
@@ -177,7 +177,7 @@ export const incompleteMaxTokens = says([
 
 export const refusal = says([{ refusal: 'I will not help with that.' }]);
 
-/** As ChatGPT's backend says that a plan is used up. */
+/** ChatGPT's answer for a used-up plan. */
 export const usageLimit = (resetsInSeconds = 3600): Script =>
   repliesWith(429, {
     error: {
@@ -188,15 +188,15 @@ export const usageLimit = (resetsInSeconds = 3600): Script =>
     },
   });
 
-export const noUsage = says([{ text: 'Nobody counted this.' }], { usage: null });
+export const noUsage = says([{ text: 'Not counted.' }], { usage: null });
 
-/** A message without a text. */
+/** A message without text. */
 export const emptyAnswer = says([{ text: '', deltas: [] }]);
 
 /** No output item at all. */
 export const noOutput = says([]);
 
-/** What of a request the model sees; the rest is addressed to the backend. */
+/** The part of a request that the model sees; the rest is for the backend. */
 const modelVisible = (body: JsonObject): JsonObject => ({
   ...(body['instructions'] !== undefined && { instructions: body['instructions'] }),
   ...(body['tools'] !== undefined && { tools: body['tools'] }),
@@ -207,7 +207,7 @@ const modelVisible = (body: JsonObject): JsonObject => ({
 export const echoScript: Script = ({ body }, connection) =>
   answer(connection, [{ text: JSON.stringify(modelVisible(body)), chunkSize: 4096 }]);
 
-/** The first request gets the first script, and so on; the last one stays. */
+/** The first request gets the first script, and so on; the last one repeats. */
 export const inTurn = (...scripts: readonly [Script, ...Script[]]): Script => {
   let count = 0;
   return (request, connection) => {
@@ -217,7 +217,7 @@ export const inTurn = (...scripts: readonly [Script, ...Script[]]): Script => {
   };
 };
 
-/** One server for many tests: the model's name chooses the script. */
+/** One server for many tests: the model's name selects the script. */
 export const byModel = (scripts: Readonly<Record<string, Script>>, otherwise: Script): Script => {
   return (request, connection) => {
     const model = request.body['model'];
@@ -231,7 +231,7 @@ export interface SwappableScript {
   readonly use: (next: Script) => void;
 }
 
-/** One server for many tests: each test puts its script in. */
+/** One server for many tests: each test sets its script. */
 export const swappable = (first: Script): SwappableScript => {
   let current = first;
   return {

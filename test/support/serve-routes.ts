@@ -7,7 +7,10 @@ import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { fixedAmbient } from './turn-events.ts';
 
-/** A server in this process with routes of the test, its log and its metrics. The page at `page.test` may call it. */
+/**
+ * A server in this process with a test's routes, its log and its metrics. The page at `page.test` may call
+ * it.
+ */
 export const serveRoutes = (routes: readonly Route[]) => {
   const log: Record<string, unknown>[] = [];
   const logger = createLogger({
@@ -40,7 +43,7 @@ export const route = (handle: Route['handle'], different: Partial<Route> = {}): 
   handle,
   ...different,
 });
-/** The access line of a request, as far as it is not told otherwise. */
+/** The access log line of a request, with a test's changes. */
 export const accessLine = (different: Record<string, unknown>): Record<string, unknown> => ({
   level: 'info',
   time: expect.any(String),

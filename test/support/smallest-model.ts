@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface SmallestModel {
   readonly baseUrl: string;
   readonly requests: unknown[];
-  /** The credentials that came with each request. */
+  /** The credentials of each request. */
   readonly keys: (string | undefined)[];
   close(): void;
 }
@@ -29,7 +29,7 @@ const ANSWER = [
 ]
   .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
   .join('');
-/** Says "ok" to everything, and shares nothing with the scripted one. */
+/** Says "ok" to everything, and shares no code with the scripted model. */
 export const startSmallestModel = async (): Promise<SmallestModel> => {
   const requests: unknown[] = [];
   const keys: (string | undefined)[] = [];

@@ -3,7 +3,7 @@ import type { TurnEnded, TurnEvent } from '../../src/canonical/events/turn-event
 import type { Usage } from '../../src/canonical/events/usage.ts';
 import { fixedAmbient } from './turn-events.ts';
 
-/** The first and the last event of turns that cost something. */
+/** The first and the last event of turns with usage. */
 
 export const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
 

@@ -38,7 +38,7 @@ describe('readSse', () => {
     expect(await read(text)).toEqual(frames);
   });
 
-  it('does not mind where the bytes are torn apart', async () => {
+  it('does not depend on how the bytes are split', async () => {
     const bytes = new TextEncoder().encode('event: ä\r\ndata: {"x":"€😀"}\r\n\r\ndata: [DONE]\n\n');
     const torn = (async function* () {
       for (const byte of bytes) yield Uint8Array.of(byte);

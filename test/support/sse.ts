@@ -1,22 +1,25 @@
 /**
- * A reader of server-sent events for tests. It shares nothing with the product: a mistake in the
- * product's writer must not be undone by the same mistake here.
+ * A reader of server-sent events for tests. It shares no code with the product, so that it cannot compensate
+ * for a bug in the product's writer.
  */
 export interface SseFrame {
-  /** Null where the frame names no event. */
+  /** Null if the frame names no event. */
   readonly event: string | null;
   readonly data: string;
 }
 
 export type SseSource = string | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
-/** Frames as they arrive; comments are left out; a frame without its blank line at the end is lost, as the standard says. */
+/**
+ * Frames as they arrive, without comments; a frame without its trailing blank line is lost, as the standard
+ * requires.
+ */
 export async function* readSse(source: SseSource): AsyncGenerator<SseFrame> {
   let rest = '';
   let frame = emptyFrame();
   for await (const chunk of textOf(source)) {
     rest += chunk;
-    // A "\r" at the end may be half of a "\r\n": it waits for what follows.
+    // A "\r" at the end may be half of a "\r\n": wait for the next chunk.
     const lines = rest.split(/\r\n|\n|\r(?!$)/u);
     rest = lines.pop() ?? '';
     for (const line of lines) {

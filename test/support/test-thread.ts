@@ -1,7 +1,7 @@
 import { serveJobs } from '../../src/threads/serve-jobs.ts';
 import type { TestJob } from '../../src/threads/thread-pool.test.ts';
 
-/** Kept so that it cannot be collected. */
+/** Referenced, so that it is not collected. */
 const eaten: number[][] = [];
 
 serveJobs((job: TestJob): string => {

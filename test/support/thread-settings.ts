@@ -1,6 +1,6 @@
 import type { ThreadSettings } from '../../src/codex/translate/thread-start.ts';
 
-/** A deployment that changes nothing, and what a test wants different. */
+/** Default thread settings with a test's changes. */
 export const threadSettings = (different: Partial<ThreadSettings> = {}): ThreadSettings => ({
   instructionsTarget: 'base',
   sandboxMode: 'read-only',

@@ -1,7 +1,7 @@
 import type { Message, Produced, ToolCall } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 
-/** Messages and calls as a turn tells them, its beginning and its end. */
+/** Events of messages and calls, and the start and end of a turn. */
 
 export const saidMessage = (
   id: string,
@@ -74,7 +74,7 @@ export const callTold = (id: string, ...deltas: readonly string[]): TurnEvent[] 
   callEnded(id, deltas.join('')),
 ];
 
-/** Nothing was without effect. */
+/** Everything had an effect. */
 export const ACCEPTED = {
   type: 'turn-accepted',
   ignored: [],

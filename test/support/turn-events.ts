@@ -9,10 +9,10 @@ import type { Usage } from '../../src/canonical/events/usage.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { reasoning, shape, type Shape } from './item-shapes.ts';
 
-/** What a clock that stands still says. */
+/** The time of the fixed clock. */
 const NOW = 1_800_000_000_000;
 
-/** A clock that stands still and ids that count: the same input gives the same output. */
+/** A fixed clock and sequential ids: the same input gives the same output. */
 export const fixedAmbient = (): Ambient => {
   let count = 0;
   return {
@@ -47,7 +47,7 @@ const usage: fc.Arbitrary<Usage | null> = fc.option(
   }),
 );
 
-/** What ids begin with. */
+/** Prefixes of ids. */
 const PREFIXES: Readonly<Record<Produced['kind'], string>> = {
   message: 'msg',
   reasoning: 'rs',
@@ -71,7 +71,7 @@ const eventsOf = ({ prefix, head, told, ended }: Shape, index: number): TurnEven
   ];
 };
 
-/** One row of events out of several; `picks` says whose turn it is. Each keeps its own order. */
+/** Merges several rows of events; `picks` selects the row. Each keeps its own order. */
 const mixed = (rows: readonly TurnEvent[][], picks: readonly number[]): TurnEvent[] => {
   const left = rows.map((row) => [...row]);
   const all: TurnEvent[] = [];
@@ -95,15 +95,15 @@ const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome[]>(
 
 const ACCEPTED: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
 
-/** Any items in any order; or as models have them, who reason before they say or do something. */
+/** Any items in any order; or as models send them, with reasoning first. */
 const shapes: fc.Arbitrary<Shape[]> = fc.oneof(
   fc.array(shape, { maxLength: 5 }),
   fc.array(fc.tuple(reasoning, shape), { maxLength: 3 }).map((pairs) => pairs.flat()),
 );
 
 /**
- * Any turn that keeps the grammar of turn events, with every event there is. Items overlap; a turn that
- * did not complete may break off anywhere.
+ * Any turn that keeps the grammar of turn events, with every kind of event. Items overlap; an incomplete turn
+ * may break off anywhere.
  */
 export const turnEvents: fc.Arbitrary<TurnEvent[]> = fc
   .record({
@@ -119,7 +119,7 @@ export const turnEvents: fc.Arbitrary<TurnEvent[]> = fc
     const kept = isWhole ? all : all.slice(0, Math.ceil((all.length * turn.cut) / 100));
     const items = new Accumulator();
     for (const event of kept) items.add(event);
-    // The engine says so of every turn that came to something.
+    // The engine emits it for every turn with content.
     const accepted: TurnEvent[] = kept.length === 0 && !isWhole ? [] : [ACCEPTED];
     return [
       ...accepted,
@@ -129,7 +129,7 @@ export const turnEvents: fc.Arbitrary<TurnEvent[]> = fc
     ];
   });
 
-/** The same turn without the items that one does not want to hear of. */
+/** The same turn without some items. */
 export const withoutItems = (
   events: readonly TurnEvent[],
   isUnwanted: (item: Produced) => boolean,

@@ -34,7 +34,7 @@ export const turnOf = ({ keyId, conversation, ...request }: Different = {}): Tur
   }),
 });
 
-/** A tool of which only the name is said, and what a test wants different. */
+/** A tool with only a name, and a test's changes. */
 export const functionTool = (name: string, different: Partial<FunctionTool> = {}): FunctionTool => ({
   kind: 'function',
   name,

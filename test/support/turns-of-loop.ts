@@ -1,4 +1,4 @@
-/** How often the event loop turned while something was done. Promises alone never let it turn. */
+/** How often the event loop turned meanwhile. Promises alone never let it turn. */
 export const turnsOfLoop = async (work: () => Promise<unknown>): Promise<number> => {
   let turns = 0;
   const count = (): void => {

@@ -1,6 +1,6 @@
 /**
- * The grammar by which Obsidian Copilot up to 3.1.5 reads calls, written for tests from the contract of
- * that client and from nothing of ours.
+ * The grammar by which Obsidian Copilot up to 3.1.5 reads calls, written for tests from that client's
+ * contract only.
  */
 export interface ReadCall {
   readonly name: string;

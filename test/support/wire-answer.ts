@@ -8,7 +8,7 @@ import { fixedAmbient } from './turn-events.ts';
 import { CallableTools } from '../../src/canonical/request/tool.ts';
 import { functionTool } from './turn-request.ts';
 
-/** What a backend says on the wire, and what a wire source makes of it. */
+/** Events of a backend, and what a relay source makes of them. */
 
 export const TURN = 'turn-1';
 

@@ -21,10 +21,10 @@ const idleAppServer: AppServer = {
 
 export interface FakeWorker extends Worker {
   die(): void;
-  /** It stands still: nothing is answered any more. */
+  /** It hangs: nothing is answered any more. */
   hang(): void;
   wakeUp(): void;
-  /** A piece of output that is no answer. */
+  /** Output that is not an answer. */
   speak(): void;
   stops: number;
   kills: number;
@@ -87,7 +87,7 @@ export const fakeWorker = (pid: number): FakeWorker => {
   return worker;
 };
 
-/** A pool over fake workers. `fail` makes the next spawns fail, `hold` makes them wait for `go`. */
+/** A pool with fake workers. `fail` makes the next spawns fail, `hold` makes them wait for `go`. */
 export const setUpPool = (overrides: Partial<WorkerPoolOptions> = {}) => {
   const workers: FakeWorker[] = [];
   const events: WorkerPoolEvent[] = [];

@@ -1,3 +1,4 @@
+import { fromBase64, fromUtf8 } from '../../kit/text/bytes.ts';
 import type { FilePart, TextPart } from './item.ts';
 
 const DATA = 'data:';
@@ -32,11 +33,11 @@ export const textOfFile = ({ raw, cacheBreakpoint }: FilePart): TextPart | NotTe
 export const fileBytesOf = ({ raw }: FilePart): Buffer | null => {
   const { file_data: data } = raw;
   const decoded = typeof data === 'string' ? decode(data) : null;
-  return decoded === null ? null : Buffer.from(decoded.bytes);
+  return decoded?.bytes ?? null;
 };
 
 /** Decodes base64 or a data URL; null for anything else. */
-const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | null => {
+const decode = (fileData: string): { mediaType: string; bytes: Buffer } | null => {
   const comma = fileData.startsWith(DATA) ? fileData.indexOf(',') : -1;
   const header = comma === -1 ? BASE64 : fileData.slice(DATA.length, comma);
   const mediaType = (header.split(';', 1)[0] ?? '').toLowerCase();
@@ -46,7 +47,7 @@ const decode = (fileData: string): { mediaType: string; bytes: Uint8Array } | nu
     return bytes === null ? null : { mediaType, bytes };
   }
   if (!isBase64(payload)) return null;
-  return { mediaType, bytes: Buffer.from(payload, 'base64') };
+  return { mediaType, bytes: fromBase64(payload) };
 };
 
 /** Allows whitespace, which decoding skips. Removing it first would be slow for files of several megabytes. */
@@ -57,9 +58,9 @@ const isBase64 = (text: string): boolean => {
   return !/[^A-Za-z0-9+/_\s-]/.test(digits) && /^(?:=\s*){0,2}$/.test(padding);
 };
 
-const percentDecode = (payload: string): Uint8Array | null => {
+const percentDecode = (payload: string): Buffer | null => {
   try {
-    return new TextEncoder().encode(decodeURIComponent(payload));
+    return fromUtf8(decodeURIComponent(payload));
   } catch (error) {
     if (error instanceof URIError) return null;
     throw error;

@@ -1,3 +1,4 @@
+import { fromBase64 } from '../../kit/text/bytes.ts';
 import { imageHeaderOf } from './image-header.ts';
 import type { ImageDetail, ImagePart } from '../request/item.ts';
 
@@ -94,5 +95,5 @@ const HEADER_CHARS = 256 * 1024;
 const sizeOf = (url: string): Size | null => {
   if (!/^data:/i.test(url.slice(0, 5))) return null;
   const data = url.slice(url.indexOf(',', 0) + 1).slice(0, HEADER_CHARS);
-  return imageHeaderOf(Buffer.from(data, 'base64'));
+  return imageHeaderOf(fromBase64(data));
 };

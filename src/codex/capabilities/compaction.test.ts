@@ -17,6 +17,6 @@ it.each<readonly [string, BackendTarget, readonly string[] | null, string]>([
   expect(compactionOf(backend, profileOf(backend, listed))).toBe(support);
 });
 
-it('without a relay nobody can ask for one', () => {
+it('is never requested without a relay', () => {
   expect(compactionOf(directLogin('chatgpt'), null)).toBe('unknown');
 });

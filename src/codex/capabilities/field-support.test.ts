@@ -14,7 +14,7 @@ const WAYS: readonly FieldSupport[] = [
   { profile: chatgpt, requestFormat: 'codex', refuses },
 ];
 
-describe('what becomes of a setting', () => {
+describe('the handling of a setting', () => {
   it.each([
     ['items', 'mapped mapped mapped mapped'],
     ['stop', 'emulated emulated emulated emulated'],
@@ -28,7 +28,7 @@ describe('what becomes of a setting', () => {
     expect(WAYS.map((support) => handlingOf(setting, support)).join(' ')).toBe(fates);
   });
 
-  it('is what was learnt, where something was', () => {
+  it('reflects past refusals', () => {
     const [, provider] = WAYS;
     const support: FieldSupport = {
       profile: null,

@@ -34,8 +34,8 @@ const brief = (tools: Parameters<typeof sortTools>[0], options: SortOptions) => 
   return { others, labels: uses.map((use) => use.server.label), refused: refused.map(({ kind }) => kind) };
 };
 
-describe('the MCP servers among the tools', () => {
-  it('are ours by their label alone', () => {
+describe('MCP servers among the tools', () => {
+  it('belong to the deployment if named by label only', () => {
     const f = functionTool('f');
     expect(brief([f, OURS], OPTIONS)).toEqual({ others: [f], labels: ['web'], refused: [] });
     expect(brief([OURS], { ...OPTIONS, choice: { mode: 'none' } })).toMatchObject({ others: [], labels: [] });
@@ -59,13 +59,13 @@ describe('the MCP servers among the tools', () => {
       { others: [], labels: [], refused: ['unsupported_tool'] },
     ],
   ] as const)(
-    'are the backend’s by their address, where it has them and nobody else may: %s',
+    'belong to the backend if named by URL and the backend supports them: %s',
     (_, options, tool, expected) => {
       expect(brief([tool], options)).toEqual(expected);
     },
   );
 
-  it('are ours where the address is empty, as some clients write it', () => {
+  it('belong to the deployment if the URL is empty, as some clients send it', () => {
     const tool = mcp({ server_label: 'web', server_url: '', connector_id: null });
     expect(brief([tool], OPTIONS)).toEqual({ others: [], labels: ['web'], refused: [] });
     expect(brief([tool], CLIENTS)).toEqual({ others: [], labels: ['web'], refused: [] });
@@ -73,7 +73,7 @@ describe('the MCP servers among the tools', () => {
     expect(brief([connector], CLIENTS)).toEqual({ others: [connector], labels: [], refused: [] });
   });
 
-  it('say what is not heeded', () => {
+  it('report fields without effect', () => {
     const more = {
       require_approval: 'never',
       allowed_tools: null,
@@ -92,25 +92,25 @@ describe('the MCP servers among the tools', () => {
     expect(ignored(theirs, OPTIONS)).toEqual([]);
   });
 
-  it('have the token of the client', () => {
+  it("get the client's token", () => {
     expect(sortTools([THEIRS], CLIENTS).uses[0]?.server.transport).toMatchObject({
       headers: { authorization: 'Bearer token' },
     });
   });
 
   it.each([
-    mcp({ server_label: 'nobody' }),
+    mcp({ server_label: 'unknown' }),
     mcp({ server_label: 'two words' }),
     mcp({}),
     mcp({ server_label: 'a', server_url: 'ftp://a' }),
     mcp({ server_label: 'a', server_url: 'https://a', headers: 5 }),
     mcp({ server_label: 'a', server_url: 'https://a', headers: { 'mcp-session-id': 'x' } }),
     mcp({ server_label: 'a', server_url: 'https://a', authorization: 'a\nb' }),
-  ])('are refused: %j', (tool) => {
+  ])('are rejected: %j', (tool) => {
     expect(brief([tool], CLIENTS)).toEqual({ others: [], labels: [], refused: ['invalid_value'] });
   });
 
-  it('are so many and no more', () => {
+  it('are limited in number', () => {
     const all = Array.from({ length: 66 }, (_, index) =>
       mcp({ server_label: `s${index}`, server_url: 'https://a' }),
     );

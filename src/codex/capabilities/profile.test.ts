@@ -11,7 +11,7 @@ const apiKey = directLogin('api-key');
 describe('backend profiles', () => {
   const structural = EDIT_FIELDS.filter((field) => !LISTED_PARAMETERS.has(field));
 
-  it('take everything, except for the backend of a ChatGPT login', () => {
+  it('accept everything, except for the backend of a ChatGPT login', () => {
     const all = {
       takes: new Set(EDIT_FIELDS),
       tiers: null,
@@ -49,12 +49,12 @@ describe('backend profiles', () => {
     ['https://eu.api.openai.com/v1', true],
     ['https://openai.com.example.org/v1', false],
     ['no address', false],
-  ])('of another provider take no trigger of a compaction: %s', (baseUrl, takes) => {
+  ])('of other providers do not accept a compaction trigger: %s', (baseUrl, takes) => {
     const { takes: fields } = profileOf({ ...provider, baseUrl }, null);
     expect(fields).toEqual(new Set(EDIT_FIELDS.filter((field) => takes || field !== 'compaction_trigger')));
   });
 
-  it('are what the operator says, for plain parameters', () => {
+  it("use the operator's list for plain parameters", () => {
     expect(profileOf(provider, ['none']).takes).toEqual(new Set(structural));
     expect(profileOf(provider, ['temperature', 'top_p']).takes).toEqual(
       new Set([...structural, 'temperature', 'top_p']),
@@ -66,7 +66,7 @@ describe('backend profiles', () => {
       new Set([...structural, 'compaction_trigger']),
     );
     expect(profileOf(apiKey, ['none']).takes.has('compaction_trigger')).toBe(true);
-    // Not plain: the operator cannot take it away by forgetting it.
+    // Not a plain parameter: leaving it out of the list does not disable it.
     expect(profileOf(provider, ['temperature', 'nonsense']).takes.has('tool_choice')).toBe(true);
   });
 });

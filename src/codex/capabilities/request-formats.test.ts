@@ -12,20 +12,20 @@ const images = (...details: readonly ImageDetail[]) => ({
 });
 const closely = (part: number) => ({ imageDetail: { item: 0, of: 'content', part } });
 
-describe('what a request format loses', () => {
+describe('settings that a request format cannot express', () => {
   const request = turnRequest({
     tools: [tool],
     parallelToolCalls: true,
     items: [images('high', 'auto', 'low')],
   });
 
-  it('is named', () => {
+  it('are reported', () => {
     expect(lostInFormat(request, 'codex', true)).toEqual(['parallelToolCalls', closely(0), closely(2)]);
     expect(lostInFormat(request, 'responses', true)).toEqual([]);
     expect(lostInFormat(request, 'responses', false)).toEqual([closely(2)]);
   });
 
-  it('is a reason to take the other one', () => {
+  it('make the request use the other format', () => {
     expect(needsResponsesFormat(request)).toBe(true);
     expect(needsResponsesFormat(turnRequest({ items: [images('auto')], tools: [tool] }))).toBe(false);
     expect(needsResponsesFormat(turnRequest({ parallelToolCalls: true }))).toBe(false);

@@ -28,8 +28,8 @@ const missedOn = (support: keyof typeof WAYS, different: Partial<TurnRequest>, s
   return ineffectiveSettings(request, reachesBackend(request, { ...WAYS[support], sendsVerbosity }));
 };
 
-describe('what a request wants', () => {
-  it('is nothing where it asks for what happens anyway, or for what changes no answer', () => {
+describe('settings that only the model request can carry', () => {
+  it('exclude defaults and settings that do not change the answer', () => {
     const request = turnRequest({
       sampling: { ...NO_SAMPLING, temperature: 1, topP: 1 },
       metadata: { a: 'b' },
@@ -76,11 +76,11 @@ describe('what a request wants', () => {
     ['a provider that refuses', ['sampling.temperature', include]],
     ['the Responses format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
     ['the codex format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
-  ] satisfies [keyof typeof WAYS, readonly Path[]][])('goes unheard: %s', (support, missed) => {
+  ] satisfies [keyof typeof WAYS, readonly Path[]][])('have no effect: %s', (support, missed) => {
     expect(missedOn(support, all)).toEqual(missed);
   });
 
-  it('may be said by the app-server itself', () => {
+  it('may be sent by the app-server itself', () => {
     expect(missedOn('without the relay', { verbosity: 'low' }, true)).toEqual([]);
     const tiers = ['priority', 'fast', 'flex', 'default', 'auto', null];
     const lacking = (support: keyof typeof WAYS) =>
@@ -92,7 +92,7 @@ describe('what a request wants', () => {
     ]);
   });
 
-  it('is a limit of hosted calls only where there can be any', () => {
+  it('include a limit of hosted calls only if there are hosted tools', () => {
     const tools = [{ kind: 'hosted', raw: { type: 'web_search' } }] as const;
     expect(missedOn('the Responses format', { maxToolCalls: 2 })).toEqual([]);
     expect(missedOn('the Responses format', { maxToolCalls: 2, tools })).toEqual(['maxToolCalls']);

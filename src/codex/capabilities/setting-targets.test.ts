@@ -13,7 +13,7 @@ import { SETTINGS } from './settings.ts';
 
 const TOOL = functionTool('now');
 
-/** A value for each setting that differs from that of a plain request; fields of calls need a call, which is an item. */
+/** For each setting a value different from a plain request's; call fields need a call, which is an item. */
 const DIFFERENT: Readonly<Record<Setting, Partial<TurnRequest>>> = {
   model: { model: 'other' },
   instructions: { instructions: 'Be brief.' },
@@ -91,16 +91,16 @@ const changedBy = (setting: Setting): readonly string[] => {
   return [...new Set(changed)].toSorted();
 };
 
-describe('placesOf', () => {
-  it.each(Object.keys(SETTINGS) as readonly Setting[])('names where %s goes over JSON-RPC', (setting) => {
+describe('settingTargets', () => {
+  it.each(Object.keys(SETTINGS) as readonly Setting[])('lists the JSON-RPC parameters of %s', (setting) => {
     const expected = settingTargets(setting).rpc.filter(
-      // A user's message is never part of them, only messages with a prompt are.
+      // They never contain a user's message, only prompt messages.
       (place) => !(setting === 'items' && place === 'thread/start.developerInstructions'),
     );
     expect(changedBy(setting)).toEqual(expected.toSorted());
   });
 
-  it('names a field of the model request for all but stop sequences, which no Responses request has', () => {
+  it('names a model request field for all settings but stop sequences, which Responses requests do not have', () => {
     const without = (Object.keys(SETTINGS) as readonly Setting[]).filter(
       (setting) => settingTargets(setting).wire === null,
     );

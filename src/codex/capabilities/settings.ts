@@ -55,12 +55,12 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   },
   tools: {
     always: 'mapped',
-    note: 'A backend that does not know custom tools is told of functions with one text. With a ChatGPT login further fields of tools other than `defer_loading` are named as ignored, and a hosted tool that it does not have gets 400 `unsupported_tool`. Without the relay the app-server thins the schema out, `strict` is lost, further fields and `tool_search` are named as ignored, and other hosted tools get 400 `unsupported_tool`.',
+    note: 'A backend that does not know custom tools gets them as functions with one text parameter. With a ChatGPT login further fields of tools other than `defer_loading` are named as ignored, and a hosted tool that it does not have gets 400 `unsupported_tool`. Without the relay the app-server thins the schema out, `strict` is lost, further fields and `tool_search` are named as ignored, and other hosted tools get 400 `unsupported_tool`.',
   },
   toolChoice: {
     field: 'tool_choice',
     otherwise: 'emulated',
-    note: 'Emulated: the model sees only the tools that the choice leaves, and is told in a message if it must call one. In any case the answer is checked: without the call that must come it is asked for once more, then the request fails with `tool_choice_not_satisfied`; only a hosted tool that it names is left to the backend. A request that makes a choice takes the full lane of a ChatGPT login.',
+    note: 'Emulated: the model sees only the tools that the choice leaves, and gets a message if it must call one. In any case the answer is checked: without the call that must come it is asked for once more, then the request fails with `tool_choice_not_satisfied`; only a hosted tool that it names is left to the backend. A request that makes a choice takes the full lane of a ChatGPT login.',
   },
   parallelToolCalls: {
     field: 'parallel_tool_calls',

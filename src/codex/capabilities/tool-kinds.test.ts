@@ -21,7 +21,7 @@ const bringing = (...tools: readonly Tool[]): Item => ({
   tools,
 });
 
-it('refuses what a way to a backend has no place for', () => {
+it('rejects tools that a backend cannot receive', () => {
   const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
   expect(refusedTools(request, { profile: PROVIDER, requestFormat: 'responses' })).toEqual([]);
   const why = "is of type 'file_search', which a ChatGPT login does not support";
@@ -34,7 +34,7 @@ it('refuses what a way to a backend has no place for', () => {
   ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }, { item: 0 }]);
 });
 
-it('names what of the tools does not reach a backend', () => {
+it('reports the tool fields that do not reach a backend', () => {
   const more = { defer_loading: true, allowed_callers: ['direct'] };
   const tools = [functionTool('f', { more }), hosted('tool_search')];
   const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
@@ -56,7 +56,7 @@ it('names what of the tools does not reach a backend', () => {
   ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }]);
 });
 
-it('knows what a ChatGPT login calls its tools', () => {
+it('translates the names of hosted tools for a ChatGPT login', () => {
   const names = ['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_x', 'mcp'];
   expect(names.map((type) => chatgptTool({ type, filters: null }))).toEqual([
     { type: 'web_search', filters: null },
@@ -67,7 +67,7 @@ it('knows what a ChatGPT login calls its tools', () => {
   ]);
 });
 
-it('does not tell a service that chooses for itself which model runs its tools', () => {
+it('does not send the model of a hosted tool to a backend that chooses it itself', () => {
   const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
   expect(lostToolFields({ tools, items: [] }, PROVIDER)).toEqual([]);
   expect(lostToolFields({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);

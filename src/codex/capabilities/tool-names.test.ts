@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { isReservedToolName } from './tool-names.ts';
 
-it('knows the names that codex keeps for itself', () => {
+it('knows the tool names that codex reserves', () => {
   const names = [
     'mcp',
     'mcp__',

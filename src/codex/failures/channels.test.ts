@@ -7,7 +7,7 @@ import { httpFailure, streamFailure } from '../relay/answer/http-failure.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { toFailure } from '../translate/failures.ts';
 
-/** One error comes by several ways, and a client must not be able to tell by which one it came. */
+/** The same error can arrive over several channels, and clients must not see a difference. */
 
 const HOST = 'backend.example:8443';
 const SOURCE = { host: HOST, nowMs: 0, secrets: [] };
@@ -18,25 +18,25 @@ interface Said {
   readonly error: JsonObject | null;
 }
 
-/** As the relay reads it of the HTTP answer. */
+/** As the relay reads it from the HTTP answer. */
 const byHttp = ({ status, error }: Said): Failure =>
   httpFailure({ status, headers: {}, body: error === null ? '' : JSON.stringify({ error }) }, SOURCE);
 
-/** As the relay reads it of an event in the answer. */
+/** As the relay reads it from an event in the answer. */
 const byStream = ({ status, error }: Said): Failure =>
   streamFailure({ type: 'error', status, error: error ?? {} }, SOURCE);
 
 const repeated = ({ status, error }: Said): string =>
   `unexpected status ${status} Words: ${error === null ? '' : JSON.stringify({ error })}, url: https://${HOST}/v1/responses, cf-ray: 1`;
 
-/** As codex repeats it, with the status beside its words. */
+/** As codex repeats it, with the status next to the message. */
 const byCodex = (said: Said): Failure =>
   toFailure({
     message: repeated(said),
     codexErrorInfo: { responseStreamConnectionFailed: { httpStatusCode: said.status } },
   });
 
-/** As codex repeats it in words alone. */
+/** As codex repeats it in a message only. */
 const byWords = (said: Said): Failure => toFailure({ message: repeated(said), codexErrorInfo: 'other' });
 
 const STATUSES = [
@@ -64,7 +64,7 @@ const ERRORS: readonly (JsonObject & { readonly message: string })[] = [
 const said = (status: number, error: JsonObject | null): Said => ({ status, error });
 
 describe.each(STATUSES)('%i', (status) => {
-  it('is the same failure by whichever way it came', () => {
+  it('is the same failure over every channel', () => {
     for (const one of [said(status, null), ...ERRORS.map((error) => said(status, error))]) {
       const expected = byHttp(one);
       expect({ one, stream: byStream(one), codex: byCodex(one), words: byWords(one) }).toEqual({
@@ -78,7 +78,7 @@ describe.each(STATUSES)('%i', (status) => {
 });
 
 describe('400', () => {
-  it('is the same failure where codex hands the body on, or refuses the request in these words itself', () => {
+  it('is the same failure if codex passes the body on or rejects the request itself', () => {
     for (const error of ERRORS) {
       const body = JSON.stringify({ error });
       expect(toFailure({ message: body, codexErrorInfo: 'badRequest' })).toEqual(byHttp(said(400, error)));
@@ -90,7 +90,7 @@ describe('400', () => {
   });
 });
 
-it('408 is a wait that was too long, 529 is overload', () => {
+it('maps 408 to a timeout and 529 to overload', () => {
   const ways = [byHttp, byStream, byCodex, byWords];
   expect(ways.map((way) => way(said(408, null)).kind)).toEqual(ways.map(() => 'upstream_timeout'));
   expect(ways.map((way) => way(said(529, null)).kind)).toEqual(ways.map(() => 'upstream_overloaded'));
@@ -104,7 +104,7 @@ it.each([
   'API key not valid.',
   '<html><body>502</body></html>',
   'upstream request timeout',
-])('a body that is only words is the same failure too: %s', (text) => {
+])('maps a plain-text body to the same failure: %s', (text) => {
   const kinds = STATUSES.map((status) => {
     const message = `unexpected status ${status} Words: ${text}, url: https://${HOST}/v1/responses`;
     return [

@@ -66,14 +66,14 @@ describe('the account that this server uses', () => {
     ],
     ['a login that is over', { status: 401, code: 'token_refresh_failed' }, failure('upstream_unauthorized')],
   ]);
-  it('is not asked again in vain', () => {
+  it('is not retried in vain', () => {
     for (const kind of ['upstream_unauthorized', 'sign_in_required', 'insufficient_quota'] as const) {
       expect([kind, failure(kind).headers]).toEqual([kind, { 'x-should-retry': 'false' }]);
     }
   });
 });
 
-describe('trouble of the upstream', () => {
+describe('upstream failures', () => {
   const broken = (status: number): string =>
     `The upstream at ${HOST} had an error while processing the request (it answered ${status}).`;
   const late = failure('upstream_timeout', { message: `The upstream at ${HOST} did not answer in time.` });
@@ -87,7 +87,7 @@ describe('trouble of the upstream', () => {
     ['408', { status: 408 }, late],
     ['504', { status: 504 }, late],
     [
-      'a code that nobody knows, in the stream',
+      'an unknown code, in the stream',
       { code: 'vector_store_timeout', message: 'Late.' },
       failure('upstream_error', { code: 'vector_store_timeout', message: 'Late.' }),
     ],
@@ -101,8 +101,8 @@ describe('trouble of the upstream', () => {
   ]);
 });
 
-describe('what is quoted', () => {
-  it('holds no key, bare or not, no token, no address and no book', () => {
+describe('quoted messages', () => {
+  it('contain no key, token or address, and are short', () => {
     const message =
       'Key sk-proj-abcdefghijk, k3y-of-0urs, Bearer abc.def and eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig at https://internal.example/v1?x=1 failed';
     const said = { ...NO_DETAILS, status: 400, message };
@@ -110,13 +110,13 @@ describe('what is quoted', () => {
     expect(classify({ ...said, message: 'x'.repeat(100_000) }).message).toHaveLength(4_000);
   });
 
-  // A backend quotes what a client wrote, and an event may be long: in quadratic time this would not end.
-  it.each(['encrypted content ', 'model ', '-eyJ'])('is read in linear time: %s', (word) => {
+  // A backend quotes what a client wrote, and an event may be long: quadratic time would not end.
+  it.each(['encrypted content ', 'model ', '-eyJ'])('are read in linear time: %s', (word) => {
     const said = { ...NO_DETAILS, message: word.repeat(400_000) };
     expect(classify(said).message).toHaveLength(4_000);
   });
 
-  it('leaves the caller in no doubt about whose key it is', () => {
+  it('make clear whose key is meant', () => {
     const doubtful = Object.entries(FAILURES)
       .filter(
         ([code, { message }]) =>

@@ -55,7 +55,7 @@ describe('a used-up plan', () => {
       }),
     ],
     [
-      'until a time that is over, or is none',
+      'until a time in the past, or an invalid one',
       { code: 'usage_limit_reached', resetsAt: 1e300, resetsInSeconds: -5 },
       failure('insufficient_quota', {
         message: 'The backend refused: the account that this server uses has reached its limit.',
@@ -65,7 +65,7 @@ describe('a used-up plan', () => {
   ]);
 });
 
-describe('a limit of requests', () => {
+describe('a rate limit', () => {
   const slow = { message: 'Slow.', retryAfterSeconds: 7 };
   check([
     [
@@ -93,7 +93,7 @@ describe('a limit of requests', () => {
   ]);
 });
 
-describe('a policy', () => {
+describe('a policy violation', () => {
   const codes = [
     'cyber_policy',
     'bio_policy',
@@ -120,7 +120,7 @@ describe('a policy', () => {
   ]);
 });
 
-describe('a model', () => {
+describe('an unknown model', () => {
   const NOT_SUPPORTED = "The 'gpt-5.1' model is not supported when using Codex with a ChatGPT account.";
   const NEWER = "The 'gpt-6' model requires a newer version of Codex.";
   const unknown = (message: string): Failure => failure('model_not_found', { message, param: 'model' });
@@ -145,7 +145,7 @@ describe('a model', () => {
   ]);
 });
 
-describe('what is not found and no model', () => {
+describe('a 404 that is not about a model', () => {
   const LOST = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.";
   const path = (status: number): Failure =>
     failure('upstream_error', {
@@ -175,7 +175,7 @@ describe('what is not found and no model', () => {
     ['a path without words', { status: 404 }, path(404)],
     ['a method of a path', { status: 405 }, path(405)],
     [
-      'a path of nobody',
+      'an unknown path',
       { status: 404, host: null },
       failure('upstream_error', {
         message:
@@ -185,7 +185,7 @@ describe('what is not found and no model', () => {
   ]);
 });
 
-describe('the input', () => {
+describe('invalid input', () => {
   const foreign = { code: 'invalid_encrypted_content', param: 'input', message: 'Not verified.' };
   const words = 'The encrypted content gAAA could not be verified.';
   check([

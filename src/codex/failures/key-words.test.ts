@@ -5,16 +5,16 @@ import { classify, NO_DETAILS } from './classify.ts';
 import { withoutKeyWords } from './key-words.ts';
 import { mcpErrorText } from './mcp-error.ts';
 
-/** By which Obsidian Copilot decides that its user has to check the key. */
+/** How Obsidian Copilot decides that its user has to check the key. */
 const isAboutKey = (text: string): boolean =>
   ['api key', 'apikey', 'unauthorized', 'authentication'].some((hint) => text.toLowerCase().includes(hint));
 
-describe('words about keys', () => {
-  it.each(Object.keys(FAILURES) as FailureCode[])('stand in no message but those about one: %s', (kind) => {
+describe('messages that mention keys', () => {
+  it.each(Object.keys(FAILURES) as FailureCode[])("are only those about the caller's key: %s", (kind) => {
     expect(isAboutKey(FAILURES[kind].message)).toBe(kind === 'invalid_api_key');
   });
 
-  it('come with 401, and nothing comes with 403', () => {
+  it('come with 401, and never with 403', () => {
     const statuses = Object.entries(FAILURES).map(([kind, { status }]): [string, number] => [kind, status]);
     expect(statuses.filter(([, status]) => status === 401 || status === 403)).toEqual([
       ['invalid_api_key', 401],
@@ -33,7 +33,7 @@ describe('words about keys', () => {
   ];
   const STATUSES = [null, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 529];
 
-  it.each(STATUSES)('of a backend do not get out with %s', (status) => {
+  it.each(STATUSES)('of a backend are not passed on with %s', (status) => {
     for (const code of CODES) {
       for (const param of [null, 'input']) {
         const told = classify({ ...NO_DETAILS, status, code, param, message: WORDS });
@@ -44,7 +44,7 @@ describe('words about keys', () => {
     }
   });
 
-  it('are put in others where the rest is worth reading', () => {
+  it('are reworded if the rest is worth reading', () => {
     expect(withoutKeyWords(WORDS)).toBe('not permitted: credential or credential needed for sign-in.');
     expect(mcpErrorText('MCP startup failed: HTTP 401 Unauthorized')).toBe('failed: HTTP 401 not permitted');
   });
@@ -57,7 +57,7 @@ describe('a used-up quota', () => {
     'insufficient_quota',
     'billing_hard_limit_reached',
     'credits_exhausted',
-  ])('is 429 insufficient_quota, which nobody tries again: %s', (code) => {
+  ])('is 429 insufficient_quota, which clients do not retry: %s', (code) => {
     expect(classify({ ...NO_DETAILS, status: 429, code, resetsInSeconds: 60 })).toMatchObject({
       status: 429,
       type: 'insufficient_quota',

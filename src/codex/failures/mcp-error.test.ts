@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { mcpErrorText } from './mcp-error.ts';
 
-/** The words are those of 0.166.0. */
+/** Messages of codex 0.166.0. */
 it.each([
   [
     'MCP startup failed: No such file or directory (os error 2)',
@@ -25,6 +25,6 @@ it.each([
     'MCP startup failed: handshaking with MCP server failed: Send message error Transport [codex_rmcp_client::tool_list_changes::ToolListChanges<codex_rmcp_client::a::B<rmcp::c::D>>] error: unexpected server response: HTTP 500: out of order at http://127.0.0.1:1/x',
     'failed: handshaking with MCP server failed: Send message error Transport error: unexpected server response: HTTP 500: out of order at',
   ],
-])('says %s in short', (said, short) => {
+])('shortens the message for %s', (said, short) => {
   expect(mcpErrorText(said)).toBe(short);
 });

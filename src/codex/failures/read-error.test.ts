@@ -34,7 +34,7 @@ describe('the errors of backends', () => {
       { type: 'usage_limit_reached', resetsAt: 1_795_185_000, resetsInSeconds: 9.5 },
     ],
     [
-      'names that are none',
+      'invalid names',
       { error: { code: 'two words', type: 'x'.repeat(200), message: 'm' } },
       { message: 'm' },
     ],

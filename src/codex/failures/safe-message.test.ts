@@ -7,15 +7,15 @@ describe('withoutInternals', () => {
     ['bad key, url: http://127.0.0.1:4711/v1/responses', 'bad key'],
     ['see https://example.org/x for more', 'see for more'],
     ['cannot read /root/.codex/auth.json now', 'cannot read … now'],
-    ['either/or is no path', 'either/or is no path'],
+    ['either/or is not a path', 'either/or is not a path'],
     ['and/or a/b/c', 'and/or a/b/c'],
     ['nothing to hide', 'nothing to hide'],
   ])('%s', (message, expected) => {
     expect(withoutInternals(message)).toBe(expected);
   });
 
-  // codex's own words for a used-up plan; today they come out as "Upgrade to Pro ( visit to purchase …".
-  it('leaves a sentence that can be read', () => {
+  // codex's own message for a used-up plan.
+  it('leaves a readable sentence', () => {
     const message =
       "You've hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/codex/settings/usage to purchase more credits or try again later.";
     expect(withoutInternals(message)).not.toMatch(/\( |visit to/);

@@ -21,18 +21,21 @@ describe('an upstream that cannot be reached', () => {
     );
   });
 
-  it.each(['EMFILE', 'ENFILE'])('is not it, when this process cannot open a connection: %s', (code) => {
-    expect(unreachable('api.example', code)).toEqual(failure('out_of_resources', { retryAfterSeconds: 1 }));
-  });
+  it.each(['EMFILE', 'ENFILE'])(
+    'is a resource failure if this process cannot open a connection: %s',
+    (code) => {
+      expect(unreachable('api.example', code)).toEqual(failure('out_of_resources', { retryAfterSeconds: 1 }));
+    },
+  );
 
-  it('without a reason or a name', () => {
+  it('is described without a known reason or host', () => {
     expect(unreachable('api.example', null)).toEqual(
       failure('upstream_unreachable', { message: 'The upstream at api.example could not be reached.' }),
     );
     expect(unreachable('', null)).toEqual(failure('upstream_unreachable'));
   });
 
-  it('is named without what else an address holds', () => {
+  it('is named without the rest of its URL', () => {
     expect(hostOf('https://user:secret@api.example:8443/path?key=secret')).toBe('api.example:8443');
     expect(hostOf('no address')).toBe('');
   });

@@ -77,7 +77,7 @@ const ANY_OTHER = {
 };
 
 describe('cleanCatalogue', () => {
-  it('empties what codex would add, keeps the rest, and has a twin of each model of the codex format', () => {
+  it('removes what codex would add, keeps the rest, and has a Responses entry for each model of the codex format', () => {
     expect(JSON.parse(cleanCatalogue([SOL, EARS, BARE], 'chatgpt').json)).toEqual({
       models: [
         CLEAN_SOL,
@@ -89,7 +89,7 @@ describe('cleanCatalogue', () => {
     });
   });
 
-  it('has no codex format for a backend that does not know it', () => {
+  it('has no codex format for other backends', () => {
     const catalogue = cleanCatalogue([SOL, EARS], 'api');
     expect(JSON.parse(catalogue.json)).toEqual({
       models: [{ ...CLEAN_SOL, use_responses_lite: false }, CLEAN_EARS, ANY_OTHER],
@@ -100,7 +100,7 @@ describe('cleanCatalogue', () => {
     ]);
   });
 
-  it('tells people what codex does not hear: the true window, efforts and tiers, in order', () => {
+  it('lists the real context window, efforts and tiers, in order', () => {
     const sol = knownModel('gpt-6-sol', {
       displayName: 'Sol',
       upgrade: 'gpt-7',
@@ -130,7 +130,7 @@ describe('cleanCatalogue', () => {
 describe('request formats', () => {
   const catalogue = cleanCatalogue([SOL, { ...EARS, slug: 'gpt-6-sol-plain' }], 'chatgpt');
 
-  // codex takes the entry whose slug is the longest beginning of the name.
+  // codex picks the longest slug that is a prefix of the name.
   it.each([
     ['gpt-6-sol', true, 'gpt-6-sol--full'],
     ['gpt-6-sol-2027', true, 'gpt-6-sol--full-2027'],
@@ -148,17 +148,17 @@ describe('request formats', () => {
 });
 
 describe('entriesOf', () => {
-  it('leaves out what has no name', () => {
+  it('skips entries without a name', () => {
     expect(entriesOf({ models: [BARE, {}, 1, { slug: '' }] })).toEqual([BARE]);
   });
 
-  it.each([[null], [[]], [{}], [{ models: {} }]])('refuses %j', (bundled) => {
+  it.each([[null], [[]], [{}], [{ models: {} }]])('rejects %j', (bundled) => {
     expect(() => entriesOf(bundled)).toThrow('the model catalogue of codex');
   });
 });
 
 describe('completeEntry', () => {
-  it('has all that codex needs', () => {
+  it('has all fields that codex requires', () => {
     expect(completeEntry({ slug: 'new', use_responses_lite: true })).toEqual({
       slug: 'new',
       display_name: 'new',

@@ -23,7 +23,7 @@ stream_max_retries = 0
 stream_idle_timeout_ms = 86400000`;
 
 describe('configToml', () => {
-  it.each([true, false])('lets codex send feedback only where that is allowed: %s', (allowsFeedback) => {
+  it.each([true, false])('lets codex send feedback only if allowed: %s', (allowsFeedback) => {
     const text = configToml({
       backend: DIRECT_LOGIN,
       catalogueFile: null,
@@ -68,7 +68,7 @@ describe('configToml', () => {
     expect(provider(backend)).toBe(`${FIXED}\n${expected}`);
   });
 
-  it("says where the rest of a login's traffic goes, if that is not where codex sends it", () => {
+  it("sets the account URLs of a login if they differ from codex's default", () => {
     const rootOf = (backend: BackendTarget): readonly string[] =>
       configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3', allowsFeedback: false })
         .split('\n')
@@ -86,7 +86,7 @@ describe('configToml', () => {
     ]);
   });
 
-  it('is this text, whole', () => {
+  it('produces exactly this text', () => {
     expect(
       configToml({
         backend: { kind: 'demo', baseUrl: 'http://127.0.0.1:3/v1' },

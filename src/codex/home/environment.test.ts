@@ -5,7 +5,7 @@ import { childEnvironment } from './environment.ts';
 const INHERITED = { certificateFile: null, refreshUrl: null, revokeUrl: null };
 
 describe('childEnvironment', () => {
-  it('passes what a process needs and nothing else', () => {
+  it('passes the required variables and nothing else', () => {
     const ours = {
       PATH: '/bin',
       HOME: '/root',
@@ -42,7 +42,7 @@ describe('childEnvironment', () => {
     ]).toEqual([wanted, { ...wanted, PROXY_UPSTREAM_API_KEY: 'sk-3' }]);
   });
 
-  it('keeps our own loopback servers out of a proxy, in whichever case it is named', () => {
+  it('excludes our loopback servers from the proxy, whatever the case of the variable', () => {
     const options = { ...INHERITED, codexHome: '/h', apiKeyEnv: null };
     expect([
       childEnvironment({ https_proxy: 'http://p' }, options),
@@ -60,7 +60,7 @@ describe('childEnvironment', () => {
     ]);
   });
 
-  it('knows one certificate instead of ours and of all of the machine', () => {
+  it("trusts one certificate instead of ours and the system's", () => {
     const ours = {
       PATH: '/bin',
       SSL_CERT_FILE: '/ca.pem',
@@ -75,7 +75,7 @@ describe('childEnvironment', () => {
     });
   });
 
-  it("says where a login's tokens are refreshed and revoked, whatever our own environment says", () => {
+  it('sets the token URLs of a login, ignoring our own environment', () => {
     const ours = {
       CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'https://r.example',
       CODEX_REVOKE_TOKEN_URL_OVERRIDE: 'x',

@@ -49,7 +49,7 @@ const stored = async (serial: string, homes: readonly string[] = []) => {
   return store;
 };
 
-describe('a renewal that the relay saw', () => {
+describe('a renewal through the relay', () => {
   it('replaces the tokens in the file and in every home, and nothing else', async () => {
     const homes = [await home('one'), await home('two')];
     const store = await stored('r1', homes);
@@ -63,7 +63,7 @@ describe('a renewal that the relay saw', () => {
     });
     expect([(await lstat(file)).ino === ino, (await lstat(file)).mode & 0o777]).toEqual([false, 0o600]);
     expect(await Promise.all(homes.map((one) => refreshIn(copyIn(one))))).toEqual(['r2', 'r2']);
-    // No app-server has to start over for it.
+    // No app-server has to be restarted for it.
     expect(store.revisionOf(text)).toBe(revision);
     expect((await readdir(dir)).toSorted()).toEqual(['auth.json', 'one', 'two']);
   });
@@ -85,7 +85,7 @@ describe('a renewal that the relay saw', () => {
     );
   });
 
-  it('keeps a link a link, and is kept in memory where nothing can be written', async () => {
+  it('keeps a link, and keeps the tokens in memory if nothing can be written', async () => {
     const real = path.join(await home('dotfiles'), 'codex.json');
     await writeFile(real, login('r1'));
     await symlink(real, file);
@@ -93,7 +93,7 @@ describe('a renewal that the relay saw', () => {
     const store = new LoginStore({ file, onUnsaved: (error) => troubles.push(error) });
     await store.renewed('r1', answer('r2'));
     expect([(await lstat(file)).isSymbolicLink(), await refreshIn(real), troubles]).toEqual([true, 'r2', []]);
-    // A name that is too long for the temporary file, and a folder in the way of writing in place.
+    // A name that is too long for the temporary file, and a folder that prevents writing in place.
     const unwritable = path.join(dir, 'x'.repeat(250));
     await writeFile(unwritable, login('r1'));
     const stuck = new LoginStore({ file: unwritable, onUnsaved: (error) => troubles.push(error) });
@@ -106,14 +106,14 @@ describe('a renewal that the relay saw', () => {
       'r3',
       2,
     ]);
-    // Who signs in wins.
+    // A new sign-in wins.
     await writeFile(unwritable, login('fresh'));
     expect(tokensIn((await stuck.read()) ?? '')?.refreshToken).toBe('fresh');
   });
 });
 
-describe('a renewal that codex made by itself', () => {
-  it('is taken over from its home, and reaches the others', async () => {
+describe('a renewal by codex itself', () => {
+  it('is saved from its home and copied to the others', async () => {
     const [one, two] = [await home('one'), await home('two')];
     const store = await stored('r1', [one, two]);
     const before = Date.now();
@@ -126,7 +126,7 @@ describe('a renewal that codex made by itself', () => {
     expect([await refreshIn(file), await refreshIn(copyIn(one))]).toEqual(['r3', 'r3']);
   });
 
-  it('is rescued after a crash, unless somebody signed in since', async () => {
+  it('is rescued after a crash, unless there was a new sign-in', async () => {
     const one = await home('one');
     await stored('r1', [one]);
     await writeFile(copyIn(one), login('r2'));
@@ -137,7 +137,7 @@ describe('a renewal that codex made by itself', () => {
     expect(await refreshIn(file)).toBe('fresh');
   });
 
-  it('is not looked for in a home whose file is half written', async () => {
+  it('is not read from a half-written file', async () => {
     const one = await home('one');
     const store = await stored('r1', [one]);
     await writeFile(copyIn(one), login('r2').slice(0, 40));
@@ -150,7 +150,7 @@ describe('a renewal that codex made by itself', () => {
 });
 
 describe('the successor of a refresh token', () => {
-  it('is what the file holds by now, if it is of the same account', async () => {
+  it('is read from the file if it belongs to the same account', async () => {
     const store = await stored('r1', [await home('one')]);
     expect(await store.successorOf('r1')).toBe(null);
     await writeFile(file, login('r9'));
@@ -165,8 +165,8 @@ describe('the successor of a refresh token', () => {
   });
 });
 
-describe('a file that is no login', () => {
-  it('is not read if it is huge, or not a file', async () => {
+describe('a file that is not a login', () => {
+  it('is not read if it is huge or not a regular file', async () => {
     await writeFile(file, `${login('r1')}${' '.repeat(1024 * 1024)}`);
     const store = new LoginStore({ file });
     expect(await store.find()).toEqual({

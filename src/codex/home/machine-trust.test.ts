@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { machineTrust } from './machine-trust.ts';
 
-it('is what our environment says, or the file of the machine', () => {
+it("uses our environment, or the system's certificate file", () => {
   expect(machineTrust({ SSL_CERT_FILE: '/own.pem', SSL_CERT_DIR: '/own' })).toEqual({
     SSL_CERT_FILE: '/own.pem',
     SSL_CERT_DIR: '/own',

@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => rm(scratch, { recursive: true, force: true }));
 
 describe('prepareHomes', () => {
-  it('makes a private home per worker, and removes it whole', async () => {
+  it('creates a private home per worker and removes it completely', async () => {
     const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
     const [first, second] = [await homes.create(DEMO), await homes.create(DEMO)];
     const catalogueFile = path.join(first.path, 'catalog.json');
@@ -62,7 +62,7 @@ describe('prepareHomes', () => {
     expect(await readdir(path.join(stateDir, 'run'))).toEqual([]);
   });
 
-  it('leaves the certificates alone where TLS is needed', async () => {
+  it('keeps the certificates if TLS is needed', async () => {
     const environment = { ...unnamed, SSL_CERT_FILE: '/ours.pem' };
     const homes = await prepareHomes({ stateDir, binary, environment });
     const home = await homes.create(directLogin('chatgpt'));
@@ -72,7 +72,7 @@ describe('prepareHomes', () => {
     ]);
   });
 
-  it("keeps codex's list of models by version, and makes a broken one again", async () => {
+  it("caches codex's list of models by version, and replaces a broken cache", async () => {
     const cache = path.join(stateDir, 'codex', `models-${binary.version}.json`);
     const catalogue = async (): Promise<string> => {
       const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
@@ -90,7 +90,7 @@ describe('prepareHomes', () => {
     ]);
   });
 
-  it('copies the login of a named CODEX_HOME, writes nothing to it, and leaves it there', async () => {
+  it('copies the login of a named CODEX_HOME without writing to it or removing it', async () => {
     const named = path.join(scratch, 'mine');
     await mkdir(named);
     const create = async (backend: BackendTarget) => {
@@ -105,7 +105,7 @@ describe('prepareHomes', () => {
       (await readdir(before.path)).includes('auth.json'),
       await readFile(path.join(after.path, 'auth.json'), 'utf8'),
       (await lstat(path.join(after.path, 'auth.json'))).isSymbolicLink(),
-      // Another backend answers: no request may be made in the name of this login.
+      // Another backend answers: no request may use this login.
       (await readdir(elsewhere.path)).includes('auth.json'),
     ]).toEqual([false, '{"OPENAI_API_KEY":"sk-test"}', false, false]);
     await after.remove();
@@ -120,7 +120,7 @@ describe('detectLogin', () => {
     ['an empty object, which codex takes for a login', '{}', null],
     ['empty members', '{"OPENAI_API_KEY":null,"tokens":null}', null],
     ['garbage', 'garbage', null],
-    ['tokens that are none', JSON.stringify({ tokens: 'x' }), null],
+    ['invalid tokens', JSON.stringify({ tokens: 'x' }), null],
     ['no file', null, null],
     [
       'a ChatGPT login',

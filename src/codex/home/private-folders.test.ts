@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openWorkFolders, requirePrivateState } from './private-folders.ts';
 import { isMapped, problemOf, UntrustedPath } from './trusted-path.ts';
 
-const SOMEBODY = 12_345;
-/** Only root can give files to others. */
+const OTHER_USER = 12_345;
+/** Only root can change the owner of files. */
 const isRoot = process.getuid?.() === 0;
 const NEEDS_ROOT = { meta: { needs: 'files of another user: root' } };
 
@@ -31,7 +31,7 @@ const refusal = async (): Promise<string | null> => {
 const rights = async (file: string): Promise<number> => (await lstat(file)).mode & 0o777;
 
 describe('the state directory', () => {
-  it('is made for this user alone, and taken as it is where others may only look', async () => {
+  it('is created for this user only, and accepted if others may only read it', async () => {
     expect([await refusal(), await rights(state)]).toEqual([null, 0o700]);
     await mkdir(path.join(state, 'codex'));
     await writeFile(path.join(state, 'api-key'), 'sk-1', { mode: 0o644 });
@@ -40,7 +40,7 @@ describe('the state directory', () => {
   });
 
   it.each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
-    'is refused where others may write to it (%j)',
+    'is rejected if others may write to it (%j)',
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
@@ -54,30 +54,34 @@ describe('the state directory', () => {
   );
 
   it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
-    'is refused where it belongs to somebody else (%j)',
+    'is rejected if another user owns it (%j)',
     NEEDS_ROOT,
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
       for (const file of ['api-key', 'codex/auth.json']) await writeFile(path.join(state, file), '{}');
       const spoilt = path.join(state, name);
-      await chown(spoilt, SOMEBODY, SOMEBODY);
+      await chown(spoilt, OTHER_USER, OTHER_USER);
       expect(await refusal()).toContain(
-        `${spoilt} belongs to user ${SOMEBODY}, and this server runs as user 0`,
+        `${spoilt} belongs to user ${OTHER_USER}, and this server runs as user 0`,
       );
     },
   );
 
-  it.runIf(isRoot)('is refused behind a link, and below a folder, of somebody else', NEEDS_ROOT, async () => {
-    const theirs = path.join(dir, 'theirs');
-    await mkdir(path.join(theirs, 'inner'), { recursive: true });
-    await symlink(path.join(theirs, 'inner'), state);
-    expect(await refusal()).toBe(null);
-    await chown(theirs, SOMEBODY, SOMEBODY);
-    expect(await refusal()).toContain(`${theirs} belongs to user ${SOMEBODY}`);
-  });
+  it.runIf(isRoot)(
+    'is rejected if reached through a link or folder of another user',
+    NEEDS_ROOT,
+    async () => {
+      const theirs = path.join(dir, 'theirs');
+      await mkdir(path.join(theirs, 'inner'), { recursive: true });
+      await symlink(path.join(theirs, 'inner'), state);
+      expect(await refusal()).toBe(null);
+      await chown(theirs, OTHER_USER, OTHER_USER);
+      expect(await refusal()).toContain(`${theirs} belongs to user ${OTHER_USER}`);
+    },
+  );
 
-  it('is refused in a folder where others may replace it, but not in one like /tmp', async () => {
+  it('is rejected in a folder where others may replace it, but not in one like /tmp', async () => {
     const open = path.join(dir, 'open');
     await mkdir(open);
     state = path.join(open, 'state');
@@ -88,7 +92,7 @@ describe('the state directory', () => {
   });
 });
 
-describe('what others may do', () => {
+describe('permissions of other users', () => {
   const file = { uid: 1000, gid: 1000, mode: 0o100600, isLink: false };
   const found = (different: Partial<typeof file>, isWhole = true, trustsNoOwner = true): boolean =>
     problemOf('/x', { ...file, ...different }, { uid: 1000, trustsNoOwner, isWhole }) !== null;
@@ -113,7 +117,7 @@ describe('what others may do', () => {
     expect(found(different, isWhole)).toBe(expected);
   });
 
-  it('an owner that is not mapped is trusted only where that id is no user', () => {
+  it('trust an unmapped owner only if no user has that id', () => {
     expect(found({ uid: 65_534 }, false, false)).toBe(true);
     const maps = ['         0          0 4294967295\n', '0 1000 1\n', '0 1000 1\n1 100000 65536\n', ''];
     expect(maps.map((map) => isMapped(65_534, map))).toEqual([true, false, true, false]);
@@ -129,7 +133,7 @@ describe('the default working directory', () => {
   const open = (isChosen = false) => openWorkFolders({ stateDir: state, workDir, isChosen });
   const mcpDir = (): string => path.join(state, 'mcp');
 
-  it('is made for this user alone, and is used again', async () => {
+  it('is created for this user only, and reused', async () => {
     const expected = { workDir, mcpDir: mcpDir(), instead: null };
     expect([await open(), await open()]).toEqual([expected, expected]);
     expect([await rights(workDir), await rights(mcpDir())]).toEqual([0o700, 0o700]);
@@ -154,20 +158,24 @@ describe('the default working directory', () => {
         await chmod(workDir, 0o770);
       },
     ],
-  ])('gives way to one of our own where it is %s', async (_, why, prepare) => {
+  ])('is replaced by one in the state directory if it is %s', async (_, why, prepare) => {
     await prepare();
     expect(await open()).toEqual(own(why));
     expect(await rights(path.join(state, 'work'))).toBe(0o700);
   });
 
-  it.runIf(isRoot)('gives way to one of our own where somebody else made it', NEEDS_ROOT, async () => {
-    await mkdir(workDir);
-    await chown(workDir, SOMEBODY, SOMEBODY);
-    expect(await open()).toEqual(own(`belongs to user ${SOMEBODY}`));
-    expect(await readdir(workDir)).toEqual([]);
-  });
+  it.runIf(isRoot)(
+    'is replaced by one in the state directory if another user created it',
+    NEEDS_ROOT,
+    async () => {
+      await mkdir(workDir);
+      await chown(workDir, OTHER_USER, OTHER_USER);
+      expect(await open()).toEqual(own(`belongs to user ${OTHER_USER}`));
+      expect(await readdir(workDir)).toEqual([]);
+    },
+  );
 
-  it('is left to the operator where they chose it', async () => {
+  it('is used unchecked if the operator chose it', async () => {
     workDir = path.join(dir, 'a', 'b');
     expect(await open(true)).toEqual({ workDir, mcpDir: mcpDir(), instead: null });
     await chmod(workDir, 0o777);

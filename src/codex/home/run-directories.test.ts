@@ -25,7 +25,7 @@ const ELSEWHERE = ['unshare', '--pid', '--fork', '--kill-child', ...OWN];
 const NEEDS_UNSHARE = { meta: { needs: 'a second container: root and `unshare`' } };
 const canUnshare = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
-/** Another process of ours that shares the directory. Resolves to what it prints first. */
+/** Runs another process that shares the directory. Resolves to its first output. */
 const run = async (command: readonly string[], code: string): Promise<readonly [string, ChildProcess]> => {
   const [file = '', ...words] = command;
   const script = `
@@ -53,7 +53,7 @@ const left = async (): Promise<readonly string[]> => (await readdir(parent)).toS
 const both = (name: string): readonly string[] => [name, `${name}.lock`];
 
 describe('a run directory', () => {
-  it('goes with its lock, and leaves nothing', async () => {
+  it('is removed with its lock, leaving nothing', async () => {
     const home = await createRunDirectory(parent);
     await writeFile(path.join(home.path, 'file'), 'x');
     const during = await left();
@@ -62,7 +62,7 @@ describe('a run directory', () => {
     expect([during, await left()]).toEqual([both(path.basename(home.path)), []]);
   });
 
-  it('is made also where somebody has removed the place for it', async () => {
+  it('is created even if its parent was removed', async () => {
     await rm(parent, { recursive: true });
     const home = await createRunDirectory(parent);
     expect(await left()).toEqual(both(path.basename(home.path)));
@@ -71,7 +71,7 @@ describe('a run directory', () => {
 });
 
 describe('a sweep', () => {
-  it('leaves what this process uses, and does not loosen its lock', async () => {
+  it('keeps directories of this process and their locks', async () => {
     const home = await createRunDirectory(parent);
     await sweepRunDirectories(parent);
     await sweepBy(OWN);
@@ -79,7 +79,7 @@ describe('a sweep', () => {
     await home.remove();
   });
 
-  it('leaves what another process uses, until that is killed', async () => {
+  it('keeps directories of another process until that is killed', async () => {
     const [name, other] = await holdOne(OWN);
     await sweepRunDirectories(parent);
     const during = await left();
@@ -91,21 +91,17 @@ describe('a sweep', () => {
     expect([during, after, await left()]).toEqual([both(name), both(name), []]);
   });
 
-  it.skipIf(!canUnshare)(
-    'sees over the border of a container, in both directions',
-    NEEDS_UNSHARE,
-    async () => {
-      const home = await createRunDirectory(parent);
-      const [theirs] = await holdOne(ELSEWHERE);
-      await sweepRunDirectories(parent);
-      // In there every pid is another: by their pids ours and theirs would be dead.
-      await sweepBy(ELSEWHERE);
-      expect(await left()).toEqual([...both(path.basename(home.path)), ...both(theirs)].toSorted());
-      await home.remove();
-    },
-  );
+  it.skipIf(!canUnshare)('works across container boundaries, in both directions', NEEDS_UNSHARE, async () => {
+    const home = await createRunDirectory(parent);
+    const [theirs] = await holdOne(ELSEWHERE);
+    await sweepRunDirectories(parent);
+    // Pids differ in there: judged by pid, both processes would look dead.
+    await sweepBy(ELSEWHERE);
+    expect(await left()).toEqual([...both(path.basename(home.path)), ...both(theirs)].toSorted());
+    await home.remove();
+  });
 
-  it('removes what has no lock file, and nothing that is not ours', async () => {
+  it('removes directories without a lock file, and nothing that is not ours', async () => {
     const old = `${process.pid}-${Date.now()}-ab12cd34`;
     for (const name of ['home-0123456789abcdef', path.join(old, 'deep'), 'notes', 'home-of-mine']) {
       await mkdir(path.join(parent, name), { recursive: true });
@@ -115,7 +111,7 @@ describe('a sweep', () => {
     expect(await left()).toEqual(['home-of-mine', 'notes']);
   });
 
-  it('leaves what cannot be asked for its lock', async () => {
+  it('keeps directories whose lock cannot be queried', async () => {
     const name = 'home-0123456789abcdef';
     await mkdir(path.join(parent, name));
     await mkdir(path.join(parent, `${name}.lock`));
@@ -123,7 +119,7 @@ describe('a sweep', () => {
     expect(await left()).toEqual(both(name));
   });
 
-  it('that comes while directories are made takes none of them away', async () => {
+  it('removes none of the directories being created at the same time', async () => {
     const homes = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         if (index % 3 === 0) await sweepRunDirectories(parent);

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-/** A codex that is a script, in a home that is nothing. */
+/** A codex binary that is a script, with an empty home. */
 const homesWith = (binary: string): CodexHomes => {
   const home: CodexHome = { path: dir, environment: {}, isIntact: async () => true, remove: async () => {} };
   return {
@@ -28,7 +28,7 @@ const homesWith = (binary: string): CodexHomes => {
   };
 };
 
-it('does not take a codex that could not be started for a login that is gone', async () => {
+it('does not mistake a codex that failed to start for a missing login', async () => {
   const binary = path.join(dir, 'codex');
   const script = '#!/bin/sh\necho Logged in using an API key\n';
   await writeFile(path.join(dir, 'auth.json'), '{"OPENAI_API_KEY":"sk-made-up"}');
@@ -39,7 +39,7 @@ it('does not take a codex that could not be started for a login that is gone', a
   expect(await look()).toMatchObject({ kind: 'api-key' });
 });
 
-it('does not read a huge file, says so once, and looks again when it has changed', async () => {
+it('does not read a huge file, reports it once, and checks again after a change', async () => {
   const file = path.join(dir, 'auth.json');
   const binary = path.join(dir, 'codex');
   await writeFile(binary, '#!/bin/sh\necho Logged in using an API key\n', { mode: 0o700 });

@@ -17,7 +17,7 @@ const NOTHING = {
 };
 
 describe('readLogin', () => {
-  it('says what its owner may see of a ChatGPT login', () => {
+  it('reports what the owner may see of a ChatGPT login', () => {
     const auth = {
       OPENAI_API_KEY: null,
       tokens: {
@@ -44,19 +44,19 @@ describe('readLogin', () => {
     });
   });
 
-  it('does with what little there is', () => {
+  it('accepts missing fields', () => {
     const auth = {
       tokens: { id_token: 'not a token', access_token: token({ exp: 1e300 }), refresh_token: '' },
     };
     expect(readLogin(JSON.stringify(auth))).toEqual({ ...NOTHING, kind: 'chatgpt' });
   });
 
-  it('knows a key', () => {
+  it('recognises an API key', () => {
     expect(readLogin('{"OPENAI_API_KEY":"sk-1"}')).toEqual({ ...NOTHING, kind: 'api-key' });
   });
 
   it.each(['', '{', '[]', 'null', '{}', '{"tokens":null}', '{"tokens":{}}', '{"OPENAI_API_KEY":""}'])(
-    'finds nothing in %j',
+    'finds no login in %j',
     (text) => {
       expect(readLogin(text)).toBeNull();
     },

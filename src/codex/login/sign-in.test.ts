@@ -11,7 +11,7 @@ import { findCodexBinary } from '../binary.ts';
 import { readLogin } from './read-login.ts';
 import { signIn, signOut, type SignIn } from './sign-in.ts';
 
-/** The real binary signs in at an issuer of ours. */
+/** The real binary signs in at a local issuer. */
 
 const token = (claims: object): string =>
   ['{"alg":"none"}', JSON.stringify(claims), 'signature']
@@ -76,7 +76,7 @@ const authFile = (): string => path.join(options.loginHome, 'auth.json');
 const rights = async (file: string): Promise<number> => (await stat(file)).mode & 0o777;
 
 describe('signIn', () => {
-  it('makes the folder, leaves the login there and nothing else anywhere', async () => {
+  it('creates the folder and leaves only the login there', async () => {
     expect(await login()).toBe(0);
     expect(readLogin(await readFile(authFile(), 'utf8'))).toMatchObject({
       kind: 'chatgpt',
@@ -90,7 +90,7 @@ describe('signIn', () => {
     expect(await readdir(path.join(options.stateDir, 'run'))).toEqual([]);
   });
 
-  it('is not confused by what else is in the folder', async () => {
+  it('ignores other files in the folder', async () => {
     await mkdir(options.loginHome, { mode: 0o755 });
     await writeFile(path.join(options.loginHome, 'config.toml'), 'this = = is not TOML');
     expect(await login()).toBe(0);
@@ -98,7 +98,7 @@ describe('signIn', () => {
     expect(await rights(options.loginHome)).toBe(0o755);
   });
 
-  it('keeps a login that is a link a link', async () => {
+  it('keeps a login that is a link', async () => {
     await mkdir(options.loginHome);
     const kept = path.join(root, 'kept.json');
     await writeFile(kept, '{}');
@@ -117,8 +117,8 @@ describe('signIn', () => {
   const runs = async (): Promise<number> =>
     (await readFile(path.join(root, 'runs'), 'utf8')).trim().split('\n').length;
 
-  it('starts again where codex was made to end by its success page', async () => {
-    // codex 0.166 exits with 0 when anybody opens http://localhost:1455/success.
+  it('starts again if codex exited because its success page was opened', async () => {
+    // codex 0.166 exits with 0 after any request to http://localhost:1455/success.
     const said = await fakeCodex(
       `[ "$(wc -l < ${root}/runs)" -lt 3 ] || printf '{"OPENAI_API_KEY":"sk-1"}' > "$CODEX_HOME/auth.json"`,
     );
@@ -127,13 +127,13 @@ describe('signIn', () => {
     expect(said).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('use the new address')));
   });
 
-  it('gives up in the end, and says what else can be done', async () => {
+  it('gives up after several attempts, and suggests alternatives', async () => {
     await fakeCodex('exit 0');
     await expect(login()).rejects.toThrow('Sign in with --device.');
     expect(await runs()).toBe(5);
   });
 
-  it('leaves the old login where the new one comes to nothing', async () => {
+  it('keeps the old login if the new sign-in fails', async () => {
     await mkdir(options.loginHome);
     await writeFile(authFile(), '{"OPENAI_API_KEY":"sk-old"}');
     expect(await login('http://127.0.0.1:9')).not.toBe(0);
@@ -143,7 +143,7 @@ describe('signIn', () => {
 });
 
 describe('signOut', () => {
-  it('takes the login back from its issuer and removes it', async () => {
+  it('revokes the login at its issuer and removes it', async () => {
     await login();
     await writeFile(path.join(options.loginHome, 'config.toml'), 'this = = is not TOML');
     expect(await signOut(options)).toBe(0);
@@ -151,7 +151,7 @@ describe('signOut', () => {
     expect(await readdir(options.loginHome)).toEqual(['config.toml']);
   });
 
-  it('has nothing to do where nobody is signed in', async () => {
+  it('does nothing if there is no login', async () => {
     expect([await signOut(options), asked]).toEqual([0, []]);
   });
 });

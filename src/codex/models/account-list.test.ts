@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accountEntries, readAccountModels } from './account-list.ts';
 
 describe('readAccountModels', () => {
-  it('keeps what has an effect or is told, and leaves out what codex would stumble over', () => {
+  it('keeps fields that have an effect or are shown, and drops values that codex would reject', () => {
     const answer = {
       models: [
         {
@@ -62,7 +62,7 @@ describe('readAccountModels', () => {
     ]);
   });
 
-  it('takes the same list with other names around it', () => {
+  it('accepts the same list under other field names', () => {
     const expected = [{ slug: 'a', priority: 0 }];
     expect([readAccountModels({ data: [{ id: 'a' }] }), readAccountModels([{ slug: 'a' }])]).toEqual([
       expected,
@@ -77,18 +77,18 @@ describe('readAccountModels', () => {
     [{ models: {} }],
     [{ models: [] }],
     [{ models: [{ slug: 'secret', visibility: 'hide' }] }],
-  ])('%j is no list', (answer) => {
+  ])('rejects %j', (answer) => {
     expect(readAccountModels(answer)).toBeNull();
   });
 
-  it('has an end', () => {
+  it('limits the number of models', () => {
     const models = Array.from({ length: 1_000 }, (_, index) => ({ slug: `m${index}` }));
     expect(readAccountModels({ models })).toHaveLength(300);
   });
 });
 
 describe('a list that would keep every worker from starting', () => {
-  it('loses halves of characters: codex refuses a whole catalogue for one', () => {
+  it('loses lone surrogates: codex rejects a whole catalogue for one', () => {
     const models = [
       { slug: 'cut', description: `${'x'.repeat(1_999)}\u{1F600}` },
       { slug: 'half', display_name: '\ud800', supported_reasoning_levels: ['\udc00', 'low'] },
@@ -105,7 +105,7 @@ describe('a list that would keep every worker from starting', () => {
     ]);
   });
 
-  it('names each model once, and none of them like the Responses format of another', () => {
+  it('names each model once, and reserves our suffix', () => {
     const models = [
       { slug: 'a', use_responses_lite: true },
       { slug: 'a', use_responses_lite: false },
@@ -116,7 +116,7 @@ describe('a list that would keep every worker from starting', () => {
 });
 
 describe('accountEntries', () => {
-  it('puts what the account lists over what is bundled, and hides what it does not list', () => {
+  it("merges the account's list over the bundled one, and hides models that it does not list", () => {
     const bundled = [
       {
         slug: 'gpt-5.5',

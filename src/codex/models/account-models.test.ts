@@ -48,7 +48,7 @@ const open = async (options: Partial<AccountModelsOptions> & { earlier?: SavedLi
 const ids = (models: AccountModels): readonly string[] => models.current().list.models.map(({ id }) => id);
 
 describe('createAccountModels', () => {
-  it('waits for the first answer, and keeps it', async () => {
+  it('waits for the first answer, and saves it', async () => {
     const { models, seen } = await open();
     const catalogue = await models.catalogue();
     expect([catalogue === models.current(), ids(models), models.origin, seen]).toEqual([
@@ -60,7 +60,7 @@ describe('createAccountModels', () => {
     expect(await models.models()).toBe(catalogue.list);
   });
 
-  it('does not wait for ever: a late answer is for later, and is told', async () => {
+  it('waits a limited time: a late answer is used later, and reported', async () => {
     const late = Promise.withResolvers<AccountAnswer>();
     const { models } = await open({ ask: () => late.promise });
     const changes: string[] = [];
@@ -73,7 +73,7 @@ describe('createAccountModels', () => {
     expect([changes, (await models.catalogue()).list.standard]).toEqual([['new'], 'new']);
   });
 
-  it('without an answer the list of the last start counts, with its age', async () => {
+  it('uses the list of the last start, with its age, without an answer', async () => {
     const earlier = { asOfMs: 5, models: [{ slug: 'kept', priority: 0 }] };
     const { models, seen } = await open({
       earlier,
@@ -87,7 +87,7 @@ describe('createAccountModels', () => {
     ]);
   });
 
-  it('without either the bundled list', async () => {
+  it('uses the bundled list without either', async () => {
     const { models, seen } = await open({
       ask: async () => {
         throw new Error('no process');
@@ -101,7 +101,7 @@ describe('createAccountModels', () => {
     ]);
   });
 
-  it('asks every hour, and says nothing when nothing has changed', async () => {
+  it('asks every hour, and reports only changes', async () => {
     const answers = [listed('a'), listed('a'), listed('a', 'b')];
     const { models, seen } = await open({ ask: async () => answers.shift() ?? listed('a', 'b') });
     const changes: (readonly string[])[] = [];
@@ -110,7 +110,7 @@ describe('createAccountModels', () => {
     await vi.advanceTimersByTimeAsync(HOUR);
     const second = await models.models();
     await vi.advanceTimersByTimeAsync(HOUR);
-    // Nobody heard of the first one: it was there before anyone could listen to it.
+    // The first one was there before a listener could be added.
     expect([seen.asks, first === second, changes.at(-1), ids(models)]).toEqual([
       3,
       true,
@@ -119,7 +119,7 @@ describe('createAccountModels', () => {
     ]);
   });
 
-  it('asks when it is told to, but not all the time', async () => {
+  it('asks on request, but not all the time', async () => {
     const { models, seen } = await open();
     await models.catalogue();
     for (let times = 0; times < 10; times += 1) models.refresh();
@@ -130,14 +130,14 @@ describe('createAccountModels', () => {
     expect(seen.asks).toBe(2);
   });
 
-  it('does not ask again while a worker may be about to refresh the token', async () => {
+  it('does not ask again while a worker may refresh the token', async () => {
     const { models, seen } = await open({ mayAskAgain: async () => false });
     await models.catalogue();
     await vi.advanceTimersByTimeAsync(3 * HOUR);
     expect(seen.asks).toBe(1);
   });
 
-  it('is silent when it is closed while it asks', async () => {
+  it('reports nothing if closed while asking', async () => {
     const { models, seen } = await open({
       ask: (signal) =>
         new Promise((_resolve, reject) => {

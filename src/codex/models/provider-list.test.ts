@@ -14,7 +14,7 @@ const standardOf = (...ids: readonly string[]) =>
   readProviderModels({ data: ids.map((id) => ({ id })) }, KNOWN)?.standard;
 
 describe('readProviderModels', () => {
-  it("keeps the provider's order and words, and adds what codex knows of a model", () => {
+  it("keeps the provider's order and names, and adds codex's facts about a model", () => {
     expect(
       readProviderModels(
         {
@@ -37,7 +37,7 @@ describe('readProviderModels', () => {
     });
   });
 
-  it('reads what aggregators say', () => {
+  it('reads the fields of aggregators', () => {
     const answer = {
       data: [
         {
@@ -70,7 +70,7 @@ describe('readProviderModels', () => {
   });
 
   it.each([[null], ['text'], [{}], [{ data: {} }], [{ data: [] }], [{ data: [{}] }], [{ error: {} }]])(
-    '%j is no list',
+    'rejects %j',
     (answer) => {
       expect(readProviderModels(answer, KNOWN)).toBeNull();
     },
@@ -79,14 +79,14 @@ describe('readProviderModels', () => {
   it.each([
     [['whisper-1', 'text-embedding-3', 'gpt-image-1', 'llama'], 'llama'],
     [['tts-1', 'omni-moderation-latest', 'rerank-2', 'qwen', 'llama'], 'qwen'],
-    // The best that codex knows goes before the order of the provider.
+    // codex's best known model precedes the provider's order.
     [['llama', 'gpt-good', 'gpt-best'], 'gpt-best'],
     [['text-embedding-3', 'whisper-1'], 'text-embedding-3'],
   ])('of %j the default is %s', (ids, expected) => {
     expect(standardOf(...ids)).toBe(expected);
   });
 
-  it('believes a provider that says what a model is for', () => {
+  it("uses the provider's statement about a model's purpose", () => {
     const data = [
       { id: 'a', type: 'embedding' },
       { id: 'b', architecture: { output_modalities: ['image'] } },

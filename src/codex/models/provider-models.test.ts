@@ -49,7 +49,7 @@ const open = (apiKey: string | null = null): ProviderModels => {
 const ids = async (models: ProviderModels) => (await models.models()).models.map(({ id }) => id);
 
 describe('createProviderModels', () => {
-  it('asks once, with the key, and again when the answer is old', async () => {
+  it('asks once with the key, and again when the list is old', async () => {
     answer = list('a');
     const models = open('sk-1');
     const first = await models.models();
@@ -60,7 +60,7 @@ describe('createProviderModels', () => {
     ]);
     answer = list('a', 'b');
     now += 6 * 60 * MINUTE;
-    // The old list will do until there is a new one.
+    // The old list is used until there is a new one.
     expect(await ids(models)).toEqual(['a']);
     await vi.waitFor(async () => expect(await ids(models)).toEqual(['a', 'b']));
     expect(asked).toHaveLength(2);
@@ -74,7 +74,7 @@ describe('createProviderModels', () => {
     ],
     ['no list', (response) => void response.end('{}'), 'the answer is not a list of models'],
     ['cut off', (response) => void response.destroy(), 'other side closed'],
-  ])('%s: the list of codex, and asked again later', async (_what, given, reason) => {
+  ])("%s: uses codex's list and asks again later", async (_what, given, reason) => {
     answer = given;
     const models = open();
     expect([await models.models(), failed]).toEqual([BUNDLED, [reason]]);
@@ -84,7 +84,7 @@ describe('createProviderModels', () => {
     await vi.waitFor(async () => expect(await ids(models)).toEqual(['a']));
   });
 
-  it('can be told to ask, but not all the time', async () => {
+  it('asks on request, but not all the time', async () => {
     answer = list('a');
     const models = open();
     await models.models();
@@ -96,7 +96,7 @@ describe('createProviderModels', () => {
     await vi.waitFor(() => expect(asked).toHaveLength(2));
   });
 
-  it('a provider that is silent is let go when it is closed, without a word', async () => {
+  it('abandons a silent provider when closed, without a report', async () => {
     const silent = Promise.withResolvers<void>();
     answer = () => silent.resolve();
     const models = open();

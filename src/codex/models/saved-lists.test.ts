@@ -14,7 +14,7 @@ afterEach(() => rm(path.dirname(directory), { recursive: true, force: true }));
 
 const LIST = { asOfMs: 7, models: [{ slug: 'a', priority: 0 }] };
 
-describe('keepLists', () => {
+describe('openSavedLists', () => {
   it('reads back what was written, for that account only', async () => {
     const [mine, yours] = [openSavedLists(directory, 'me'), openSavedLists(directory, 'you')];
     expect(await mine.read()).toBeNull();
@@ -22,7 +22,7 @@ describe('keepLists', () => {
     expect([await mine.read(), await yours.read()]).toEqual([LIST, null]);
   });
 
-  it('a broken file is no list', async () => {
+  it('ignores a broken file', async () => {
     const kept = openSavedLists(directory, 'me');
     await kept.write(LIST);
     const [name] = await readdir(directory);
@@ -32,7 +32,7 @@ describe('keepLists', () => {
     }
   });
 
-  it('forgets accounts that were not used for long', async () => {
+  it('removes lists of accounts that were not used for long', async () => {
     for (let account = 0; account < 18; account += 1) {
       await openSavedLists(directory, `account ${account}`).write(LIST);
       // Files of the same millisecond have no order.

@@ -14,13 +14,13 @@ const judge = (method: string) => [
 ];
 
 describe('notification methods', () => {
-  it('are each either read or ignored, and never both', () => {
+  it('are each either read or ignored, never both', () => {
     expect([...KNOWN_NOTIFICATIONS, ...IGNORED_NOTIFICATIONS].toSorted()).toEqual([
       ...SERVER_NOTIFICATION_METHODS,
     ]);
   });
 
-  it('tell read, ignored and unknown apart, also for names that every object has', () => {
+  it("are classified as read, ignored or unknown, even if named like an object's own property", () => {
     expect({
       read: judge('item/agentMessage/delta'),
       ignored: judge('turn/started'),

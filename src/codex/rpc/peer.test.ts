@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { overloadDelayMs } from './calls.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './errors.ts';
-import { linkedTransports } from './memory-transport.ts';
+import { linkedTransports } from '../../../test/support/memory-transport.ts';
 import { createPeer, type PeerRequest } from './peer.ts';
 
 const RETRY = { attempts: 2, firstDelayMs: 100, maxDelayMs: 150 };
@@ -38,7 +38,7 @@ describe('createPeer', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('matches answers to requests, in whatever order they come', async () => {
+  it('matches answers to requests in any order', async () => {
     const { peer, sent, answer } = setUp();
     const both = Promise.all([peer.request('a', { n: 1 }), peer.request('b', null)]);
     await answer({ id: 2, result: 'for b' }, { id: 1, result: 'for a' });
@@ -52,7 +52,7 @@ describe('createPeer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('sends long messages whole, in turns, and not those that nobody waits for any more', async () => {
+  it('sends long messages whole, in slices, and skips cancelled ones', async () => {
     vi.useRealTimers();
     const { peer, theirs, sent } = setUp();
     const items = Array.from({ length: 10 }, (_, index) => ({ index, text: 'é"\uD83D'.repeat(3_000) }));
@@ -74,7 +74,7 @@ describe('createPeer', () => {
     await vi.waitFor(() => expect(sent).toHaveLength(2));
   });
 
-  it('rejects with what the server said', async () => {
+  it("rejects with the server's error", async () => {
     const { peer, answer } = setUp();
     const failed = peer.request('a', {}).catch((error: unknown) => error);
     await answer({ id: 1, error: { code: -32_600, message: 'no such thread', data: [1] } });
@@ -83,7 +83,7 @@ describe('createPeer', () => {
     expect(error).toMatchObject({ code: -32_600, message: 'no such thread', data: [1] });
   });
 
-  it('asks an overloaded server again, with back-off, and gives up after the last attempt', async () => {
+  it('retries an overloaded server with back-off, and gives up after the last attempt', async () => {
     const { peer, sent, answer } = setUp();
     const failed = peer.request('a', {}).catch((error: unknown) => error);
     const sentAfter: number[] = [];
@@ -103,7 +103,7 @@ describe('createPeer', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('takes the answer of a retry', async () => {
+  it('accepts the answer to a retry', async () => {
     const { peer, answer } = setUp();
     const result = peer.request('a', {});
     await answer({ id: 1, error: OVERLOADED });
@@ -112,7 +112,7 @@ describe('createPeer', () => {
     expect(await result).toBe('now');
   });
 
-  it('bounds every wait, and does not call a late answer wrong', async () => {
+  it('bounds every wait, and does not report a late answer as invalid', async () => {
     const { peer, heard, answer } = setUp();
     const errors = [peer.request('a', {}), peer.request('b', {}, { timeoutMs: 10 })].map((call) =>
       call.catch((error: unknown) => error),
@@ -126,7 +126,7 @@ describe('createPeer', () => {
     expect([heard, vi.getTimerCount()]).toEqual([[], 0]);
   });
 
-  it('waits longer for a long message, and for what stands behind it', async () => {
+  it('waits longer for a long message, and for the messages after it', async () => {
     const { peer, sent, answer } = setUp();
     const settled: unknown[] = [];
     const ask = (method: string, params: unknown): void =>
@@ -142,7 +142,7 @@ describe('createPeer', () => {
     expect(settled).toEqual([new RequestTimeout('behind', 1_000), new RequestTimeout('after', 1_000)]);
   });
 
-  it('rejects everything when the connection ends, also later calls and waiting retries', async () => {
+  it('rejects all current and later calls and waiting retries when the connection ends', async () => {
     const { peer, theirs, heard, answer } = setUp();
     const waiting = [peer.request('a', {}), peer.request('b', {})].map((call) =>
       call.catch((error: unknown) => error),
@@ -157,7 +157,7 @@ describe('createPeer', () => {
     ]);
   });
 
-  it('hands over notifications, and requests that are answered once', async () => {
+  it('delivers notifications, and requests that are answered once', async () => {
     const { peer, heard, requests, sent, answer } = setUp();
     await answer(
       { method: 'news', params: { n: 1 } },
@@ -179,7 +179,7 @@ describe('createPeer', () => {
     ]);
   });
 
-  it('reports garbage and goes on', async () => {
+  it('reports garbage and continues', async () => {
     const { peer, heard, answer } = setUp();
     const result = peer.request('a', {});
     await answer('garbage', { id: 99, result: 1 }, { id: 'odd', error: { code: 1, message: '' } });
@@ -196,7 +196,7 @@ describe('createPeer', () => {
 });
 
 describe('overloadDelayMs', () => {
-  it('doubles up to its limit, and leaves half to chance', () => {
+  it('doubles up to its limit; half of the delay is random', () => {
     const retry = { attempts: 9, firstDelayMs: 50, maxDelayMs: 300 };
     expect(
       [0, 1, 2, 3, 4].map((attempt) => [0, 1].map((random) => overloadDelayMs(retry, attempt, random))),

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createStdioTransport } from './stdio-transport.ts';
 
-/** A stdin that keeps every write until it is told that the child has read it. */
+/** A stdin that keeps every write until the test reads it. */
 const slowStdin = () => {
   const writes: string[] = [];
   let release: (() => void) | null = null;
@@ -30,7 +30,7 @@ const listen = (stdin: Writable) => {
 };
 
 describe('createStdioTransport', () => {
-  it('reads lines, skips empty ones, takes a last line without its end, and closes once', async () => {
+  it('reads lines, skips empty ones, accepts a last line without its end, and closes once', async () => {
     const { stdout, heard } = listen(new PassThrough());
     stdout.write('{"a":1}\n\n{"b"');
     stdout.write(':2}\r\n{"c":3}');
@@ -39,7 +39,7 @@ describe('createStdioTransport', () => {
     expect(heard).toEqual(['{"a":1}', '{"b":2}', '{"c":3}', { closed: null }]);
   });
 
-  it('waits for a full pipe, then sends what has gathered in one write, in order', async () => {
+  it('waits for a full pipe, then sends the queue in one write, in order', async () => {
     const { stdin, writes, read } = slowStdin();
     const { transport } = listen(stdin);
     for (const line of ['first', 'second', 'third']) transport.send(line);
@@ -53,7 +53,7 @@ describe('createStdioTransport', () => {
     expect(writes).toEqual(['first\n', 'second\nthird\n', 'fourth\n']);
   });
 
-  it('writes a long line in pieces, whole characters each, with others behind it', async () => {
+  it('writes a long line in pieces without splitting characters, followed by others', async () => {
     const { stdin, writes, read } = slowStdin();
     const { transport } = listen(stdin);
     const long = 'x'.repeat(256 * 1024 - 1) + '😀'.repeat(256 * 1024);
@@ -68,7 +68,7 @@ describe('createStdioTransport', () => {
     );
   });
 
-  it('closes with the cause when the child no longer reads', async () => {
+  it('closes with the cause when the child stops reading', async () => {
     const stdin = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
     const { transport, heard } = listen(stdin);
     transport.send('x');
@@ -77,7 +77,7 @@ describe('createStdioTransport', () => {
     expect(heard).toEqual([{ closed: 'EPIPE' }]);
   });
 
-  it('ends stdin on close, and drops what comes afterwards', async () => {
+  it('ends stdin on close, and drops later messages', async () => {
     const stdin = new PassThrough();
     const { transport, stdout, heard } = listen(stdin);
     transport.close();

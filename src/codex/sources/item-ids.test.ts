@@ -14,14 +14,14 @@ describe('ids of items', () => {
     expect(ids.known('msg_a')).toBe('msg_a');
   });
 
-  it('are made where there is none, or it was used before', () => {
+  it('are created if missing or used before', () => {
     const ids = create();
     expect(ids.create('', 'fc')).toBe('fc_1');
     expect(ids.create('', 'fc')).toBe('fc_2');
     expect(ids.create('fc_a', 'fc')).toBe('fc_a');
     expect(ids.create('fc_a', 'fc')).toBe('fc_3');
     expect(ids.known('fc_a')).toBe('fc_3');
-    // One that was made is taken as well.
+    // A created id counts as used.
     expect(ids.create('fc_3', 'fc')).toBe('fc_4');
     expect(ids.known('unseen')).toBeUndefined();
   });

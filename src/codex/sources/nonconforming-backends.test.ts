@@ -20,7 +20,7 @@ const sourceOf = (onAnomaly: (anomaly: Anomaly) => void): RelaySource =>
     report: { signIn: null },
   });
 
-/** What a client gets of an answer that its backend wrote down in a way of its own. */
+/** The client's reply for an answer that its backend formatted in its own way. */
 const replyOf = (...signals: readonly SourceSignal[]): Reply => {
   const source = sourceOf(() => {});
   const all = new Accumulator();
@@ -55,7 +55,7 @@ const call = (callId: string, args: string): JsonObject => ({
 const texts = ({ items }: Reply): readonly unknown[] =>
   items.map((item) => (item.kind === 'message' ? item.parts : item.kind));
 
-it('does not add the arguments of a call that has no id yet to the call before it', () => {
+it('does not add the arguments of a call without an id to the call before it', () => {
   const reply = replyOf(
     said('output_item.added', { output_index: 0, item: { ...call('call_1', ''), id: 'fc_1' } }),
     said('output_item.added', { output_index: 1, item: { type: 'function_call', id: 'fc_2', name: 'f' } }),
@@ -71,7 +71,7 @@ it('does not add the arguments of a call that has no id yet to the call before i
   ]);
 });
 
-it('gives a call with an empty id one of ours', () => {
+it('assigns an id to a call with an empty one', () => {
   const reply = replyOf(done(call('', '{}')), ended('completed'));
   expect(reply.items).toMatchObject([
     { kind: 'tool-call', name: 'f', callId: expect.stringMatching(/^call_/) },
@@ -85,7 +85,7 @@ describe('an item that cannot be read', () => {
   it.each([
     ['a tool call without a name', nameless],
     ['an output item without a type', typeless],
-  ])('fails an answer that has nothing else: %s', (what, item) => {
+  ])('fails an answer without other items: %s', (what, item) => {
     expect(replyOf(done(item), ended('completed'), turnCompleted())).toMatchObject({
       items: [],
       outcome: {
@@ -95,7 +95,7 @@ describe('an item that cannot be read', () => {
     });
   });
 
-  it('is left out of an answer that has more', () => {
+  it('is left out of an answer with other items', () => {
     const reply = replyOf(done(nameless), done(message('Hello')), ended('completed'), turnCompleted());
     expect([texts(reply), reply.outcome]).toEqual([
       [[{ kind: 'text', text: 'Hello' }]],
@@ -115,7 +115,7 @@ describe('an item that cannot be read', () => {
 });
 
 describe('an item without an id and an index', () => {
-  it('ends where it is whole', () => {
+  it('ends when it is complete', () => {
     const reply = replyOf(
       added(message('')),
       said('output_text.delta', { delta: 'Hel' }),
@@ -127,7 +127,7 @@ describe('an item without an id and an index', () => {
     expect(texts(reply)).toEqual([[{ kind: 'text', text: 'Hello' }], [{ kind: 'text', text: 'Bye' }]]);
   });
 
-  it('is the call that it is the answer to', () => {
+  it('is matched to the call that it answers', () => {
     const reply = replyOf(
       added(call('call_1', '')),
       added(call('call_2', '')),
@@ -143,7 +143,7 @@ describe('an item without an id and an index', () => {
   });
 });
 
-it('has every citation once, also one that comes in front of the text', () => {
+it('has every citation once, even one that precedes the text', () => {
   const [a, b] = [{ url: 'a' }, { url: 'b' }];
   const reply = replyOf(
     added(message('')),
@@ -156,7 +156,7 @@ it('has every citation once, also one that comes in front of the text', () => {
   expect(texts(reply)).toEqual([[{ kind: 'text', text: 'Yes', annotations: [a, b] }]]);
 });
 
-it('does not go through all citations for each one in front of the text', () => {
+it('handles early citations in linear time', () => {
   const citations = Array.from({ length: 50_000 }, (_, index) => ({ url: String(index) }));
   const reply = replyOf(
     added(message('')),
@@ -167,7 +167,7 @@ it('does not go through all citations for each one in front of the text', () => 
   expect(texts(reply)).toEqual([[{ kind: 'text', text: 'Yes', annotations: citations }]]);
 });
 
-it('has the output that stands only in the last event of an incomplete answer', () => {
+it('includes output that only the last event of an incomplete answer contains', () => {
   const reply = replyOf(
     ended('incomplete', {
       incomplete_details: { reason: 'max_output_tokens' },

@@ -21,7 +21,7 @@ describe('calls', () => {
   const args = (delta: string, n = 1): SourceSignal =>
     said('function_call_arguments.delta', { item_id: `fc_${n}`, output_index: n - 1, delta });
 
-  it('are told while they are written, and end the turn with their answer', () => {
+  it('are emitted while they are written, and end the turn with their answer', () => {
     const { events, ended } = eventsOf([
       BEGUN,
       added(call('f', '')),
@@ -58,41 +58,38 @@ describe('calls', () => {
     ]);
   });
 
-  it('have arguments that are JSON, and a name before they are told', () => {
+  it('have JSON arguments, and a name before they are emitted', () => {
     const nameless = { ...call('f', ''), name: '' };
     expect(
       replyOf([BEGUN, added(nameless), args('{'), done(call('f', '')), completed()]).items,
     ).toMatchObject([{ name: 'f', input: '{}', status: 'completed' }]);
   });
 
-  it.each(['function', 'custom'] as const)(
-    'are read where only their last event has the input: %s',
-    (tool) => {
-      const [type, field] =
-        tool === 'function' ? ['function_call', 'arguments'] : ['custom_tool_call', 'input'];
-      const item = {
-        type,
-        id: 'fc_1',
-        call_id: 'call_1',
-        name: tool === 'function' ? 'f' : 'c',
-        [field]: '',
-      };
-      const event = tool === 'function' ? 'function_call_arguments.done' : 'custom_tool_call_input.done';
-      const whole = said(event, { item_id: 'fc_1', output_index: 0, [field]: '{ "a": 1 }' });
-      const { events, anomalies } = eventsOf([BEGUN, added(item), whole, done(item), completed()], {
-        callable: new CallableTools([
-          functionTool('f'),
-          { kind: 'custom', name: 'c', description: null, format: null },
-        ]),
-      });
-      expect([events.at(-2), anomalies]).toMatchObject([
-        { type: 'item-ended', item: { tool, input: '{ "a": 1 }', status: 'completed' } },
-        [],
-      ]);
-    },
-  );
+  it.each(['function', 'custom'] as const)('are read if only their last event has the input: %s', (tool) => {
+    const [type, field] =
+      tool === 'function' ? ['function_call', 'arguments'] : ['custom_tool_call', 'input'];
+    const item = {
+      type,
+      id: 'fc_1',
+      call_id: 'call_1',
+      name: tool === 'function' ? 'f' : 'c',
+      [field]: '',
+    };
+    const event = tool === 'function' ? 'function_call_arguments.done' : 'custom_tool_call_input.done';
+    const whole = said(event, { item_id: 'fc_1', output_index: 0, [field]: '{ "a": 1 }' });
+    const { events, anomalies } = eventsOf([BEGUN, added(item), whole, done(item), completed()], {
+      callable: new CallableTools([
+        functionTool('f'),
+        { kind: 'custom', name: 'c', description: null, format: null },
+      ]),
+    });
+    expect([events.at(-2), anomalies]).toMatchObject([
+      { type: 'item-ended', item: { tool, input: '{ "a": 1 }', status: 'completed' } },
+      [],
+    ]);
+  });
 
-  it('come one at a time if the client wants that', () => {
+  it('are limited to one if the client asks for that', () => {
     const two = [added(call('f', '')), added(call('f', '', 2), 1), args('{}'), args('{}', 2)];
     const { events, anomalies } = eventsOf(
       [BEGUN, ...two, done(call('f', '{}')), done(call('f', '{}', 2), 1), completed()],
@@ -102,7 +99,7 @@ describe('calls', () => {
     expect(anomalies).toEqual(['second-call-dropped']);
   });
 
-  it('of one id are told with two: the client could not answer both', () => {
+  it('with the same id get different ones: the client could not answer both', () => {
     const again = { ...call('f', '{"b":2}', 2), call_id: 'call_1' };
     const signals = [BEGUN, done(call('f', '{"a":1}')), done(again, 1), completed()];
     expect(replyOf(signals).items).toMatchObject([
@@ -128,12 +125,12 @@ describe('calls', () => {
       items: [{ raw: item }],
       outcome: { kind: 'completed' },
     });
-    // Nobody would answer.
+    // Nothing would answer.
     const { events, ended, anomalies } = eventsOf(signals);
     expect([events, ended, anomalies]).toEqual([[], false, ['undeclared-call']]);
   });
 
-  it('of a hosted tool are told and no more where the backend has answered them', () => {
+  it('of a hosted tool are only emitted if the backend has answered them', () => {
     const output = { type: 'shell_call_output', id: 'sho_1', call_id: 'call_s', output: [] };
     const { events, ended } = eventsOf([BEGUN, done(shell), done(output, 1), completed()], {
       callable: new CallableTools([hosted('shell')]),
@@ -147,7 +144,7 @@ describe('calls', () => {
     ['a custom tool', { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'f', input: 'x' }],
     ["codex's own shell", { type: 'local_shell_call', id: 'ls_1', call_id: 'c', action: {} }],
     ["codex's own search", { type: 'tool_search_call', id: 'ts_1', call_id: 'c', arguments: {} }],
-  ])('of %s are not told, and the next answer is', (_, raw) => {
+  ])('of %s are hidden, and the next answer is emitted', (_, raw) => {
     const signals = [BEGUN, added(raw), done(raw), completed(), BEGUN, done(message('Then.')), completed()];
     const { events, anomalies, ended } = eventsOf(signals);
     expect(events).toMatchObject([{ type: 'item-started' }, { type: 'item-delta' }, { type: 'item-ended' }]);
@@ -163,7 +160,7 @@ describe('calls', () => {
     });
   });
 
-  it('stand in an answer of which what came before it is no part', () => {
+  it('belong to an answer without the items before it', () => {
     const { source } = start();
     const reasoning = (id: string): JsonObject => ({ type: 'reasoning', id, summary: [] });
     const first = [BEGUN, done(reasoning('rs_1')), done(call('g', '{}'), 1), completed()];
@@ -172,7 +169,7 @@ describe('calls', () => {
     expect(source.answer.map(({ id }) => id)).toEqual(['rs_2', 'fc_2']);
   });
 
-  it('of a search that the client runs are told as they are, and end the turn', () => {
+  it('of a search that the client runs are emitted unchanged and end the turn', () => {
     const search = { type: 'tool_search_call', id: 'tsc_1', call_id: 'c', execution: 'client' };
     const whole = { ...search, arguments: { query: 'q' } };
     const signals = [BEGUN, added({ ...search, arguments: {} }), done(whole), completed()];
@@ -186,14 +183,14 @@ describe('calls', () => {
     expect(anomalies).toEqual([]);
   });
 
-  it('of undeclared tools come to an end', () => {
+  it('of undeclared tools are limited', () => {
     const again = Array.from({ length: 17 }, () => [BEGUN, done(call('g', '{}')), completed()]).flat();
     expect(eventsOf(again).events).toMatchObject([
       { type: 'turn-ended', outcome: { kind: 'failed', failure: { kind: 'upstream_error' } } },
     ]);
   });
 
-  it('beside undeclared ones are told and end the turn', () => {
+  it('next to undeclared ones are emitted and end the turn', () => {
     const reply = replyOf([BEGUN, done(call('g', '{}')), done(call('f', '{}', 2), 1), completed()]);
     expect(reply).toMatchObject({ items: [{ callId: 'call_2' }], outcome: { kind: 'tool-calls' } });
   });

@@ -38,7 +38,7 @@ describe('the end of a turn', () => {
       failed('rate_limit_exceeded'),
     ],
     ['the reason to stop', [incomplete('content_filter')], { kind: 'incomplete', reason: 'content_filter' }],
-    ['a reason that nobody knows', [incomplete('whim')], failed('upstream_error')],
+    ['an unknown reason', [incomplete('whim')], failed('upstream_error')],
     ['a worker that is gone', [left], null],
     [
       'codex, which goes on without a network',
@@ -53,7 +53,7 @@ describe('the end of a turn', () => {
       ],
       failed('upstream_error'),
     ],
-  ])('in the middle of an answer tells %s', (_, signals, outcome) => {
+  ])('in the middle of an answer emits %s', (_, signals, outcome) => {
     const { events, ended } = eventsOf([...half, ...signals]);
     expect(ended).toBe(outcome !== null);
     if (outcome === null) return;
@@ -63,7 +63,7 @@ describe('the end of a turn', () => {
     ]);
   });
 
-  it('is the app-server’s to say where no call waits', () => {
+  it('is reported by the app-server if no call is pending', () => {
     const whole = [BEGUN, done(message('All.')), completed({ usage: { total_tokens: 3 } })];
     expect(eventsOf(whole).ended).toBe(false);
     expect(replyOf([...whole, turnCompleted()])).toMatchObject({
@@ -82,17 +82,17 @@ describe('the end of a turn', () => {
     expect(anomalies).toEqual(['answer-unseen']);
   });
 
-  it('has the backend’s words for what codex repeats', () => {
+  it('carries the backend’s message for what codex repeats', () => {
     const status = refused(failure('model_not_found'));
     const error = { message: 'unexpected status 404', codexErrorInfo: 'other' };
     expect(replyOf([status, turnCompleted(error)])).toMatchObject({ outcome: failed('model_not_found') });
-    // A login was renewed, and the request sent once more.
+    // The login was renewed, and the request sent again.
     expect(replyOf([status, BEGUN, done(message('All.')), completed(), turnCompleted()])).toMatchObject({
       outcome: { kind: 'completed' },
     });
   });
 
-  it('of an answer whose last event cannot be read needs what was streamed', () => {
+  it('after an unreadable last event requires that everything was streamed', () => {
     const unread: SourceSignal = { kind: 'answer-ended', how: 'completed', response: null };
     expect(replyOf([BEGUN, done(message('All.')), unread, turnCompleted()])).toMatchObject({
       items: [told('All.')],
@@ -120,7 +120,7 @@ describe('the end of a turn', () => {
       ]);
       expect(events.at(-1)?.type).toBe('turn-ended');
     });
-    it('takes as many as the limit allows', () => {
+    it('accepts as many as the limit allows', () => {
       const most = all.slice(0, MAX_ITEMS).map((item, index) => done(item, index));
       expect(replyOf([BEGUN, ...most, completed(), turnCompleted()])).toMatchObject({
         outcome: { kind: 'completed' },
@@ -128,7 +128,7 @@ describe('the end of a turn', () => {
     });
   });
 
-  it('comes once', () => {
+  it('is emitted once', () => {
     const { source } = start();
     for (const signal of half) source.take(signal);
     expect(source.end({ kind: 'failed', failure: failure('worker_lost') })).toMatchObject([

@@ -47,7 +47,7 @@ const brief = (signals: readonly SourceSignal[]) => {
 describe('a call that the app-server runs', () => {
   const args = said('function_call_arguments.delta', { item_id: 'fc_1', output_index: 0, delta: '{"a":1}' });
 
-  it('ends when the app-server says so, and the turn goes on', () => {
+  it('ends when the app-server reports it, and the turn continues', () => {
     expect(
       brief([
         BEGUN,
@@ -84,20 +84,20 @@ describe('a call that the app-server runs', () => {
     ]);
   });
 
-  it('ends before the calls of the client end the turn', () => {
+  it("ends before the client's calls end the turn", () => {
     const answer = [BEGUN, done(mcp('add', '{}')), done(call('f', '{}', 2), 1), completed()];
     expect(brief(answer).includes('tool-calls')).toBe(false);
     expect(brief([...answer, ran(FIVE)]).at(-1)).toBe('tool-calls');
-    // What codex wanted to ask next was refused, and that is how it ends its turn.
+    // codex's next request was rejected, so it ends its turn with that.
     expect(brief([...answer, turnCompleted({ message: 'unexpected status 410' })]).at(-1)).toBe('tool-calls');
   });
 
-  it('has failed if the turn ends without its end', () => {
+  it('has failed if the turn ends before it', () => {
     const events = brief([BEGUN, done(mcp('add', '{}')), completed(), turnCompleted({ message: 'x' })]);
     expect(events.slice(-2)).toMatchObject([{ status: 'failed', output: null }, 'failed']);
   });
 
-  it('is only asked for if somebody must agree, and that ends the turn', () => {
+  it('becomes an approval request if needed, which ends the turn', () => {
     const { events } = eventsOf(
       [BEGUN, added(mcp('erase', '')), args, done(mcp('erase', '{"a":1}')), completed()],
       {

@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/wire-answer.ts';
 import type { SourceSignal } from './source.ts';
 describe('the content of an answer', () => {
-  it('is told as the backend says it, with its ids and log probabilities', () => {
+  it('is emitted as the backend sends it, with its ids and log probabilities', () => {
     const logprobs = [{ token: 'Hel', logprob: -0.1 }];
     const annotation = { type: 'url_citation', url: 'https://example.com' };
     const whole = message('Hello', {
@@ -50,7 +50,7 @@ describe('the content of an answer', () => {
     ]);
   });
 
-  it('keeps what came with the deltas where the whole item does not repeat it', () => {
+  it('keeps content of the deltas that the complete item does not repeat', () => {
     const logprobs = [{ token: 'Hi', logprob: -0.1 }];
     const { items } = replyOf([
       BEGUN,
@@ -99,7 +99,7 @@ describe('the content of an answer', () => {
     ]);
   });
 
-  it('has hosted calls with what they do, and items that nobody knows', () => {
+  it('has hosted calls with their progress, and unknown items', () => {
     const search = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
     const found = { ...search, status: 'completed', action: { type: 'search', sources: [] } };
     const code = { type: 'code_interpreter_call', id: 'ci_1', code: '' };
@@ -170,14 +170,14 @@ describe('the content of an answer', () => {
       [done(message('One.')), text('late'), said('output_item.added', { item: 7 })],
       [told('One.')],
     ],
-  ])('bears a backend of its own kind: %s', (_, signals, items) => {
+  ])('tolerates nonconforming backends: %s', (_, signals, items) => {
     expect(replyOf([BEGUN, ...signals, completed(), turnCompleted()])).toMatchObject({
       items,
       outcome: { kind: 'completed' },
     });
   });
 
-  it('is what was streamed where the whole item says something else', () => {
+  it('is what was streamed if the complete item differs', () => {
     const signals = [
       BEGUN,
       added(message('')),
@@ -190,7 +190,7 @@ describe('the content of an answer', () => {
     expect(eventsOf(signals).anomalies).toEqual(['text-differs']);
   });
 
-  it('has what stands only in the last event, behind the rest', () => {
+  it('ends with the items that only the last event contains', () => {
     const output = [message('Hello.'), call('f', '{"z":1}')];
     const late = { kind: 'tool-call', id: 'fc_1', callId: 'call_1', name: 'f', input: '{"z":1}' };
     expect(replyOf([BEGUN, completed({ output })])).toMatchObject({

@@ -1,8 +1,7 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
-import { addUsage, type Usage } from '../../canonical/events/usage.ts';
+import { addUsage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
@@ -11,8 +10,8 @@ import { preferBackendFailure, toOutcome } from '../translate/outcomes.ts';
 import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
 import { AnswerItems, hasHead, nameOf, type AnswerItem } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
-import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
-import { TurnItems } from './turn-items.ts';
+import { ItemsSource } from './items-source.ts';
+import type { SourceOptions, SourceSignal } from './source.ts';
 import type { AnswerEnded, RelayReport } from './upstream-event.ts';
 import { readUsage } from './response-usage.ts';
 
@@ -24,59 +23,30 @@ export interface RelaySourceOptions extends SourceOptions {
  * Reads the content of a turn from the backend's own events, as seen by the relay. The app-server only
  * reports the turn's end: it may answer a call itself and call the model again.
  */
-export class RelaySource implements TurnSource {
-  readonly #options: RelaySourceOptions;
-  readonly #turnItems: TurnItems;
-  #items = new AnswerItems();
+export class RelaySource extends ItemsSource<RelaySourceOptions> {
+  #answerItems = new AnswerItems();
   /** Why the last request or answer failed, in the backend's words. */
   #refused: Failure | null = null;
   /** The relay has started to pass an answer on. */
   #hasBegun = false;
-  #isAnswered = false;
-  #usage: Usage | null = null;
-
-  constructor(options: RelaySourceOptions) {
-    this.#options = options;
-    this.#turnItems = new TurnItems(options);
-  }
-
-  get ended(): boolean {
-    return this.#turnItems.ended;
-  }
-
-  get answer(): readonly Produced[] {
-    return this.#turnItems.answer;
-  }
-
-  get isLastAnswer(): boolean {
-    return this.#isAnswered && this.#turnItems.lastOutcome !== null;
-  }
-
-  get endsWithCalls(): boolean {
-    return this.#turnItems.lastOutcome !== null;
-  }
-
-  get runsTools(): boolean {
-    return this.#turnItems.isRunning;
-  }
 
   take(signal: SourceSignal): TurnEvent[] {
     const events: TurnEvent[] = [];
-    if (this.#turnItems.ended) return events;
+    if (this.items.ended) return events;
     switch (signal.kind) {
       case 'answer-said':
-        if (!this.#isAnswered) this.#said(signal.type, signal.data, events);
+        if (!this.isAnswered) this.#said(signal.type, signal.data, events);
         break;
       case 'notified':
         this.#notified(signal.notification, events);
         break;
       case 'answer-started':
-        if (this.#hasBegun && !this.#isAnswered) this.#turnItems.abandonAnswer(events);
+        if (this.#hasBegun && !this.isAnswered) this.items.abandonAnswer(events);
         this.#hasBegun = true;
-        this.#items = new AnswerItems();
-        this.#turnItems.beginAnswer();
+        this.#answerItems = new AnswerItems();
+        this.items.beginAnswer();
         this.#refused = null;
-        this.#isAnswered = false;
+        this.isAnswered = false;
         break;
       case 'refused':
         this.#refused = signal.failure;
@@ -92,55 +62,49 @@ export class RelaySource implements TurnSource {
     return events;
   }
 
-  end(outcome: Outcome): TurnEvent[] {
-    const events: TurnEvent[] = [];
-    if (!this.#turnItems.ended) this.#end(outcome, events);
-    return events;
-  }
-
-  #end(outcome: Outcome, events: TurnEvent[]): void {
+  protected endTurn(outcome: Outcome, events: TurnEvent[]): void {
     const told = preferBackendFailure(outcome, {
       failure: this.#refused,
-      signIn: this.#options.report.signIn,
+      signIn: this.options.report.signIn,
       isAnswered: this.#hasBegun,
     });
-    this.#turnItems.end(told, this.#usage, events);
+    this.items.end(told, this.usage, events);
   }
 
   #notified({ method, params }: KnownNotification, events: TurnEvent[]): void {
     if (method === 'turn/completed') this.#turnCompleted(toOutcome(params.turn), events);
     else if (method === 'item/completed') {
       const call = mcpToolCall(params);
-      if (call !== null) this.#turnItems.toolEnded(call.id, call, events);
+      if (call !== null) this.items.toolEnded(call.id, call, events);
       this.#endIfLast(events);
       this.#endIfExceeded(events);
     }
     // codex would retry a lost network without limit; clients are promised that nothing is sent twice.
-    else if (method === 'error' && params.turnId === this.#options.turnId && params.willRetry) {
-      this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
+    else if (method === 'error' && params.turnId === this.options.turnId && params.willRetry) {
+      this.endTurn({ kind: 'failed', failure: toFailure(params.error) }, events);
     }
   }
 
   /** The budget rejected a model request. Waits for running tools, whose output the request would carry. */
   #endIfExceeded(events: TurnEvent[]): void {
-    const { ended, isRunning } = this.#turnItems;
+    const { ended, isRunning } = this.items;
     if (this.#refused?.kind !== 'model_request_limit_exceeded' || ended || isRunning) return;
-    this.#turnItems.end({ kind: 'failed', failure: this.#refused }, this.#usage, events);
+    this.items.end({ kind: 'failed', failure: this.#refused }, this.usage, events);
   }
 
   #turnCompleted(outcome: Outcome, events: TurnEvent[]): void {
-    const { lastOutcome } = this.#turnItems;
+    const { lastOutcome } = this.items;
     // The next request was refused, which does not fail the turn.
-    if (this.#isAnswered && lastOutcome !== null) {
-      this.#turnItems.end(lastOutcome, this.#usage, events);
+    if (this.isAnswered && lastOutcome !== null) {
+      this.items.end(lastOutcome, this.usage, events);
       return;
     }
-    if (outcome.kind !== 'completed' || this.#isAnswered) {
-      this.#end(outcome.kind === 'completed' ? this.#turnItems.completed : outcome, events);
+    if (outcome.kind !== 'completed' || this.isAnswered) {
+      this.endTurn(outcome.kind === 'completed' ? this.items.completed : outcome, events);
       return;
     }
-    this.#options.onAnomaly('answer-unseen');
-    this.#end({ kind: 'failed', failure: this.#refused ?? failure('upstream_error') }, events);
+    this.options.onAnomaly('answer-unseen');
+    this.endTurn({ kind: 'failed', failure: this.#refused ?? failure('upstream_error') }, events);
   }
 
   #answerEnded(ended: AnswerEnded, events: TurnEvent[]): void {
@@ -150,12 +114,12 @@ export class RelaySource implements TurnSource {
         return;
       case 'incomplete': {
         this.#missing(ended.response, events);
-        if (this.#turnItems.ended) return;
-        this.#usage = addUsage(this.#usage, readUsage(ended.response));
+        if (this.items.ended) return;
+        this.usage = addUsage(this.usage, readUsage(ended.response));
         const details = ended.response['incomplete_details'];
         const reason = isJsonObject(details) ? details['reason'] : null;
         const isKnown = reason === 'max_output_tokens' || reason === 'content_filter';
-        this.#turnItems.end(isKnown ? { kind: 'incomplete', reason } : BROKEN, this.#usage, events);
+        this.items.end(isKnown ? { kind: 'incomplete', reason } : BROKEN, this.usage, events);
         return;
       }
       case 'left':
@@ -172,36 +136,36 @@ export class RelaySource implements TurnSource {
 
   #broken(events: TurnEvent[]): void {
     const outcome: Outcome = this.#refused === null ? BROKEN : { kind: 'failed', failure: this.#refused };
-    this.#turnItems.end(outcome, this.#usage, events);
+    this.items.end(outcome, this.usage, events);
   }
 
   #completed(response: JsonObject | null, events: TurnEvent[]): void {
     // It may contain unseen items.
-    if (response === null && !this.#items.areStreamed) {
+    if (response === null && !this.#answerItems.areStreamed) {
       this.#broken(events);
       return;
     }
     this.#missing(response, events);
-    if (this.#turnItems.ended) return;
-    this.#turnItems.finishOpen(events);
-    this.#usage = addUsage(this.#usage, readUsage(response));
-    this.#isAnswered = true;
+    if (this.items.ended) return;
+    this.items.finishOpen(events);
+    this.usage = addUsage(this.usage, readUsage(response));
+    this.isAnswered = true;
     this.#endIfLast(events);
   }
 
   /** The client's calls end the turn, after all tools that the app-server runs have ended. */
   #endIfLast(events: TurnEvent[]): void {
-    const { lastOutcome, isRunning } = this.#turnItems;
-    if (this.#isAnswered && lastOutcome !== null && !isRunning) {
-      this.#turnItems.end(lastOutcome, this.#usage, events);
+    const { lastOutcome, isRunning } = this.items;
+    if (this.isAnswered && lastOutcome !== null && !isRunning) {
+      this.items.end(lastOutcome, this.usage, events);
     }
   }
 
   /** Items that only the last event of an answer contains. */
   #missing(response: JsonObject | null, events: TurnEvent[]): void {
-    for (const [raw, index] of this.#items.missingIn(response?.['output'])) {
+    for (const [raw, index] of this.#answerItems.missingIn(response?.['output'])) {
       this.#itemDone(raw, index, events);
-      if (this.#turnItems.ended) return;
+      if (this.items.ended) return;
     }
   }
 
@@ -214,14 +178,13 @@ export class RelaySource implements TurnSource {
       const delta = textIn(data, 'delta');
       const logprobs = at === 'text' && delta !== '' ? listIn(data, 'logprobs') : [];
       const more = logprobs.length === 0 ? {} : { logprobs };
-      this.#turnItems.delta({ type: 'item-delta', itemId, at, delta, ...more }, events);
+      this.items.delta({ type: 'item-delta', itemId, at, delta, ...more }, events);
       return;
     }
     const whole = wholeRule(type);
     if (whole !== null) {
       const itemId = this.#openFor(data, whole.kind, events);
-      if (itemId !== null)
-        this.#turnItems.emitRest(itemId, whole.slot(data), textIn(data, whole.field), events);
+      if (itemId !== null) this.items.emitRest(itemId, whole.slot(data), textIn(data, whole.field), events);
       return;
     }
     switch (type) {
@@ -235,7 +198,7 @@ export class RelaySource implements TurnSource {
         const itemId = this.#openFor(data, 'message', events);
         const { annotation } = data;
         if (itemId === null || annotation === undefined) return;
-        this.#turnItems.delta({ type: 'item-delta', itemId, at: 'text', delta: '', annotation }, events);
+        this.items.delta({ type: 'item-delta', itemId, at: 'text', delta: '', annotation }, events);
         return;
       }
       default:
@@ -246,17 +209,17 @@ export class RelaySource implements TurnSource {
   /** Other events of an open hosted item, passed on unread. */
   #progress(type: string, data: JsonObject, events: TurnEvent[]): void {
     const progress = progressOf(type);
-    const itemId = this.#items.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
+    const itemId = this.#answerItems.find(textIn(data, 'item_id'), data['output_index'])?.itemId ?? null;
     if (progress === null || itemId === null) return;
     const { type: _, sequence_number: _number, item_id: _id, output_index: _index, ...more } = data;
-    this.#turnItems.progress(itemId, progress, more, events);
+    this.items.progress(itemId, progress, more, events);
   }
 
   #itemAdded(data: JsonObject, events: TurnEvent[]): void {
     const { item: raw, output_index: index } = data;
     if (!isJsonObject(raw)) return;
-    const known = this.#items.find(nameOf(raw), index);
-    if (known !== null && !known.isDone && known === this.#items.find('', index)) return;
+    const known = this.#answerItems.find(nameOf(raw), index);
+    if (known !== null && !known.isDone && known === this.#answerItems.find('', index)) return;
     if (!hasHead(raw) || this.#waitsForApproval(raw)) return;
     this.#begin(raw, index, events);
     // Before the app-server receives the call and runs it.
@@ -267,33 +230,33 @@ export class RelaySource implements TurnSource {
   #waitsForApproval(raw: JsonObject): boolean {
     const item = readItem(raw);
     if (typeof item === 'string' || item.kind !== 'tool-call') return false;
-    return this.#options.findMcpTool(item)?.needsApproval === true;
+    return this.options.findMcpTool(item)?.needsApproval === true;
   }
 
   #itemDone(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): void {
     const item = readItem(raw);
     const name = nameOf(raw);
-    const open = name === '' && typeof index !== 'number' ? this.#items.lastOpen(kindOf(item)) : null;
-    const known = open ?? this.#items.find(name, index);
+    const open = name === '' && typeof index !== 'number' ? this.#answerItems.lastOpen(kindOf(item)) : null;
+    const known = open ?? this.#answerItems.find(name, index);
     const isSame = known !== null && !known.isDone && known.kind === kindOf(item);
     const answerItem = isSame ? known : this.#begin(raw, index, events);
-    this.#items.done(answerItem, raw, index);
+    this.#answerItems.done(answerItem, raw, index);
     if (answerItem.itemId !== null && typeof item !== 'string')
-      this.#turnItems.finish(answerItem.itemId, item, events);
+      this.items.finish(answerItem.itemId, item, events);
     this.#endIfFatal(events);
   }
 
   #endIfFatal(events: TurnEvent[]): void {
-    const { fatalOutcome, ended } = this.#turnItems;
-    if (fatalOutcome !== null && !ended) this.#turnItems.end(fatalOutcome, this.#usage, events);
+    const { fatalOutcome, ended } = this.items;
+    if (fatalOutcome !== null && !ended) this.items.end(fatalOutcome, this.usage, events);
   }
 
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): AnswerItem {
     const item = readItem(raw);
-    const told = this.#turnItems.visibleItem(item);
-    const itemId = told === null ? null : this.#turnItems.start(told, textIn(raw, 'id'), events);
+    const told = this.items.visibleItem(item);
+    const itemId = told === null ? null : this.items.start(told, textIn(raw, 'id'), events);
     const answerItem = { name: nameOf(raw), kind: kindOf(item), itemId, isDone: false };
-    this.#items.add(answerItem, index);
+    this.#answerItems.add(answerItem, index);
     return answerItem;
   }
 
@@ -302,8 +265,8 @@ export class RelaySource implements TurnSource {
     const upstreamId = textIn(data, 'item_id');
     const index = data['output_index'];
     // Calls run in parallel: the one started last may be another.
-    const open = this.#items.lastOpen(kind, kind === 'tool-call' ? index : undefined);
-    const known = this.#items.find(upstreamId, index) ?? open;
+    const open = this.#answerItems.lastOpen(kind, kind === 'tool-call' ? index : undefined);
+    const known = this.#answerItems.find(upstreamId, index) ?? open;
     if (known !== null) return known.kind === kind && !known.isDone ? known.itemId : null;
     if (kind !== 'message' && kind !== 'reasoning') return null;
     return this.#begin({ type: kind, id: upstreamId }, index, events).itemId;

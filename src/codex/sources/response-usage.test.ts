@@ -12,7 +12,7 @@ const READ = {
   totalTokens: 8,
 };
 
-it('reads the tokens of an answer, and those of images that were drawn for it', () => {
+it('reads the tokens of an answer and of the images generated for it', () => {
   expect([readUsage(null), readUsage({}), readUsage({ usage })]).toEqual([null, null, READ]);
   const image_gen = {
     input_tokens: 50,
@@ -28,7 +28,7 @@ it('reads the tokens of an answer, and those of images that were drawn for it', 
   expect(readUsage({ usage, tool_usage: { image_gen: none } })).toEqual(READ);
 });
 
-it('takes what is no count of tokens for none', () => {
+it('treats invalid counts as 0', () => {
   const details = { cached_tokens: -1, cache_write_tokens: 0.5 };
   const odd = { ...usage, input_tokens_details: details, output_tokens_details: { reasoning_tokens: 1e300 } };
   expect(readUsage({ usage: odd })).toEqual(READ);

@@ -20,13 +20,13 @@ import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import { MAX_ITEMS } from './item-limit.ts';
 describe('calls', () => {
-  it('end the turn when the answer of the model is over', () => {
+  it("end the turn when the model's answer has ended", () => {
     const { one, run } = start();
     const events = run(rawCall('a', 'f', '{"x":1}'), rawCall('b', 'g', ''), rawDone(null));
     expect(events).toEqual([
       ...callTold('a', '{"x":1}'),
       callStarted('b', { name: 'g' }),
-      // No arguments at all are an empty object for every client.
+      // Missing arguments are an empty object for every client.
       callDelta('b', '{}'),
       callEnded('b', '{}', { name: 'g' }),
       { type: 'turn-ended', outcome: { kind: 'tool-calls' }, usage: null, at: 1_800_000_000_000 },
@@ -34,7 +34,7 @@ describe('calls', () => {
     expect([one.ended, run(completed(), text('m', 'late'))]).toEqual([true, []]);
   });
 
-  it('are one where the client wants no more', () => {
+  it('are limited to one if the client asks for that', () => {
     const { run, anomalies } = start({ parallelToolCalls: false });
     const events = run(rawCall('a', 'f'), rawCall('b', 'g'), rawDone());
     expect(events.filter((event) => event.type === 'item-started')).toHaveLength(1);
@@ -45,7 +45,7 @@ describe('calls', () => {
     ['a function that was not declared', rawCall('x', 'nope')],
     ['a custom tool', raw({ type: 'custom_tool_call', id: 'x', call_id: 'c', name: 'f', input: '' })],
     ['a shell', raw({ type: 'local_shell_call', id: 'x', call_id: 'c' })],
-  ])('of %s are not shown, and do not end the turn', (_, call) => {
+  ])('of %s are hidden and do not end the turn', (_, call) => {
     const { run, anomalies } = start();
     const output = raw({ type: 'function_call_output', id: 'o', call_id: 'c', output: 'unsupported call' });
     expect(run(call, rawDone(null), output, rawMessage('m', 'a'), rawDone(null), completed())).toEqual([
@@ -55,17 +55,17 @@ describe('calls', () => {
     expect(anomalies).toEqual(['undeclared-call']);
   });
 
-  it('of tools that are not there fail the turn if codex does not answer them', () => {
+  it('of unknown tools fail the turn if codex does not answer them', () => {
     const { run } = start();
     expect(run(rawMessage('m', 'a'), rawCall('x', 'nope'), rawDone(null), completed()).at(-1)).toMatchObject({
       outcome: { kind: 'failed', failure: { kind: 'upstream_error' } },
     });
-    // An answer without anything is one, too.
+    // An empty answer counts too.
     const { run: again } = start();
     expect(again(rawCall('x', 'nope'), rawDone(null), rawDone(null), completed())).toEqual([END]);
   });
 
-  it('stand in an answer of which what came before it is no part', () => {
+  it('belong to an answer without the items before it', () => {
     const { one, run } = start();
     const reasoning = (id: string) => raw({ type: 'reasoning', id, summary: [], encrypted_content: id });
     run(reasoning('r1'), rawCall('x', 'nope'), rawDone(null));
@@ -74,14 +74,14 @@ describe('calls', () => {
     expect(one.answer.map(({ id }) => id)).toEqual(['r2', 'a']);
   });
 
-  it('end the turn where there are too many items', () => {
+  it('end the turn if there are too many items', () => {
     const { run } = start();
     const events = run(...Array.from({ length: MAX_ITEMS + 2 }, (_, index) => rawCall(`a${index}`, 'f')));
     expect(events.filter(({ type }) => type === 'item-started')).toHaveLength(MAX_ITEMS + 1);
     expect(events.at(-1)).toMatchObject({ outcome: { failure: { kind: 'too_many_output_items' } } });
   });
 
-  it('of tools that are not there end the turn when no other model request may follow', () => {
+  it('of unknown tools end the turn if no other model request may follow', () => {
     const budget = new ModelBudget(2);
     budget.take();
     const { one, run } = start({ budget });
@@ -91,7 +91,7 @@ describe('calls', () => {
     expect([one.ended, budget.used]).toEqual([true, 2]);
   });
 
-  it('of tools that are not there, again and again, end the turn', () => {
+  it('of unknown tools end the turn if repeated', () => {
     const { run } = start();
     const calls = Array.from({ length: 17 }, (_, index) => rawCall(`x${index}`, 'nope'));
     expect(run(...calls)).toEqual([

@@ -19,7 +19,7 @@ describe('usage', () => {
     expect(events.at(-1)).toMatchObject({ usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 } });
   });
 
-  it('of an answer that stopped short is that of the thread', () => {
+  it('of an incomplete answer is that of the thread', () => {
     const { run } = start();
     const total = { ...USAGE, totalTokens: 99 };
     const error = {
@@ -41,7 +41,7 @@ describe('usage', () => {
   });
 });
 describe('the end', () => {
-  it('closes what is open: as it should be, or broken off', () => {
+  it('completes or aborts open items', () => {
     const open = [started('agentMessage', 'm'), text('m', 'half')];
     const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
     expect(
@@ -64,7 +64,7 @@ describe('the end', () => {
     ]);
   });
 
-  it('is told once, whoever ends the turn first', () => {
+  it('is reported once, whichever side ends the turn first', () => {
     const { one, run } = start();
     const lost = { kind: 'failed', failure: failure('worker_lost') } as const;
     expect(one.end(lost)).toEqual([
@@ -73,7 +73,7 @@ describe('the end', () => {
     expect([one.end({ kind: 'completed' }), run(completed())]).toEqual([[], []]);
   });
 
-  it('a failure that codex wants to try again ends the turn: nothing is tried twice behind the client', () => {
+  it('follows a failure that codex wants to retry: nothing is sent twice', () => {
     const { one, run } = start();
     const error = {
       message: 'Reconnecting... waiting for network',

@@ -13,9 +13,9 @@ import {
 import { END, messageEnded, messageStarted, textDelta } from '../../../test/support/told-items.ts';
 import { itemIdOf } from '../../canonical/events/turn-event.ts';
 
-/** Whole turns as the real binary tells them stand in test/scenarios; here are the odd corners. */
+/** Whole turns of the real binary are in test/scenarios; these are the edge cases. */
 describe('a message', () => {
-  it('is told as it comes', () => {
+  it('is emitted as it arrives', () => {
     const { run, anomalies } = start();
     expect(
       run(
@@ -49,7 +49,7 @@ describe('a message', () => {
     expect(anomalies).toEqual([]);
   });
 
-  it('what was not streamed is added before its end', () => {
+  it('is completed with what was not streamed', () => {
     const { run } = start();
     expect(run(started('agentMessage', 'm'), text('m', 'Hel'), rawMessage('m', 'Hello'))).toEqual([
       messageStarted('m'),
@@ -59,13 +59,13 @@ describe('a message', () => {
     ]);
   });
 
-  it('where the stream said something else, the stream counts: the client has read it', () => {
+  it('keeps the streamed text if the complete item differs: the client has read it', () => {
     const { run, anomalies } = start();
     const events = run(started('agentMessage', 'm'), text('m', 'without citation'), rawMessage('m', 'with'));
     expect([events.at(-1), anomalies]).toEqual([messageEnded('m', 'without citation'), ['text-differs']]);
   });
 
-  it('that only comes whole is told whole, with an id of our own if it has none', () => {
+  it('without deltas is emitted whole, with a new id if it has none', () => {
     const { run } = start();
     expect(run(rawMessage(undefined, 'Hi'))).toEqual([
       messageStarted('msg_minted1'),
@@ -74,7 +74,7 @@ describe('a message', () => {
     ]);
   });
 
-  it('with citations and log probabilities, and one that stopped short', () => {
+  it('may have citations, log probabilities, or be incomplete', () => {
     const { run } = start();
     const content = [
       { type: 'output_text', text: 'a', annotations: [{ type: 'url_citation' }], logprobs: [{ token: 'a' }] },
@@ -95,7 +95,7 @@ describe('a message', () => {
     );
   });
 
-  it('of the user, or of another turn, is no answer', () => {
+  it('of the user or of another turn is ignored', () => {
     const { run } = start();
     expect(
       run(
@@ -109,7 +109,7 @@ describe('a message', () => {
     ).toEqual([]);
   });
 
-  it('a second one of the same id gets another', () => {
+  it('with a repeated id gets another one', () => {
     const { run } = start();
     const ids = run(rawMessage('m', 'a'), rawMessage('m', 'b')).map(itemIdOf);
     expect([...new Set(ids)]).toEqual(['m', 'msg_minted1']);
@@ -128,7 +128,7 @@ describe('reasoning', () => {
     encrypted_content: 'opaque',
   });
 
-  it('is told part by part, and completed', () => {
+  it('is emitted part by part, and completed', () => {
     const { run } = start();
     expect(
       run(
@@ -160,7 +160,7 @@ describe('reasoning', () => {
   });
 });
 describe('other items', () => {
-  it('are carried whole, without the bookkeeping of codex', () => {
+  it("are passed on whole, without codex's bookkeeping", () => {
     const { run } = start();
     const item = {
       type: 'web_search_call',
@@ -177,7 +177,7 @@ describe('other items', () => {
   });
 
   it.each(['function_call_output', 'additional_tools', 'agent_message', 'context_compaction', 'other'])(
-    '%s is none of the client’s',
+    '%s is hidden from the client',
     (type) => {
       expect(start().run(raw({ type }))).toEqual([]);
     },

@@ -1,4 +1,4 @@
-import type { Message, Phase, Produced, Slot } from '../../canonical/request/item.ts';
+import type { Message, Phase, Slot } from '../../canonical/request/item.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
@@ -11,8 +11,8 @@ import { isUsageUnread, toFailure, unfinishedAnswer } from '../translate/failure
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
 import { readItem, type OutputItem } from './read-item.ts';
-import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
-import { TurnItems } from './turn-items.ts';
+import { ItemsSource } from './items-source.ts';
+import type { SourceOptions, SourceSignal } from './source.ts';
 
 export interface RpcSourceOptions extends SourceOptions {
   /** Limits the model requests that the app-server sends by itself. */
@@ -20,39 +20,10 @@ export interface RpcSourceOptions extends SourceOptions {
 }
 
 /** Reads the content of a turn from the app-server's notifications. Used without a relay. */
-export class RpcSource implements TurnSource {
-  readonly #options: RpcSourceOptions;
-  readonly #turnItems: TurnItems;
-  #usage: Usage | null = null;
+export class RpcSource extends ItemsSource<RpcSourceOptions> {
   /** The last answer is complete, and no other has started. */
-  #isAnswered = false;
   /** Usage of the whole thread, so of this turn; the only source if a response is incomplete. */
   #threadUsage: Usage | null = null;
-
-  constructor(options: RpcSourceOptions) {
-    this.#options = options;
-    this.#turnItems = new TurnItems(options);
-  }
-
-  get ended(): boolean {
-    return this.#turnItems.ended;
-  }
-
-  get answer(): readonly Produced[] {
-    return this.#turnItems.answer;
-  }
-
-  get isLastAnswer(): boolean {
-    return this.#isAnswered && this.#turnItems.lastOutcome !== null;
-  }
-
-  get endsWithCalls(): boolean {
-    return this.#turnItems.lastOutcome !== null;
-  }
-
-  get runsTools(): boolean {
-    return this.#turnItems.isRunning;
-  }
 
   take(signal: SourceSignal): TurnEvent[] {
     const events: TurnEvent[] = [];
@@ -60,21 +31,15 @@ export class RpcSource implements TurnSource {
     return events;
   }
 
-  end(outcome: Outcome): TurnEvent[] {
-    const events: TurnEvent[] = [];
-    if (!this.ended) this.#end(outcome, events);
-    return events;
-  }
-
-  #end(outcome: Outcome, events: TurnEvent[]): void {
+  protected endTurn(outcome: Outcome, events: TurnEvent[]): void {
     const isShort = outcome.kind === 'incomplete';
-    this.#turnItems.end(outcome, isShort ? (this.#threadUsage ?? this.#usage) : this.#usage, events);
+    this.items.end(outcome, isShort ? (this.#threadUsage ?? this.usage) : this.usage, events);
   }
 
   #notified(notification: KnownNotification, events: TurnEvent[]): void {
     const { method, params } = notification;
     // Echoes of injected items carry another turn's id.
-    if ('turnId' in params && params.turnId !== this.#options.turnId) return;
+    if ('turnId' in params && params.turnId !== this.options.turnId) return;
     switch (method) {
       case 'item/started':
         this.#itemStarted(params.item, events);
@@ -100,16 +65,16 @@ export class RpcSource implements TurnSource {
         this.#itemCompleted(params.item, events);
         return;
       case 'rawResponse/completed':
-        this.#usage = addUsage(this.#usage, params.usage === null ? null : toUsage(params.usage));
+        this.usage = addUsage(this.usage, params.usage === null ? null : toUsage(params.usage));
         // An empty answer counts too.
         this.#inAnswer();
-        this.#isAnswered = true;
+        this.isAnswered = true;
         this.#endIfLast(events);
         this.#endIfExceeded(events);
         return;
       case 'item/completed': {
         const call = mcpToolCall(params);
-        if (call !== null) this.#turnItems.toolEnded(call.id, call, events);
+        if (call !== null) this.items.toolEnded(call.id, call, events);
         this.#endIfLast(events);
         return;
       }
@@ -119,7 +84,7 @@ export class RpcSource implements TurnSource {
       case 'error':
         // The turn's end carries the same error. But codex retries a lost network without limit, and we
         // promise clients that nothing is sent twice, so end here.
-        if (params.willRetry) this.#end({ kind: 'failed', failure: toFailure(params.error) }, events);
+        if (params.willRetry) this.endTurn({ kind: 'failed', failure: toFailure(params.error) }, events);
         return;
       case 'turn/completed':
         this.#turnCompleted(params.turn, events);
@@ -131,38 +96,38 @@ export class RpcSource implements TurnSource {
 
   #turnCompleted(turn: EndedTurn, events: TurnEvent[]): void {
     const outcome = this.#outcomeOf(turn);
-    this.#end(outcome.kind === 'completed' ? this.#turnItems.completed : outcome, events);
+    this.endTurn(outcome.kind === 'completed' ? this.items.completed : outcome, events);
   }
 
   #outcomeOf(turn: EndedTurn): Outcome {
     const { error } = turn;
     if (error !== null && isUsageUnread(error)) {
       // The answer itself is complete.
-      this.#options.onAnomaly('usage-unread');
-      return this.#turnItems.lastOutcome ?? { kind: 'completed' };
+      this.options.onAnomaly('usage-unread');
+      return this.items.lastOutcome ?? { kind: 'completed' };
     }
     if (error !== null && unfinishedAnswer(error.message) !== null)
-      this.#options.onAnomaly('answer-unfinished');
+      this.options.onAnomaly('answer-unfinished');
     return toOutcome(turn);
   }
 
   /** Part of an answer has arrived. */
   #inAnswer(): void {
-    if (this.#isAnswered) this.#turnItems.beginAnswer();
-    this.#isAnswered = false;
+    if (this.isAnswered) this.items.beginAnswer();
+    this.isAnswered = false;
   }
 
   /** The app-server calls the model again by itself: this is the only sign of it. */
   #endIfExceeded(events: TurnEvent[]): void {
-    const { budget } = this.#options;
-    if (this.ended || !this.#turnItems.willAskAgain || budget.take()) return;
-    this.#end({ kind: 'failed', failure: budget.exceeded() }, events);
+    const { budget } = this.options;
+    if (this.ended || !this.items.willAskAgain || budget.take()) return;
+    this.endTurn({ kind: 'failed', failure: budget.exceeded() }, events);
   }
 
   /** The client's calls end the turn, after all tools that the app-server runs have ended. */
   #endIfLast(events: TurnEvent[]): void {
-    const { lastOutcome, isRunning } = this.#turnItems;
-    if (this.#isAnswered && lastOutcome !== null && !isRunning) this.#end(lastOutcome, events);
+    const { lastOutcome, isRunning } = this.items;
+    if (this.isAnswered && lastOutcome !== null && !isRunning) this.endTurn(lastOutcome, events);
   }
 
   #itemStarted(
@@ -179,9 +144,9 @@ export class RpcSource implements TurnSource {
 
   /** The client steered the turn, and the model sees that at once. */
   #steered(events: TurnEvent[]): void {
-    if (!this.#isAnswered) this.#turnItems.abandonAnswer(events);
-    this.#turnItems.beginAnswer();
-    this.#isAnswered = false;
+    if (!this.isAnswered) this.items.abandonAnswer(events);
+    this.items.beginAnswer();
+    this.isAnswered = false;
   }
 
   #delta(
@@ -191,32 +156,32 @@ export class RpcSource implements TurnSource {
     events: TurnEvent[],
   ): void {
     const itemId = this.#openId(upstreamId, head) ?? this.#start(head, upstreamId, events);
-    this.#turnItems.delta({ type: 'item-delta', itemId, at, delta }, events);
+    this.items.delta({ type: 'item-delta', itemId, at, delta }, events);
   }
 
   #itemCompleted(raw: ResponseItem, events: TurnEvent[]): void {
     const read = readItem(raw as unknown as JsonObject);
     if (read !== 'not-for-clients') this.#inAnswer();
-    const item = this.#turnItems.visibleItem(read);
+    const item = this.items.visibleItem(read);
     const upstreamId = 'id' in raw ? (raw.id ?? '') : '';
     if (item !== null) {
       const itemId = this.#openId(upstreamId, item) ?? this.#start(item, upstreamId, events);
       // For a call that the app-server runs, only the model's own part is known so far.
       const isRun = item.kind === 'hosted-call' && item.modelCallId !== undefined && typeof read !== 'string';
-      this.#turnItems.finish(itemId, isRun ? read : item, events);
+      this.items.finish(itemId, isRun ? read : item, events);
     }
-    const { fatalOutcome } = this.#turnItems;
-    if (fatalOutcome !== null) this.#end(fatalOutcome, events);
+    const { fatalOutcome } = this.items;
+    if (fatalOutcome !== null) this.endTurn(fatalOutcome, events);
   }
 
   #start(head: OutputItem, upstreamId: string, events: TurnEvent[]): string {
     this.#inAnswer();
-    return this.#turnItems.start(head, upstreamId, events);
+    return this.items.start(head, upstreamId, events);
   }
 
   #openId(upstreamId: string, { kind }: OutputItem): string | null {
-    const known = this.#turnItems.known(upstreamId);
-    return known !== undefined && this.#turnItems.isOpen(known, kind) ? known : null;
+    const known = this.items.known(upstreamId);
+    return known !== undefined && this.items.isOpen(known, kind) ? known : null;
   }
 }
 

@@ -53,7 +53,7 @@ describe('declaredSchema', () => {
     ),
   }));
 
-  it('takes the same values', () => {
+  it('accepts the same values', () => {
     const ajv = new Ajv2020({ strict: false, validateSchema: false });
     fc.assert(
       fc.property(

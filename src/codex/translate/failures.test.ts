@@ -7,7 +7,7 @@ import { incompleteReason, toFailure } from './failures.ts';
 type Info = TurnError['codexErrorInfo'];
 const told = (codexErrorInfo: Info, message = '') => toFailure({ message, codexErrorInfo });
 
-/** As codex 0.166.0 says it, seen with a backend that gave these answers. */
+/** Messages of codex 0.166.0, seen with a backend that sent these answers. */
 const unexpected = (status: string, body: string, more = ''): string =>
   `unexpected status ${status}: ${body}, url: http://10.0.0.5:4711/v1/responses${more}`;
 
@@ -140,7 +140,7 @@ describe('toFailure', () => {
     expect(told(info)).toEqual(expected);
   });
 
-  it('a network that is gone', () => {
+  it('a lost network', () => {
     const codexErrorInfo = { responseStreamDisconnected: { httpStatusCode: null } };
     const additionalDetails = 'Connection failed: error sending request';
     expect(toFailure({ message: 'Reconnecting...', codexErrorInfo, additionalDetails })).toEqual(
@@ -233,7 +233,7 @@ describe('incompleteReason', () => {
     expect(incompleteReason({ message })).toBe(reason);
   });
 
-  // As the binary says it (test/scenarios/content-filter): without the relay this is a failed turn today.
+  // The binary's message (test/scenarios/content-filter).
   it('a content filter', () => {
     const message =
       'stream disconnected before completion: Incomplete response returned, reason: content_filter';

@@ -24,7 +24,7 @@ const reasoning = (different: Partial<Reasoning> = {}): Item => ({
   encryptedContent: 'opaque',
   ...different,
 });
-/** As the answer of a client that asked for a summary only. */
+/** As from a client that requested only a summary. */
 const summaryOnly: Item = { kind: 'reasoning', id: 'rs_2', summary: ['why'] };
 const spoken: Item = { kind: 'reasoning', summary: [], content: ['Thinking aloud.'] };
 const call = (callId: string): Item => ({
@@ -51,18 +51,18 @@ describe('ids, for a ChatGPT login', () => {
     ['a custom call', custom, ['ctc_1'], ['fc_1']],
     ['an output', output('c'), ['fco_1'], ['call_1', 'fc_1']],
     ['a compaction', { kind: 'compaction', encryptedContent: 'q' } as const, ['cmp_1'], ['rs_1']],
-  ] satisfies [string, Item, string[], string[]][])('of %s are kept or left out', (_, item, fine, wrong) => {
+  ] satisfies [string, Item, string[], string[]][])('of %s are kept or dropped', (_, item, fine, wrong) => {
     const fit = (id: string) => fitHistory(historyOf(withId(item, id)), CHATGPT_HISTORY);
     for (const id of fine) expect(fit(id)).toEqual({ ...historyOf(withId(item, id)), ignored: [] });
     for (const id of wrong) expect(fit(id)).toEqual({ ...historyOf(item), ignored: [] });
   });
 
-  it('of an item that nobody knows are left alone', () => {
+  it('of unknown items stay unchanged', () => {
     const odd: Item = { kind: 'opaque', id: 'what ever', raw: { type: 'telepathy', id: 'what ever' } };
     expect(fitHistory(historyOf(odd), CHATGPT_HISTORY).items).toEqual([odd]);
   });
 
-  it('of a hosted call and of reasoning are no exception', () => {
+  it('of hosted calls and reasoning are treated the same', () => {
     const history = historyOf(
       search('ws_1'),
       search('zz_1'),
@@ -76,12 +76,12 @@ describe('ids, for a ChatGPT login', () => {
     );
   });
 
-  it('are not said twice', () => {
+  it('are not used twice', () => {
     const twice = historyOf(withId(user, 'msg_1'), withId(assistant, 'msg_1'));
     expect(fitHistory(twice, CHATGPT_HISTORY).items).toEqual([withId(user, 'msg_1'), assistant]);
   });
 
-  it('of calls are short, and the same on a call and its output', () => {
+  it('of calls are shortened, equally on a call and its output', () => {
     const [one, two] = [`${'a'.repeat(80)}1`, `${'a'.repeat(80)}2`];
     const fitted = fitHistory(
       historyOf(call(one), call(two), call('call_3'), output(two), output(one), output('call_3')),
@@ -92,12 +92,12 @@ describe('ids, for a ChatGPT login', () => {
     expect(ids[0]).toMatch(/^a{47}_[0-9a-f]{16}$/);
     expect(ids[1]).not.toBe(ids[0]);
     expect(fitted.ignored).toEqual([]);
-    // Of a later turn too, whatever else has come to the conversation.
+    // In a later turn too, whatever else the conversation contains.
     const later = fitHistory(historyOf(call('x'), output('x'), call(two), output(two)), CHATGPT_HISTORY);
     expect(later.items[2]).toEqual(call(String(ids[1])));
   });
 
-  it('of calls never become that of another call', () => {
+  it("of calls never collide with another call's", () => {
     const long = '😀'.repeat(40);
     const [shortened] = fitHistory(historyOf(call(long)), CHATGPT_HISTORY).items;
     if (shortened?.kind !== 'tool-call') throw new Error('the call is gone');
@@ -107,7 +107,7 @@ describe('ids, for a ChatGPT login', () => {
     expect(fitted.items[0]).not.toEqual(shortened);
   });
 
-  it('of others are not touched', () => {
+  it('of other backends stay unchanged', () => {
     const history = historyOf(withId(user, 'x'), call('y'.repeat(100)), output('y'.repeat(100)));
     expect(fitHistory(history, OTHER_HISTORY)).toEqual({ ...history, ignored: [] });
   });
@@ -135,14 +135,14 @@ describe('reasoning', () => {
     expect(fitHistory(history, OTHER_HISTORY)).toEqual(only(forOthers));
   });
 
-  it('that was everything leaves nothing', () => {
+  it('may leave nothing', () => {
     expect(fitHistory(historyOf(summaryOnly), OTHER_HISTORY)).toEqual({ ...historyOf(), ignored: [0] });
     expect(fitHistory(historyOf(), CHATGPT_HISTORY)).toEqual({ ...historyOf(), ignored: [] });
   });
 });
 
 describe('a second attempt', () => {
-  it('leaves out what could not be decrypted, and names it', () => {
+  it('drops what could not be decrypted, and reports it', () => {
     expect(withoutReasoning(historyOf(user, reasoning(), spoken, assistant))).toEqual({
       items: [user, spoken, assistant],
       places: [0, 2, 3],
@@ -150,13 +150,13 @@ describe('a second attempt', () => {
     });
   });
 
-  it('is not worth it where that changes nothing, or leaves nothing', () => {
+  it('is not made if it would change nothing or leave nothing', () => {
     expect(withoutReasoning(historyOf(user, spoken, assistant))).toBe(null);
     expect(withoutReasoning(historyOf(reasoning()))).toBe(null);
   });
 });
 
-describe('whatever a client sends', () => {
+describe('any client history', () => {
   const id = fc.option(
     fc.constantFrom('msg_1', 'rs_1', 'fc_1', 'fco_1', 'x', 'msg_2', 'rs_2', `rs_${'y'.repeat(70)}`),
     {
@@ -195,7 +195,7 @@ describe('whatever a client sends', () => {
     .map((parts) => historyOf(user, ...parts.flat()))
     .filter(({ items }) => findPairingProblem(items) === null);
 
-  it('has pairs, unique ids of the right form, and nothing more to fit', () => {
+  it('has pairs, unique valid ids, and nothing left to fit', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const { ignored, ...fitted } = fitHistory(history, CHATGPT_HISTORY);

@@ -164,7 +164,7 @@ describe('toInjectItems', () => {
       },
     ],
     [
-      'a hosted call, of which nobody reads more than its type',
+      'a hosted call, of which only the type is read',
       { kind: 'hosted-call', id: 'ws', raw: { type: 'web_search_call', id: 'ws', strange: [1] } },
       { type: 'web_search_call', id: 'ws', strange: [1] },
     ],
@@ -172,19 +172,19 @@ describe('toInjectItems', () => {
     expect(rawOf(item)).toEqual(raw);
   });
 
-  it('instructions are the first message', () => {
+  it('puts instructions into the first message', () => {
     const injected = { instructions: 'A', items: [message('user', text('B'))] };
     const first = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'A' }] };
     const second = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'B' }] };
     expect(toInjectItems(injected, 'own')).toEqual([first, second]);
-    // A relay finds them again by their places.
+    // A relay finds them again by their ids.
     expect(toInjectItems(injected, 'places')).toEqual([
       { ...first, id: 'px_0' },
       { ...second, id: 'px_1' },
     ]);
   });
 
-  it('hold the places of those that the app-server would drop', () => {
+  it('has placeholders for items that the app-server would drop', () => {
     const items: readonly Item[] = [
       { kind: 'loaded-tools', raw: { type: 'additional_tools', tools: [] }, tools: [] },
       { kind: 'hosted-call', id: 'tsc_1', raw: { type: 'tool_search_call' } },

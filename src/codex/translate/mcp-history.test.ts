@@ -34,14 +34,14 @@ const pair = (output: string, callId = 'call_1'): readonly Item[] => [
 ];
 const read = (items: readonly Item[], isOurs = true) => mcpHistory(wholeHistory(items), () => isOurs);
 
-describe('what comes back of an MCP server', () => {
+describe('MCP items in a history', () => {
   it.each([
     [{ output: '5' }, '5'],
     [{ output: null, error: 'no' }, 'no'],
     [{ error: { type: 'mcp_tool_execution_error', content: [{ type: 'text', text: 'no' }] } }, 'no'],
     [{ error: { type: 'mcp_protocol_error', code: 1, message: 'late' } }, 'late'],
     [{}, 'The call did not finish.'],
-  ])('is a call and its output: %j', (more, output) => {
+  ])('become a call and its output: %j', (more, output) => {
     expect(read([user, LIST, call(more)])).toMatchObject({
       items: [user, ...pair(output)],
       places: [0, 2, 2],
@@ -51,20 +51,20 @@ describe('what comes back of an MCP server', () => {
     });
   });
 
-  it('has call ids of its own, also if items have one id', () => {
+  it('get their own call ids, even if items share an id', () => {
     const { items } = read([call({ output: '1' }), call({ output: '2' })]);
     const ids = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('is left alone if the backend talks to the server', () => {
+  it('stay unchanged if the backend connects to the server', () => {
     const items = [LIST, call({ output: '5' }), REQUEST, response({ approve: true })];
     expect(read(items, false)).toMatchObject({ items, approved: [], refused: [] });
     const orphan = [response({ approve: true })];
     expect(read(orphan, false)).toMatchObject({ items: orphan, refused: [] });
   });
 
-  it('is run if it was agreed to, once', () => {
+  it('run once if approved', () => {
     const agreed = response({ approve: true });
     expect(read([REQUEST, agreed])).toMatchObject({
       items: pair(''),
@@ -75,7 +75,7 @@ describe('what comes back of an MCP server', () => {
     expect(read([REQUEST, agreed, run])).toMatchObject({ items: pair('5'), approved: [] });
   });
 
-  it('is not run if it was declined, or nobody has answered', () => {
+  it('do not run if declined or not answered', () => {
     expect(read([REQUEST, response({ approve: false, reason: 'too dear' })])).toMatchObject({
       items: pair('This call was declined: too dear'),
       approved: [],
@@ -86,7 +86,7 @@ describe('what comes back of an MCP server', () => {
     });
   });
 
-  it('is declined for good where one answer declines it', () => {
+  it('stay declined after one declining answer', () => {
     const agreed = response({ approve: true });
     const declined = response({ approve: false });
     for (const answers of [
@@ -102,7 +102,7 @@ describe('what comes back of an MCP server', () => {
     }
   });
 
-  it('is not run where the request that was agreed to stands for two calls', () => {
+  it('do not run if two calls share the approved request', () => {
     const agreed = response({ approve: true });
     for (const more of [{ arguments: '{"a": 2}' }, { name: 'erase' }, { server_label: 'other' }]) {
       const other = raw('mcp_approval_request', { id: 'mcpr_call_1', ...about, ...more });
@@ -126,7 +126,7 @@ describe('what comes back of an MCP server', () => {
     expect(read([REQUEST, REQUEST, agreed]).approved).toHaveLength(1);
   });
 
-  it('is refused without the request that an answer is about', () => {
+  it('are rejected if the request of an answer is missing', () => {
     expect(read([user, response({ approve: true })]).refused).toMatchObject([
       { path: { item: 1 }, kind: 'invalid_value' },
     ]);

@@ -27,7 +27,7 @@ it.each<[JsonObject, JsonObject]>([
     { require_approval: 'never', allowed_tools: ['x'] },
     { enabled_tools: ['x'], default_tools_approval_mode: 'approve' },
   ],
-  // What does not only read must not run, although nobody is to be asked.
+  // Tools that may write must not run, because there is no one to ask.
   [
     { require_approval: 'never', allowed_tools: { read_only: true } },
     { default_tools_approval_mode: 'auto' },

@@ -14,7 +14,7 @@ const failed = (kind: Parameters<typeof failure>[0]): Outcome => ({ kind: 'faile
 const error = (message: string) => ({ message, codexErrorInfo: null, additionalDetails: null }) as never;
 
 describe('how a turn ended', () => {
-  it('is what the app-server says', () => {
+  it('is what the app-server reports', () => {
     expect(toOutcome({ status: 'completed', error: null })).toEqual({ kind: 'completed' });
     expect(toOutcome({ status: 'interrupted', error: null })).toEqual(failed('server_error'));
     expect(toOutcome({ status: 'failed', error: error('stream disconnected before completion') })).toEqual(
@@ -28,7 +28,7 @@ describe('how a turn ended', () => {
     ).toEqual({ kind: 'incomplete', reason: 'max_output_tokens' });
   });
 
-  it('is what the backend said about it, where the relay heard that', () => {
+  it("is the backend's own error, if the relay saw it", () => {
     const own = failure('rate_limit_exceeded', { message: 'Slow.' });
     expect(preferBackendFailure(failed('upstream_error'), report({ failure: own }))).toEqual({
       kind: 'failed',
@@ -37,7 +37,7 @@ describe('how a turn ended', () => {
     expect(preferBackendFailure(failed('upstream_error'), report({}))).toEqual(failed('upstream_error'));
   });
 
-  it('is that a refused login could not be renewed, which the backend knows nothing about', () => {
+  it('is the failed renewal of a refused login, which the backend does not know', () => {
     const refused = report({ failure: failure('upstream_unauthorized') });
     for (const kind of ['upstream_error', 'upstream_unreachable'] as const) {
       expect(preferBackendFailure(failed(kind), refused)).toEqual(failed(kind));
@@ -47,7 +47,7 @@ describe('how a turn ended', () => {
     );
   });
 
-  it('is that there is no room, where the app-server did not even reach the relay', () => {
+  it('is a lack of resources if the app-server did not even reach the relay', () => {
     const resourceFailure = {
       kind: 'failed',
       failure: failure('out_of_resources', { retryAfterSeconds: 1 }),
@@ -58,7 +58,7 @@ describe('how a turn ended', () => {
     };
     expect(preferBackendFailure(failed('upstream_unreachable'), report({}))).toEqual(resourceFailure);
     expect(preferBackendFailure(auth, report({}))).toEqual(auth);
-    // An answer that it could not read: it says the same.
+    // It reports the same for an answer that it could not read.
     expect(preferBackendFailure(failed('upstream_unreachable'), report({ isAnswered: true }))).toEqual(
       failed('upstream_unreachable'),
     );
@@ -67,7 +67,7 @@ describe('how a turn ended', () => {
     );
   });
 
-  it('stays what it is when it went well, or when it is about us', () => {
+  it('stays unchanged if it succeeded, or if the failure is ours', () => {
     const heard = report({ failure: failure('rate_limit_exceeded') });
     for (const outcome of [
       { kind: 'completed' },

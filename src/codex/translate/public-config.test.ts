@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { publicConfig } from './public-config.ts';
 
-it('shows what is on the list, and of that only what is plain', () => {
+it('shows only listed keys with plain values', () => {
   const shown = publicConfig({
     model: 'gpt-5.5',
     sandbox_mode: { private: 'x' },

@@ -31,11 +31,11 @@ const PLAIN = {
 };
 
 describe('toThreadStart', () => {
-  it('of a plain request adds nothing', () => {
+  it('adds nothing to a plain request', () => {
     expect(start(turnRequest({ instructions: 'Be kind.' }))).toEqual(PLAIN);
   });
 
-  it('lets nothing outweigh what is said of the tools of MCP servers', () => {
+  it('lets nothing override the approval settings of MCP tools', () => {
     const given = threadSettings({ sandboxMode: 'danger-full-access', approvalPolicy: 'on-request' });
     const mcp_servers = { a: { required: true } };
     expect(toThreadStart(turnRequest(), given, { slug: 'gpt-5.5' }, mcp_servers)).toEqual({
@@ -44,14 +44,14 @@ describe('toThreadStart', () => {
     });
   });
 
-  it('asks for raw events where no relay sees them', () => {
+  it('requests raw events without a relay', () => {
     expect(start(turnRequest(), threadSettings({ hasRelay: true }))).toEqual({
       ...PLAIN,
       experimentalRawEvents: false,
     });
   });
 
-  it('names the model as the app-server knows it', () => {
+  it("uses the app-server's name of the model", () => {
     const strategy = { slug: 'gpt-5.5--full' };
     expect(toThreadStart(turnRequest(), threadSettings(), strategy)).toEqual({
       ...PLAIN,
@@ -59,7 +59,7 @@ describe('toThreadStart', () => {
     });
   });
 
-  it('takes the settings of the deployment and of the request', () => {
+  it('uses the settings of the deployment and of the request', () => {
     const request = turnRequest({ model: 'm', verbosity: 'high', serviceTier: 'flex' });
     const given = threadSettings({
       sandboxMode: 'workspace-write',
@@ -77,7 +77,7 @@ describe('toThreadStart', () => {
     });
   });
 
-  it('declares tools as they are; one without parameters takes an empty object', () => {
+  it('declares tools unchanged; one without parameters accepts an empty object', () => {
     const parameters = { type: 'object', properties: { a: { type: 'string', minLength: 2 } } };
     const tools = [functionTool('a'), functionTool('b', { description: 'B', parameters, strict: true })];
     expect(start(turnRequest({ tools })).dynamicTools).toEqual([
@@ -86,7 +86,7 @@ describe('toThreadStart', () => {
     ]);
   });
 
-  it('declares namespaces; the one for tools that are in none is codex’s own', () => {
+  it('declares namespaces; the one for tools without a namespace is codex’s own', () => {
     const f = { type: 'function', name: 'f', parameters: { type: 'object' } };
     const space = (name: string): NamespaceTool => ({
       kind: 'namespace',
@@ -101,7 +101,7 @@ describe('toThreadStart', () => {
     ]);
   });
 
-  it('developer: all prompts of the client become developer instructions, in order', () => {
+  it('developer: turns all prompts of the client into developer instructions, in order', () => {
     const request = turnRequest({
       instructions: 'A',
       items: [message('system', 'B', 'C'), message('user', 'D'), message('developer', 'E')],
@@ -112,7 +112,7 @@ describe('toThreadStart', () => {
     });
   });
 
-  it('developer without a prompt: none', () => {
+  it('developer without a prompt: sets none', () => {
     expect(start(turnRequest(), threadSettings({ instructionsTarget: 'developer' }))).toEqual(PLAIN);
   });
 });
@@ -140,9 +140,9 @@ describe('the choice of tools', () => {
     ],
   ] as const)('%j', (toolChoice, callable) => {
     const request = turnRequest({ tools, toolChoice });
-    // Where the backend cannot be told, the model sees no others.
+    // Without a tool choice in the request, the model sees only the allowed tools.
     expect(names(request)).toEqual(callable);
-    // A relay tells the backend itself.
+    // A relay sends the tools itself.
     expect(names(request, threadSettings({ hasRelay: true }))).toEqual([]);
   });
 });

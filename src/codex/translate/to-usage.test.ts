@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { toUsage } from './to-usage.ts';
 
-it('takes a negative count for none', () => {
+it('treats a negative count as 0', () => {
   const said = {
     inputTokens: 5,
     cachedInputTokens: -1,

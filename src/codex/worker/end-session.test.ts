@@ -13,23 +13,26 @@ const LEAVES_ONE = `
   process.stdout.write(String(left.pid), () => process.exit());
 `;
 
-it.runIf(process.platform === 'linux')('ends what a process left behind, and nobody else', async () => {
-  const start = async (): Promise<{ readonly session: number; readonly left: number }> => {
-    const child = spawn(process.execPath, ['-e', LEAVES_ONE], {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    await once(child, 'close');
-    return { session: child.pid ?? 0, left: Number(said) };
-  };
-  const [first, second] = await Promise.all([start(), start()]);
-  expect([first.left, second.left].map(isAlive)).toEqual([true, true]);
-  await endSession(first.session, 0);
-  await until(() => !isAlive(first.left));
-  expect(isAlive(second.left)).toBe(true);
-  await endSession(second.session, 0);
-  await until(() => !isAlive(second.left));
-  await endSession(first.session, 0);
-});
+it.runIf(process.platform === 'linux')(
+  'ends the processes that a process left behind, and no others',
+  async () => {
+    const start = async (): Promise<{ readonly session: number; readonly left: number }> => {
+      const child = spawn(process.execPath, ['-e', LEAVES_ONE], {
+        detached: true,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      let said = '';
+      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      await once(child, 'close');
+      return { session: child.pid ?? 0, left: Number(said) };
+    };
+    const [first, second] = await Promise.all([start(), start()]);
+    expect([first.left, second.left].map(isAlive)).toEqual([true, true]);
+    await endSession(first.session, 0);
+    await until(() => !isAlive(first.left));
+    expect(isAlive(second.left)).toBe(true);
+    await endSession(second.session, 0);
+    await until(() => !isAlive(second.left));
+    await endSession(first.session, 0);
+  },
+);

@@ -14,7 +14,7 @@ import {
 } from './lifecycle.ts';
 
 describe('afterFailure', () => {
-  it('doubles from half a second to half a minute, and starts anew after a quiet time', () => {
+  it('doubles from half a second to half a minute, and resets after a quiet time', () => {
     let backoff = NO_FAILURES;
     let now = 0;
     const delays: number[] = [];
@@ -32,14 +32,14 @@ describe('afterFailure', () => {
 });
 
 describe('afterLoss', () => {
-  it('forgets the trouble before a worker that ran for a while, and waits for nothing', () => {
+  it('ignores failures before a worker that ran for a while, and does not wait', () => {
     expect(afterLoss({ failures: 3, lastFailureMs: 7 }, 10, 10_000)).toEqual({
       delayMs: 0,
       backoff: NO_FAILURES,
     });
   });
 
-  it('waits after an early death, but not as long as for a process that does not start', () => {
+  it('waits after an early death, but less than for a process that does not start', () => {
     const after = (failures: number) => afterLoss({ failures, lastFailureMs: 7 }, 10, 9_999);
     expect([0, 1, 2, 3, 20].map(after)).toEqual([
       { delayMs: 500, backoff: { failures: 1, lastFailureMs: 10 } },
@@ -51,7 +51,7 @@ describe('afterLoss', () => {
   });
 });
 
-describe('silence', () => {
+describe('the idle timer', () => {
   const after = (looks: readonly (readonly [heard: number, isAsked: boolean])[]): IdleTimer =>
     looks.reduce<IdleTimer>((before, [heard, isAsked]) => afterLook(before, { heard, isAsked }), {
       looks: 0,
@@ -60,7 +60,7 @@ describe('silence', () => {
   const times = (count: number, look: readonly [number, boolean]) =>
     Array.from({ length: count }, () => look);
 
-  it('is a question without an answer, for so many looks in a row', () => {
+  it('counts consecutive checks without an answer', () => {
     const states = [0, 4, 5, 9, 10].map((count) => after(times(count, [0, true])));
     expect(states.map((idleTimer) => [isSilent(idleTimer), isHung(idleTimer)])).toEqual([
       [false, false],
@@ -71,7 +71,7 @@ describe('silence', () => {
     ]);
   });
 
-  it('ends with anything that is heard, and is none where nothing was asked', () => {
+  it('resets with any output, and does not run without an open ping', () => {
     expect([
       after([...times(9, [0, true]), [1, true]]),
       after([...times(9, [0, true]), [1, true], [1, true]]),
@@ -92,7 +92,7 @@ describe('leastLoaded', () => {
     ...flags,
   });
 
-  it('is one that answers, rather a fresh one, with the fewest turns, and the first of equals', () => {
+  it('prefers a responsive worker, then one that is not retiring, then the fewest turns, then the first', () => {
     const [silent, retiring, busy, first, second] = [
       candidate(0, { isSilent: true }),
       candidate(0, { isRetiring: true }),
@@ -110,13 +110,13 @@ describe('leastLoaded', () => {
   });
 });
 
-describe('wear', () => {
+describe('the reason to retire a worker', () => {
   const limits = { maxRssMb: 1, maxHomeMb: 2, maxThreads: 3 };
   const mebibyte = 1024 * 1024;
   const fine = { residentBytes: mebibyte, homeBytes: 2 * mebibyte, freeBytes: null, threads: 3, cpuMs: 1e9 };
   const old = { ageMs: 5_000, leases: 0 };
 
-  it('is one thing over its limit', () => {
+  it('is one value over its limit', () => {
     expect([
       retireReasonOf(fine, old, limits),
       retireReasonOf({ ...fine, residentBytes: mebibyte + 1 }, old, limits),
@@ -125,26 +125,26 @@ describe('wear', () => {
     ]).toEqual([null, 'memory', 'disk', 'threads']);
   });
 
-  it('is a home of some size on a disk that is nearly full', () => {
+  it('is a home of some size on a nearly full disk', () => {
     const roomy = { ...limits, maxHomeMb: 128 };
     const wear = (homeMb: number, freeMb: number) =>
       retireReasonOf({ ...fine, homeBytes: homeMb * mebibyte, freeBytes: freeMb * mebibyte }, old, roomy);
-    // A fresh home is small: what is full by others is not mended by a new worker.
+    // A new home is small: a new worker would not help against files of others.
     expect([wear(127, 64), wear(17, 63), wear(16, 0), wear(3, 0)]).toEqual([null, 'disk', null, null]);
   });
 
-  it('does not count the threads that are in use', () => {
+  it('does not count threads in use', () => {
     expect(
       [4, 5].map((threads) => retireReasonOf({ ...fine, threads }, { ...old, leases: 1 }, limits)),
     ).toEqual([null, 'threads']);
   });
 
-  it('is nothing in a worker that has just begun', () => {
+  it('is null for a worker that has just started', () => {
     const retiring = { residentBytes: 1e9, homeBytes: 1e9, freeBytes: 0, threads: 1e9, cpuMs: null };
     expect(retireReasonOf(retiring, { ageMs: 4_999, leases: 0 }, limits)).toBeNull();
   });
 
-  it('is more than half a core while nobody asks for anything', () => {
+  it('is more than half a core without any turn', () => {
     const before = { cpuMs: 100, atMs: 1_000 };
     expect([15_100, 15_101].map((cpuMs) => isBusyWhileIdle(before, { cpuMs, atMs: 31_000 }))).toEqual([
       false,

@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(stateDir, { recursive: true, force: true });
 });
 
-/** A login that the developer has named is none of these tests' business. */
+/** These tests must not use a login of the developer. */
 const environment = { ...process.env, CODEX_HOME: undefined, TEST_UPSTREAM_KEY: 'sk-upstream' };
 
 const startPool = async (backend?: BackendTarget): Promise<void> => {
@@ -54,7 +54,7 @@ const startPool = async (backend?: BackendTarget): Promise<void> => {
 };
 
 describe('the pool with the real app-server', () => {
-  it('runs a turn: the model sees the injected item and nothing else, and we see its delta', async () => {
+  it('runs a turn: the model sees only the injected item, and we see its delta', async () => {
     await startPool();
     const seen = await runOne(pool);
     const lease = await pool.lease(never);
@@ -88,7 +88,7 @@ describe('the pool with the real app-server', () => {
     ]);
   });
 
-  it('sends the key that its backend needs, and no other', async () => {
+  it("sends its backend's key, and no other", async () => {
     await startPool();
     await runOne(pool);
     await pool.drain(0);
@@ -101,7 +101,7 @@ describe('the pool with the real app-server', () => {
     expect(model.keys).toEqual([undefined, 'Bearer sk-upstream', 'Bearer sk-login']);
   });
 
-  it('says that nobody listens at the provider, and does not try for ever', async () => {
+  it('reports that the provider refuses connections, without retrying forever', async () => {
     await startPool({ kind: 'upstream', baseUrl: `http://${await closedHost()}/v1`, apiKeyEnv: null });
     expect((await runOne(pool)).slice(-2)).toEqual([
       'failed',
@@ -109,7 +109,7 @@ describe('the pool with the real app-server', () => {
     ]);
   });
 
-  it('keeps no thread that is unsubscribed, whether or not a turn ran on it', async () => {
+  it('keeps no unsubscribed thread, whether or not a turn ran on it', async () => {
     await startPool();
     const lease = await pool.lease(never);
     const { appServer } = lease;

@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(stateDir, { recursive: true, force: true });
 });
 
-/** A login that the developer has named is none of these tests' business. */
+/** These tests must not use a login of the developer. */
 const environment = { ...process.env, CODEX_HOME: undefined };
 
 const startPool = async (different: Partial<WorkerPoolOptions> = {}): Promise<void> => {
@@ -43,7 +43,7 @@ const startPool = async (different: Partial<WorkerPoolOptions> = {}): Promise<vo
   const backend = { kind: 'upstream', baseUrl: model.baseUrl, apiKeyEnv: null } as const;
   pool = await startRealPool(homes, backend, {
     pool: {
-      // Twenty times as fast: a worker may be found worn a quarter of a second after its start.
+      // Twenty times as fast: a worker may retire a quarter of a second after its start.
       clock: { now: () => Date.now() * 20 },
       onEvent: (event) => events.push(event),
       ...different,
@@ -55,7 +55,7 @@ const pidsOf = (seen: readonly WorkerPoolEvent[]): readonly number[] =>
   seen.flatMap((event) => (event.kind === 'worker-ready' ? [event.pid] : []));
 
 describe('the pool with the real app-server', () => {
-  it('loses a killed worker at once, and has another soon', async () => {
+  it('reports a killed worker as lost at once, and soon has another', async () => {
     await startPool();
     const lease = await pool.lease(never);
     const pid = pool.describe()[0]?.pid ?? 0;
@@ -71,7 +71,7 @@ describe('the pool with the real app-server', () => {
     ]);
   });
 
-  it('replaces worn workers under load without a failure, and leaves nothing behind', async () => {
+  it('replaces retiring workers under load without a failure, leaving nothing behind', async () => {
     await startPool({ maxThreads: 5 });
     const outcomes: (string | undefined)[] = [];
     const client = async (): Promise<void> => {
@@ -89,7 +89,7 @@ describe('the pool with the real app-server', () => {
     ]).toEqual([[], true, [], [], []]);
   });
 
-  it('does not start with a bad binary, and says why', async () => {
+  it('does not start with a bad binary, and reports why', async () => {
     await startPool();
     const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment });
     const spawnWith = (binary: string) =>
@@ -101,7 +101,7 @@ describe('the pool with the real app-server', () => {
         onListenerError: () => {},
       })();
     await expect(spawnWith('/nowhere/codex')).rejects.toThrow(
-      'codex app-server did not start; it said: spawn',
+      'codex app-server did not start; stderr: spawn',
     );
     await expect(spawnWith('/bin/false')).rejects.toThrow('codex app-server did not start');
     await pool.drain(0);
@@ -133,7 +133,7 @@ describe('the pool with the real app-server', () => {
   });
 });
 
-/** Starts a pool in a process of its own, then runs the given code there. */
+/** Starts a pool in a separate process, then runs the given code there. */
 const runScript = (code: string) => {
   const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
   const script = `

@@ -20,7 +20,7 @@ describe('startFailure', () => {
     ['a cause', didNotStart('nothing', withCode('ENOSPC'))],
     ['the database of the app-server', didNotStart('Error: (code: 13) database or disk is full')],
     ['a file of the app-server', didNotStart('Error: No space left on device (os error 28)')],
-  ])('names a full disk: %s', (_, error) => {
+  ])('reports a full disk: %s', (_, error) => {
     expect(startFailure(error)).toEqual(FULL);
   });
 
@@ -28,11 +28,11 @@ describe('startFailure', () => {
     ['our spawn', didNotStart('spawn codex EMFILE', withCode('EMFILE'))],
     ['a file of the home', withCode('ENFILE')],
     ['the app-server', didNotStart('Error: Too many open files (os error 24)')],
-  ])('says that descriptors are missing: %s', (_, error) => {
+  ])('reports a lack of descriptors: %s', (_, error) => {
     expect(startFailure(error)).toEqual(NO_ROOM);
   });
 
-  it('repeats a failure that is meant for clients, and says nothing about others', () => {
+  it('repeats a failure meant for clients, and reports nothing about others', () => {
     const account = gatewayError('account_unavailable');
     expect([account, didNotStart('panicked'), 'text'].map(startFailure)).toEqual([
       account.failure,

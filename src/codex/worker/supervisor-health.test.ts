@@ -7,8 +7,8 @@ useFakeClock();
 const kindsIn = (events: readonly { readonly kind: string }[]): readonly string[] =>
   events.map((event) => event.kind);
 
-describe('a worker that stands still', () => {
-  it('is ended by force, and another one serves', async () => {
+describe('a hung worker', () => {
+  it('is killed, and another one serves', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     await tick(60_000);
@@ -16,7 +16,7 @@ describe('a worker that stands still', () => {
     worker(0).hang();
     await tick(5_000);
     const early = [pool.ready, worker(0).kills];
-    // A question is asked once a second at the most, and not answered for ten.
+    // A ping is sent at most once a second, and not answered for ten.
     await tick(7_000);
     expect({
       early,
@@ -37,7 +37,7 @@ describe('a worker that stands still', () => {
     });
   });
 
-  it('is not called ready any more before it is given up, and is ready again if it speaks', async () => {
+  it('is not ready before it is given up, and is ready again after any output', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     const readiness: boolean[] = [];
@@ -53,21 +53,21 @@ describe('a worker that stands still', () => {
     expect([readiness, kindsIn(events)]).toEqual([[true, false, true], ['worker-ready']]);
   });
 
-  it('is not one that talks, whether or not it answers us', async () => {
+  it('is not one that sends output, whether or not it answers pings', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     const lease = await pool.lease(never);
     worker(0).hang();
     for (let second = 0; second < 60; second += 1) {
       await tick(1_000);
-      // A delta of a turn, in the middle of two looks. The question stays open.
+      // A delta of a turn between two checks. The ping stays open.
       if (second % 5 === 0) worker(0).speak();
     }
     lease.release();
     expect([kindsIn(events), worker(0).kills]).toEqual([['worker-ready'], 0]);
   });
 
-  it('is asked nothing while turns tell that it lives', async () => {
+  it('is not pinged while its turns produce output', async () => {
     const { pool, worker } = setUpPool();
     await pool.start();
     const before = worker(0).questions;
@@ -78,12 +78,12 @@ describe('a worker that stands still', () => {
     expect(worker(0).questions - before).toBe(0);
   });
 
-  it('is not seen in us: a look that comes late is one look', async () => {
+  it('is not assumed if we were blocked: a late check is one check', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     worker(0).hang();
     await tick(3_000);
-    // We stood still for a minute ourselves: its answer is there, but was not read yet.
+    // We were blocked for a minute: the answer is there but was not read yet.
     vi.setSystemTime(Date.now() + 60_000);
     await tick(1_000);
     worker(0).wakeUp();
@@ -91,7 +91,7 @@ describe('a worker that stands still', () => {
     expect([kindsIn(events), pool.ready]).toEqual([['worker-ready'], true]);
   });
 
-  it('is found out also while it retires, and while the pool drains', async () => {
+  it('is detected even while it retires, and while the pool drains', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     const old = await pool.lease(never);
@@ -127,7 +127,7 @@ describe('a worker that stands still', () => {
 });
 
 describe('a worker whose home is gone', () => {
-  it('is ended at once, and another one gets a home of its own', async () => {
+  it('is killed at once, and another one gets a new home', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     const lease = await pool.lease(never);
@@ -143,7 +143,7 @@ describe('a worker whose home is gone', () => {
     expect(pool.ready).toBe(true);
   });
 
-  it('is not one whose home cannot be looked at', async () => {
+  it('is not one whose home cannot be checked', async () => {
     const { pool, worker, events } = setUpPool();
     await pool.start();
     const looked = vi.spyOn(worker(0).pulse, 'hasHome').mockRejectedValueOnce(new Error('EIO'));
@@ -172,7 +172,7 @@ describe('a worker that leaves a call of a turn unanswered', () => {
 });
 
 describe('a full disk', () => {
-  it('keeps the old worker at work, and is told to clients when there is none', async () => {
+  it('keeps the old worker running, and is reported to clients without one', async () => {
     const { pool, worker, control } = setUpPool();
     await pool.start();
     control.fail = 99;

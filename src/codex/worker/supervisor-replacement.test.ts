@@ -7,7 +7,7 @@ useFakeClock();
 describe('replacement', () => {
   const MB = 1024 * 1024;
 
-  /** A worker whose memory has grown too much; the lease in whose time that was found. */
+  /** A worker whose memory has grown too much, and the lease during which that was found. */
   const wearOut = async ({ pool, worker }: ReturnType<typeof setUp>) => {
     const lease = await pool.lease(never);
     await tick(10_000);
@@ -17,7 +17,7 @@ describe('replacement', () => {
     return lease;
   };
 
-  it('the new one is ready first, the old one finishes its leases', async () => {
+  it('starts the new worker first, and lets the old one finish its leases', async () => {
     const all = setUp();
     const { pool, control, worker, events } = all;
     await pool.start();
@@ -59,7 +59,7 @@ describe('replacement', () => {
     });
   });
 
-  it('is decided after a release, by a look at most once a second', async () => {
+  it('is decided after a release, by a check at most once a second', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     const looked = vi.spyOn(worker(0), 'vitals');
@@ -88,7 +88,7 @@ describe('replacement', () => {
     ]);
   });
 
-  it('by threads that no lease holds', async () => {
+  it('follows too many threads without a lease', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     await tick(10_000);
@@ -108,14 +108,14 @@ describe('replacement', () => {
     ]);
   });
 
-  it('by what the processor does while nobody asks for anything', async () => {
+  it('follows CPU use without any turn', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     const burn = (cpuMs: number): void => {
       worker(0).measured = { ...worker(0).measured, cpuMs };
     };
     await tick(30_000);
-    // It had work since, so it is not known whose this was.
+    // It had work since, so the CPU time may be that of the turn.
     (await pool.lease(never)).release();
     burn(20_000);
     await tick(30_000);
@@ -130,7 +130,7 @@ describe('replacement', () => {
     ]);
   });
 
-  it('is not decided by a processor that cannot be watched', async () => {
+  it('is not decided if CPU time is unavailable', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     worker(0).measured = { ...worker(0).measured, cpuMs: null };
@@ -138,7 +138,7 @@ describe('replacement', () => {
     expect(events).toEqual([{ kind: 'worker-ready', pid: 1 }]);
   });
 
-  it('is not decided by a look that fails or does not end', async () => {
+  it('is not decided by a check that fails or does not end', async () => {
     const { pool, worker, events } = setUp();
     await pool.start();
     const error = new Error('busy');
@@ -158,7 +158,7 @@ describe('replacement', () => {
     ]);
   });
 
-  it('leaves the old one at work when the new one does not start, and tries again', async () => {
+  it('keeps the old worker if the new one does not start, and retries', async () => {
     const all = setUp();
     const { pool, control, worker, spawns } = all;
     await pool.start();
@@ -176,7 +176,7 @@ describe('replacement', () => {
     ]);
   });
 
-  it('is the restart when the old one dies meanwhile', async () => {
+  it('is the restart if the old one dies meanwhile', async () => {
     const all = setUp();
     const { pool, control, worker, events, spawns } = all;
     await pool.start();

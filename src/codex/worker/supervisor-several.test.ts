@@ -17,7 +17,7 @@ const leasesOf = (pool: { describe(): readonly { pid: number; leases: number }[]
   pool.describe().map(({ pid, leases }) => [pid, leases]);
 
 describe('several workers', () => {
-  it('are there one after the other, and the first is enough to begin', async () => {
+  it('start one after the other, and the first is enough to begin', async () => {
     const { pool, control, spawns } = setUpPool({ size: 3 });
     await pool.start();
     control.hold = true;
@@ -26,7 +26,7 @@ describe('several workers', () => {
     control.hold = false;
     control.go();
     await tick();
-    // The second had been asked for before the third was held.
+    // The second was requested before the third was held back.
     expect([first, spawns, pool.describe().map(({ state }) => state)]).toEqual([
       [true, 2],
       [0, 0, 0],
@@ -34,7 +34,7 @@ describe('several workers', () => {
     ]);
   });
 
-  it('share the turns by their number', async () => {
+  it('share the turns evenly', async () => {
     const { pool } = await setUpThree();
     const leases = await Promise.all(Array.from({ length: 7 }, () => pool.lease(never)));
     const spread = leasesOf(pool);
@@ -56,7 +56,7 @@ describe('several workers', () => {
     ]);
   });
 
-  it('go on when one is lost: nobody waits, and another takes its place', async () => {
+  it('continue if one is lost: no lease waits, and another takes its place', async () => {
     const { pool, worker, events, spawns } = await setUpThree();
     const lease = await pool.lease(never);
     worker(0).die();
@@ -87,7 +87,7 @@ describe('several workers', () => {
     ]);
   });
 
-  it('hold back what dies early again and again, while the others serve', async () => {
+  it('delay restarts of one that keeps dying early, while the others serve', async () => {
     const { pool, worker, workers, spawns } = setUpPool({ size: 2 });
     await pool.start();
     await tick(20_000);
@@ -98,18 +98,18 @@ describe('several workers', () => {
       lease.release();
       await tick(2_000);
     }
-    // At once after twenty good seconds; then half a second, a second, and two.
+    // At once after twenty good seconds; then after 0.5, 1 and 2 seconds.
     expect(spawns.slice(2)).toEqual([20_000, 22_500, 25_000, 28_000, 30_000]);
   });
 
-  it('do not wait out the delay of a failed start when the last of them is lost', async () => {
+  it('skip the delay of a failed start if the last of them is lost', async () => {
     const { pool, control, worker, spawns } = setUpPool({ size: 2 });
     await pool.start();
     await tick();
     control.fail = 6;
     await tick(20_000);
     worker(1).die();
-    // 0.5 s, 1, 2, 4, 8, then sixteen seconds to wait for.
+    // 0.5 s, 1, 2, 4, 8, then a delay of sixteen seconds.
     await tick(16_000);
     const before = spawns.length;
     worker(0).die();
@@ -117,7 +117,7 @@ describe('several workers', () => {
     expect([before, spawns.length, pool.describe().length]).toEqual([8, 10, 2]);
   });
 
-  it('are replaced each on its own', async () => {
+  it('are replaced separately', async () => {
     const { pool, worker, events } = await setUpThree();
     await tick(10_000);
     const held = await Promise.all([1, 2, 3].map(() => pool.lease(never)));
@@ -167,7 +167,7 @@ describe('several workers', () => {
     next.release();
   });
 
-  it('avoid one that is silent, and are ready while one answers', async () => {
+  it('avoid a silent one, and are ready while one answers', async () => {
     const { pool, worker } = await setUpThree();
     worker(0).hang();
     worker(1).hang();

@@ -12,7 +12,7 @@ import {
 useFakeClock();
 
 describe('leases', () => {
-  it('come from the ready worker, and count', async () => {
+  it('come from the ready worker, and are counted', async () => {
     const { pool, worker } = setUp();
     await pool.start();
     const lease = await pool.lease(never);
@@ -26,7 +26,7 @@ describe('leases', () => {
     ]);
   });
 
-  it('wait for a worker, but not for ever', async () => {
+  it('wait for a worker for a limited time', async () => {
     const { pool, control, worker } = setUp({ waitMs: 1_000 });
     control.hold = true;
     const started = pool.start();
@@ -41,7 +41,7 @@ describe('leases', () => {
     ]);
   });
 
-  it('say when the next try is due', async () => {
+  it('report when the next start is due', async () => {
     const { pool, control, worker } = setUp({ waitMs: 100 });
     await pool.start();
     control.fail = 3;
@@ -65,7 +65,7 @@ describe('leases', () => {
 });
 
 describe('crashes', () => {
-  it('fail the start itself when there is no first worker', async () => {
+  it('fail the start if there is no first worker', async () => {
     const { pool, control, spawns } = setUp();
     control.fail = 1;
     await expect(pool.start()).rejects.toThrow('no');
@@ -73,7 +73,7 @@ describe('crashes', () => {
     expect([pool.ready, spawns]).toEqual([false, [0]]);
   });
 
-  it('restart with back-off, and serve those who wait', async () => {
+  it('cause restarts with back-off, and waiting leases are served', async () => {
     const { pool, control, worker, events, spawns } = setUp();
     await pool.start();
     const lease = await pool.lease(never);
@@ -106,7 +106,7 @@ describe('crashes', () => {
     });
   });
 
-  it('are forgiven after a quiet time', async () => {
+  it('are forgotten after a quiet time', async () => {
     const { pool, worker, spawns } = setUp();
     await pool.start();
     worker(0).die();
@@ -136,7 +136,7 @@ describe('crashes', () => {
 });
 
 describe('drain', () => {
-  it('called again with a shorter wait, waits no longer than that', async () => {
+  it('uses the shorter wait if called again', async () => {
     const { pool, worker } = setUp();
     await pool.start();
     await pool.lease(never);
@@ -149,7 +149,7 @@ describe('drain', () => {
     expect([before, worker(0).stops, pool.describe()]).toEqual([0, 1, []]);
   });
 
-  it('refuses new leases, waits for those that are out, and stops everything', async () => {
+  it('rejects new leases, waits for current ones, and stops everything', async () => {
     const { pool, worker } = setUp();
     await pool.start();
     const lease = await pool.lease(never);
@@ -168,7 +168,7 @@ describe('drain', () => {
     ]);
   });
 
-  it('stops waiting after its time: the leases are lost', async () => {
+  it('gives up after its time: the leases are lost', async () => {
     const { pool, worker } = setUp();
     await pool.start();
     await pool.lease(never);
@@ -178,7 +178,7 @@ describe('drain', () => {
     expect([worker(0).lost.aborted, pool.describe()]).toEqual([true, []]);
   });
 
-  it('sends those away who wait, and does not restart', async () => {
+  it('rejects waiting leases, and does not restart', async () => {
     const { pool, worker, spawns } = setUp();
     await pool.start();
     worker(0).die();

@@ -13,12 +13,12 @@ const saying = (answer: unknown): AppServer => ({
 });
 
 describe('measureVitals', () => {
-  it('is what the process says of itself, and what lies in its home', async () => {
+  it("combines the process's own report with the size of its home", async () => {
     const home = await mkdtemp(path.join(os.tmpdir(), 'vitals-'));
     try {
       await writeFile(path.join(home, 'logs.sqlite'), 'x'.repeat(1_000));
       await writeFile(path.join(home, 'logs.sqlite-wal'), 'x'.repeat(500));
-      // A login is somewhere else and counts there.
+      // A linked login counts elsewhere.
       await symlink('/', path.join(home, 'a'));
       const appServer = saying({
         process: { id: 1, residentMemoryBytes: 7, physicalFootprintBytes: null },
@@ -39,7 +39,7 @@ describe('measureVitals', () => {
     }
   });
 
-  it('is nothing where nothing is told', async () => {
+  it('is empty if nothing is available', async () => {
     const appServer = saying({ process: { id: 1, residentMemoryBytes: null }, gauges: [] });
     expect(await measureVitals(appServer, 2 ** 30, '/nowhere/at/all')).toEqual({
       residentBytes: 0,

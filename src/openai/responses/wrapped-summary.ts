@@ -1,4 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
+import { fromBase64, toBase64Url } from '../../kit/text/bytes.ts';
 import { longText } from '../shared/bounds.ts';
 import { parseBody } from '../shared/validation.ts';
 
@@ -10,7 +11,7 @@ const PREFIX = 'codex-app-server-proxy.summary.';
 const VERSION = 'v1.';
 
 export const wrapSummary = (summary: string): string =>
-  PREFIX + VERSION + Buffer.from(JSON.stringify({ summary })).toString('base64url');
+  PREFIX + VERSION + toBase64Url(JSON.stringify({ summary }));
 
 export const isWrappedSummary = (content: unknown): content is string =>
   typeof content === 'string' && content.startsWith(PREFIX);
@@ -19,7 +20,7 @@ export const isWrappedSummary = (content: unknown): content is string =>
 export const unwrapSummary = (wrapped: string, at: string): string => {
   const payload = wrapped.slice(PREFIX.length);
   if (payload.startsWith(VERSION)) {
-    const json = summaryIn(Buffer.from(payload.slice(VERSION.length), 'base64url').toString());
+    const json = summaryIn(fromBase64(payload.slice(VERSION.length)).toString());
     if (json !== null) return parseBody(longText, json, at);
   }
   throw gatewayError('invalid_value', {

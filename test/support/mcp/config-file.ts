@@ -4,7 +4,9 @@ import path from 'node:path';
 
 import { afterAll } from 'vitest';
 
-/** A directory for the files of one test file, and what PROXY_MCP_CONFIG is set to: `mcpFiles().write({…})`. */
+/**
+ * A directory for the files of one test file, and the value for PROXY_MCP_CONFIG: `mcpFiles().write({…})`.
+ */
 export const mcpFiles = (): {
   readonly directory: string;
   write(mcpServers: Readonly<Record<string, unknown>>): string;

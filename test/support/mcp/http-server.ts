@@ -11,15 +11,18 @@ import type { TestCertificates } from '../../chatgpt/certificate.ts';
 import { createToolServer } from './tools.ts';
 
 export interface HttpOptions {
-  /** Given: it is served by https. */
+  /** If set, it is served by https. */
   readonly certificates?: TestCertificates;
-  /** Given: requests without it get 401. */
+  /** If set, requests without it get 401. */
   readonly token?: string;
-  /** `json`: answers are JSON and no streams. */
+  /** `json`: answers are JSON, not streams. */
   readonly answers?: 'stream' | 'json';
-  /** Before the answer to each request. */
+  /** Delay before the answer to each request. */
   readonly delayMs?: number;
-  /** `silent`: it never answers. `broken`: 500. `redirects`: to another path of its own. `cuts`: closes connections. */
+  /**
+   * `silent`: never answers. `broken`: 500. `redirects`: to another path of its own. `cuts`: closes
+   * connections.
+   */
   readonly mood?: 'well' | 'silent' | 'broken' | 'redirects' | 'cuts';
 }
 
@@ -27,16 +30,16 @@ export interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Answered, or given up on. */
+  /** Answered or aborted. */
   isOver(): boolean;
 }
 
 export interface HttpMcpServer {
-  /** Of its endpoint. */
+  /** URL of its endpoint. */
   readonly url: string;
   readonly origin: string;
   readonly requests: readonly SeenRequest[];
-  /** The sessions that nobody has ended. */
+  /** Number of sessions that were not ended. */
   sessions(): number;
   /** From the next request on. */
   become(mood: NonNullable<HttpOptions['mood']>): void;

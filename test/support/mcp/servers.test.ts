@@ -25,12 +25,12 @@ const trial = async (client: Client): Promise<unknown> => ({
 const WELL = { tools: TOOL_NAMES, sum: [{ type: 'text', text: '5' }], failure: true };
 
 describe('the MCP servers of the tests', () => {
-  it('speak to the client of the SDK over stdio', async () => {
+  it('work with the client of the SDK over stdio', async () => {
     const { command, args } = stdioEntry();
     expect(await trial(await connect(new StdioClientTransport({ command, args: [...args] })))).toEqual(WELL);
   });
 
-  it.each(['stream', 'json'] as const)('and over HTTP with %s answers and a token', async (answers) => {
+  it.each(['stream', 'json'] as const)('work over HTTP with %s answers and a token', async (answers) => {
     const server = await startHttpMcp({ answers, token: 'let-me-in' });
     onTestFinished(() => server.close());
     const transport = new StreamableHTTPClientTransport(new URL(server.url), {

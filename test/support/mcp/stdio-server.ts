@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isAlive } from '../is-alive.ts';
 
-/** How the server behaves; it is told so on its command line. */
+/** How the server behaves; passed on its command line. */
 export interface StdioOptions {
-  /** `dies`: at its start. `silent`: it reads and never answers. */
+  /** `dies`: at its start. `silent`: reads and never answers. */
   readonly mood?: 'well' | 'dies' | 'silent';
   readonly startDelayMs?: number;
-  /** Each process writes its id to this file when it starts. */
+  /** Each process appends its pid to this file when it starts. */
   readonly journal?: string;
 }
 
@@ -39,7 +39,7 @@ const run = async ({ mood, startDelayMs = 0, journal }: StdioOptions): Promise<v
     return;
   }
   await sleep(startDelayMs);
-  // Only now: a server that dies or is silent starts faster without it.
+  // Imported late: a server that dies or is silent starts faster without it.
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
   const { createToolServer } = await import('./tools.ts');
   await createToolServer().connect(new StdioServerTransport());

@@ -24,7 +24,7 @@ const PIXEL =
 const READS = { readOnlyHint: true };
 const text = (said: string): CallToolResult => ({ content: [{ type: 'text', text: said }] });
 
-/** Names that codex writes in another way, and two that it then cannot tell apart, are among them. */
+/** Includes names that codex rewrites, and two that it then cannot distinguish. */
 const TOOLS: Readonly<Record<string, ToolRow>> = {
   add: {
     description: 'Adds two numbers.',
@@ -80,7 +80,7 @@ const TOOLS: Readonly<Record<string, ToolRow>> = {
   'do.it': { description: 'With a dot.', annotations: READS, run: () => text('dot') },
 };
 
-/** The names of all tools, in the order of the server. */
+/** The names of all tools, in the server's order. */
 export const TOOL_NAMES = Object.keys(TOOLS);
 
 /** A server of the official SDK, without a transport. */

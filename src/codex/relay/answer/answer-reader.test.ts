@@ -10,7 +10,7 @@ import { streamFailure } from './http-failure.ts';
 const signal = new AbortController().signal;
 const toFailure = (event: JsonObject) => streamFailure(event, { host: 'x', nowMs: 0, secrets: [] });
 
-/** What it tells behind the answer's begin. */
+/** The events after the start of the answer. */
 const read = (...chunks: readonly (string | Uint8Array)[]): UpstreamEvent[] => {
   const signals: UpstreamEvent[] = [];
   const reader = new AnswerReader({
@@ -36,14 +36,14 @@ const said = (data: JsonObject & { readonly type: string }): UpstreamEvent => ({
 });
 const CUT: UpstreamEvent = { kind: 'answer-ended', how: 'cut' };
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
-/** So much of a text is not kept. */
+/** More text than is kept. */
 const long = (start: string): readonly (string | Uint8Array)[] => [
   start,
   ...Array<Uint8Array>(17).fill(MEGABYTE),
 ];
 
 describe('reading an answer on its way', () => {
-  it('tells of what it cannot read', () => {
+  it('reports what it cannot read', () => {
     const reasons: string[] = [];
     const reader = new AnswerReader({
       onUpstreamEvent() {},
@@ -55,7 +55,7 @@ describe('reading an answer on its way', () => {
     });
     for (const text of [
       'event: response.output_text.delta\ndata: no JSON\n\n',
-      'event: response.content_part.added\ndata: nobody reads it\n\n',
+      'event: response.content_part.added\ndata: not read\n\n',
       'data: no JSON either\n\n',
       'data: [DONE]\n\n',
     ]) {
@@ -64,7 +64,7 @@ describe('reading an answer on its way', () => {
     expect(reasons).toEqual(['no-json', 'no-json']);
   });
 
-  describe('beyond a limit', () => {
+  describe('an event beyond a limit', () => {
     const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     const done = (more: string): string =>
       `event: response.output_item.done\ndata: {"item":{"type":"web_search_call","more":${more}}}\n\n`;
@@ -101,7 +101,7 @@ describe('reading an answer on its way', () => {
       expect(signals[0]).toMatchObject({ failure: { kind: 'upstream_error', status: 502 } });
     });
 
-    it('leaves out what is no content, and takes a last event that is wide', async () => {
+    it('is skipped if it has no content, and accepted if it is the last one and only wide', async () => {
       const progress = `event: response.web_search_call.odd\ndata: {"x":${deep(200)}}\n\n`;
       expect(await readLong(progress)).toMatchObject({
         kinds: ['answer-said', 'cut'],
@@ -111,7 +111,7 @@ describe('reading an answer on its way', () => {
       expect(await readLong(wide)).toMatchObject({ kinds: ['completed'], reasons: ['too-wide'] });
     });
 
-    it('reads what is within them, in its order, also where it is long and has no name', async () => {
+    it('is read below the limits, in order, even if long and unnamed', async () => {
       expect((await readLong(done(deep(126)))).kinds).toEqual(['answer-said', 'answer-said', 'cut']);
       const text = 'é'.repeat(100_000);
       const { signals } = await readLong(
@@ -134,7 +134,7 @@ describe('reading an answer on its way', () => {
   ];
   const wanted = [...events.map(said), CUT];
 
-  it('tells its events, however the bytes are cut and the lines end', () => {
+  it('emits the same events however the bytes are split and the lines end', () => {
     const text = events.map((data) => sse(data)).join('');
     const bytes = Buffer.from(text);
     fc.assert(
@@ -153,31 +153,12 @@ describe('reading an answer on its way', () => {
     expect(read(pretty.join('\n\n'))).toEqual(wanted);
     expect(read(events.map((data) => sse(data, null)).join(''))).toEqual(wanted);
     expect(read(events.map((data) => sse(data, 'message')).join(''))).toEqual(wanted);
-    // The first type in an event need not be its own.
+    // The first `type` in an event need not be its own.
     const last = events.map(({ type, ...rest }) => ({ ...rest, type }));
     expect(read(last.map((data) => sse(data, null)).join(''))).toEqual([...last.map(said), CUT]);
   });
 
-  it('passes the same lines on that it reads: codex knows neither CR nor a byte order mark', () => {
-    const text = events.map((data) => sse(data)).join('');
-    for (const end of ['\n', '\r\n', '\r']) {
-      const bytes = Buffer.from(`\uFEFF${text.replaceAll('\n', end)}`);
-      for (const chunks of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
-        const reader = new AnswerReader({
-          onUpstreamEvent() {},
-          toFailure,
-          signal,
-          onActivity() {},
-          mintCallId: () => 'call_ours',
-        });
-        const passed = chunks.map((chunk) => reader.push(chunk) as Uint8Array);
-        expect(Buffer.concat([...passed, reader.end('cut')]).toString()).toBe(text);
-        expect(read(...chunks)).toEqual(wanted);
-      }
-    }
-  });
-
-  it('leaves out what only repeats or says nothing', () => {
+  it('skips events that only repeat or are empty', () => {
     const dull = [
       'response.created',
       'response.content_part.added',
@@ -188,7 +169,7 @@ describe('reading an answer on its way', () => {
     expect(read(...dull.map((type) => sse({ type })))).toEqual([CUT]);
   });
 
-  it('tells why it failed, in whichever form', () => {
+  it('reports why the answer failed, in every format', () => {
     const failed = { type: 'response.failed', response: { error: { code: 'slow_down', message: 'Busy.' } } };
     const flat = { type: 'error', code: 'rate_limit_exceeded', message: 'Slow.', param: null };
     const nested = { type: 'error', error: { code: 'invalid_prompt', message: 'No.' } };
@@ -199,7 +180,7 @@ describe('reading an answer on its way', () => {
     ]);
   });
 
-  it('survives anything', () => {
+  it('survives any input', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 })), (chunks) => {
         expect(read(...chunks)).toEqual([CUT]);
@@ -224,14 +205,14 @@ describe('an event that is too long', () => {
     ['with its name', 'event: response.output_item.done\ndata: {"item":"'],
     ['without one', 'data: {"type":"response.output_text.delta","delta":"'],
     ['that does not say what it is', 'data: {"delta":"'],
-  ])('ends the answer if content was in it: %s', (_, start) => {
-    // What looks like an event inside of it is not one, and nothing behind it counts.
+  ])('ends the answer if it had content: %s', (_, start) => {
+    // Text inside of it that looks like an event does not count, nor does anything after it.
     const inside = `data: ${JSON.stringify({ type: 'error', code: 'invalid_prompt' })}`;
     const behind = sse({ type: 'response.completed', response: { id: 'r' } });
     expect(read(...long(start), inside, '"}\n\n', behind)).toEqual(unread);
   });
 
-  it('passes if it says nothing, or is the last one', () => {
+  it('is passed on if it has no content or is the last one', () => {
     expect(read(...long('data: {"type":"response.created","response":"'), '"}\n\n')).toEqual([CUT]);
     expect(read(...long(': '), '\n\n')).toEqual([CUT]);
     expect(read(...long('data: {"type":"response.completed","response":"'), '"}\n\n')).toEqual([
@@ -252,7 +233,7 @@ describe('the end of an answer', () => {
     ['completed', completed({}), whole],
     ['completed, whatever is behind it', completed({}) + sse({ type: 'error' }), whole],
     ['completed, although an error was in front', sse({ type: 'error' }) + completed({}), whole],
-    // The app-server takes none of these.
+    // The app-server rejects all of these.
     ['completed without its id', completed({ id: undefined }), CUT],
     ['completed without its empty line', completed({}).trimEnd(), CUT],
     ['completed without its half', completed({}).slice(0, -9), CUT],
@@ -262,11 +243,11 @@ describe('the end of an answer', () => {
     ['[DONE]', 'data: [DONE]\n\n', CUT],
     ['text', sse({ type: 'response.output_text.delta' }), CUT],
     ['nothing', '', CUT],
-  ])('is told once: %s', (_, text, event) => {
+  ])('is reported once: %s', (_, text, event) => {
     expect([endOf(text), endOf(...text.split(/(?<=.)/s))]).toEqual([[event], [event]]);
   });
 
-  it('is known before it comes', () => {
+  it('is known before the connection ends', () => {
     const isOver = (text: string): boolean => {
       const reader = new AnswerReader({
         onUpstreamEvent() {},
@@ -308,7 +289,7 @@ describe('a sign of life', () => {
     });
   };
 
-  it('is an event, or a long one on its way, and no keepalive', () => {
+  it('is an event or part of a long one, but not a keepalive', () => {
     expect(
       markers(
         ': comment\n\n',

@@ -5,7 +5,7 @@ import { atOnce } from '../../../kit/async/event-loop.ts';
 import { EventPassthrough } from './event-passthrough.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
-/** Passes a text in chunks that end at these places. */
+/** Passes a text in chunks split at these positions. */
 const pass = (text: string, cuts: readonly number[], replace: (event: string) => string | null): string[] => {
   let event = '';
   const bytes = new EventPassthrough(function* (piece) {
@@ -46,7 +46,7 @@ it('passes every byte of a stream without replacements, each event when it is co
   expect(pass('data: 1\n\ndata: 2', [4], () => null)).toEqual(['', 'data: 1\n\n', 'data: 2']);
 });
 
-it('does not hold an event that is too long', () => {
+it('does not hold back an event that is too long', () => {
   const bytes = new EventPassthrough(function* () {
     yield;
     return Buffer.from('never');

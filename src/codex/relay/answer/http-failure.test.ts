@@ -31,7 +31,7 @@ describe('an HTTP error of a backend', () => {
     );
   });
 
-  it('says when a plan can be used again, whichever way it was told', () => {
+  it('names the reset time of a plan, whichever field has it', () => {
     const error = { type: 'usage_limit_reached', message: 'Used up.' };
     expect(http(429, { error: { ...error, resets_in_seconds: 7200 } }, { 'retry-after': '5' })).toEqual(
       limit,
@@ -39,7 +39,7 @@ describe('an HTTP error of a backend', () => {
     expect(http(429, { error: { ...error, resets_at: NOW + 7200 } })).toEqual(limit);
   });
 
-  it('is a page of Cloudflare by its words or by its header', () => {
+  it('is recognised as a Cloudflare page by its text or header', () => {
     const page = '<!DOCTYPE html><html><head><title>x</title></head></html>';
     expect(http(403, page, { 'cf-mitigated': 'challenge' })).toEqual(failure('upstream_blocked'));
     expect(http(403, page)).toEqual(failure('upstream_forbidden'));
@@ -60,7 +60,7 @@ describe('an HTTP error of a backend', () => {
 });
 
 describe('an error in a stream', () => {
-  it('is read wherever it stands', () => {
+  it('is read at any nesting', () => {
     const error = { code: 'invalid_prompt', message: 'No.' };
     const expected = failure('invalid_prompt', error);
     expect(stream({ type: 'response.failed', response: { error } })).toEqual(expected);
@@ -70,7 +70,7 @@ describe('an error in a stream', () => {
     expect(stream({ type: 'response.failed', response: { error: null } })).toEqual(failure('upstream_error'));
   });
 
-  it('may be a used-up plan, by its code or by its type', () => {
+  it('may be a used-up plan, by code or by type', () => {
     const resets = { message: 'Used up.', resets_at: NOW + 7200 };
     for (const error of [
       { code: 'usage_limit_reached', ...resets },
@@ -81,7 +81,7 @@ describe('an error in a stream', () => {
     }
   });
 
-  it('may say its status', () => {
+  it('may carry its status', () => {
     expect(stream({ type: 'error', status_code: 503, error: { message: 'x' } })).toEqual(
       failure('upstream_overloaded'),
     );

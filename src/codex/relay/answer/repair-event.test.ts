@@ -34,16 +34,16 @@ describe('arguments of a call', () => {
     expect(repairedItem(call({ arguments: given }))).toEqual(call({ arguments: text }));
   });
 
-  it.each(['{ "a":1 }', '"{\\"a\\":1}"', '', 'no JSON'])('%j stays as it is', (text) => {
+  it.each(['{ "a":1 }', '"{\\"a\\":1}"', '', 'no JSON'])('%j stays unchanged', (text) => {
     expect(repairs().repair('response.output_item.done', done(call({ arguments: text })))).toBeNull();
   });
 
-  it('that are missing stay missing: they may have come in deltas', () => {
+  it('that are missing stay missing: they may have arrived in deltas', () => {
     const { arguments: _, ...rest } = call();
     expect(repairs().repair('response.output_item.done', done(rest))).toBeNull();
   });
 
-  it('become text in the event that carries them alone', () => {
+  it('become text in the event that carries only them', () => {
     const event = { type: 'response.function_call_arguments.done', item_id: 'fc_1', arguments: { a: 1 } };
     expect(repairs().repair(event.type, event)).toEqual({
       event: { ...event, arguments: '{"a":1}' },
@@ -63,7 +63,7 @@ describe('a call without an id', () => {
       { event: done(call({ call_id: 'call_ours_1' }), 0), repairs: ['no_call_id'] },
       { event: done(call({ call_id: 'call_ours_2', id: 'fc_2' }), 1), repairs: ['no_call_id'] },
     ]);
-    // The last event may name items by their place alone.
+    // The last event may refer to items by index only.
     const { id: _id, ...rest } = anonymous;
     const last = { type: 'response.completed', response: { id: 'r', output: [anonymous, rest] } };
     expect(all.repair(last.type, last)).toEqual({
@@ -79,7 +79,7 @@ describe('a call without an id', () => {
     });
   });
 
-  it('and without a name is not repaired: it cannot be run', () => {
+  it('is not repaired if it has no name either: it cannot be run', () => {
     const { name: _name, ...rest } = anonymous;
     expect(repairs().repair('response.output_item.done', done(rest))).toBeNull();
   });
@@ -101,9 +101,9 @@ describe('usage', () => {
     ['in the form of the Responses API', NAMES],
     ['with details', { ...NAMES, input_tokens_details: { cached_tokens: 1, cache_write_tokens: 2 } }],
     ['null', null],
-  ])('%s stays as it is', (_, usage) => expect(repairedUsage(usage)).toBe('unchanged'));
+  ])('%s stays unchanged', (_, usage) => expect(repairedUsage(usage)).toBe('unchanged'));
 
-  it('in the form of the Chat API is read', () => {
+  it("in the Chat API's format is read", () => {
     const chat = {
       prompt_tokens: 3,
       completion_tokens: 4,

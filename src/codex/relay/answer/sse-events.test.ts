@@ -19,9 +19,9 @@ describe('server-sent events', () => {
     ['one with a name', ['event: a\ndata: {"x":1}\n\n'], [['a', '{"x":1}']]],
     ['one whose data says its name', ['data: {"type":"a.b"}\n\n'], [['a.b', '{"type":"a.b"}']]],
     ['one without a name', ['data: [DONE]\n\n'], [[null, '[DONE]']]],
-    ['a name that is none', ['event: message\ndata: {"type":"a"}\n\n'], [['a', '{"type":"a"}']]],
+    ['the default name', ['event: message\ndata: {"type":"a"}\n\n'], [['a', '{"type":"a"}']]],
     ['a name behind the data', ['data: 1\nevent: a\n\n'], [['a', '1']]],
-    ['data nobody wants', ['event: dull\ndata: 1\ndata: 2\n\n'], [['dull', null]]],
+    ['unwanted data', ['event: dull\ndata: 1\ndata: 2\n\n'], [['dull', null]]],
     ['several lines of data', ['event: a\ndata: {\ndata:  "x": 1\ndata:}\n\n'], [['a', '{\n "x": 1\n}']]],
     ['comments, names alone and empty lines', [': hi\n\nevent: a\n\n\n\ndata:1\n\n'], [[null, '1']]],
     [
@@ -54,7 +54,7 @@ describe('server-sent events', () => {
     expect(read(...chunks)).toEqual(expected);
   });
 
-  it('are dropped when their lines together are too long', () => {
+  it('are dropped if their lines together are too long', () => {
     const line = `data: ${'x'.repeat(1024 * 1024)}\n`;
     expect(read('event: a\n', ...Array<string>(20).fill(line), '\n', 'event: b\ndata: 2\n\n')).toEqual([
       ['a', null],

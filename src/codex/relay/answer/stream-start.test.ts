@@ -26,22 +26,22 @@ const textOf = async (streamStart: StreamStart, chunks: AsyncIterator<Buffer>): 
   return text;
 };
 
-describe('the beginning of a stream', () => {
-  it('ends with the first event that says something', async () => {
+describe('the start of a stream', () => {
+  it('ends with the first event of the answer', async () => {
     const chunks = stream(CREATED, TEXT, FAILED);
     const streamStart = await begin(CREATED, chunks);
     expect([streamStart.held.length, streamStart.failure]).toEqual([3, null]);
     expect(await textOf(streamStart, chunks)).toBe(CREATED + CREATED + TEXT + FAILED);
   });
 
-  it('may be that it failed', async () => {
+  it('may be a failure', async () => {
     const chunks = stream(FAILED.slice(10));
     const streamStart = await begin(CREATED + FAILED.slice(0, 10), chunks);
     expect(streamStart.failure).toEqual(failure('upstream_error', { message: '{"x":1}' }));
     expect(await textOf(streamStart, chunks)).toBe(CREATED + FAILED);
   });
 
-  it('is not waited for longer than is said, and nothing is lost', async () => {
+  it('is limited in time, without losing anything', async () => {
     const idleTimer = Promise.withResolvers<void>();
     const chunks = (async function* () {
       await idleTimer.promise;
@@ -53,14 +53,14 @@ describe('the beginning of a stream', () => {
     expect(await textOf(streamStart, chunks)).toBe(CREATED + TEXT);
   });
 
-  it('that breaks off does so where it did', async () => {
+  it('reports a disconnect where it happened', async () => {
     const chunks = stream(CREATED, new Error('cut'));
     const streamStart = await begin(CREATED, chunks);
     expect(streamStart.held).toHaveLength(2);
     await expect(textOf(streamStart, chunks)).rejects.toThrow('cut');
   });
 
-  it('that is all there is ends', async () => {
+  it('may be the whole stream', async () => {
     const chunks = stream();
     expect(await textOf(await begin(CREATED, chunks), chunks)).toBe(CREATED);
   });

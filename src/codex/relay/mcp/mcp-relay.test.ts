@@ -67,7 +67,7 @@ const connect = async ({ address }: ClientMcpRoute): Promise<Connected> => {
 const sum = async ({ client }: Connected): Promise<unknown> =>
   (await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } })).content;
 
-/** The words of an error that must come. */
+/** The message of the expected error. */
 const failing = async (work: Promise<unknown>): Promise<string> => {
   const failed = await work.then(
     () => null,
@@ -79,12 +79,12 @@ const failing = async (work: Promise<unknown>): Promise<string> => {
 
 const FIVE = [{ type: 'text', text: '5' }];
 
-describe('the relay to MCP servers', () => {
+describe('the MCP relay', () => {
   it.each([
     ['stream', false],
     ['json', false],
     ['stream', true],
-  ] as const)('passes %s answers, by https: %s', async (answers, isSecure) => {
+  ] as const)('passes %s answers over https: %s', async (answers, isSecure) => {
     const certificates = isSecure ? makeCertificates() : null;
     const server = await serve({
       answers,
@@ -104,7 +104,7 @@ describe('the relay to MCP servers', () => {
     expect(server.sessions()).toBe(0);
     const methods = new Set(server.requests.map(({ method }) => method));
     expect([...methods].toSorted()).toEqual(['DELETE', 'GET', 'POST']);
-    // The server's own headers are the relay's; nothing of the app-server's comes along.
+    // The relay adds the server's headers; none of the app-server's are sent.
     for (const { headers } of server.requests) {
       expect([headers.authorization, headers['x-own'], headers.cookie]).toEqual([
         'Bearer let-me-in',
@@ -116,7 +116,7 @@ describe('the relay to MCP servers', () => {
     expect(mcpRoute.lastError).toBeNull();
   });
 
-  it('hides what the server repeats of its own secrets: the app-server would write it into its log', async () => {
+  it('hides secrets that the server repeats: the app-server would log them', async () => {
     const server = await serve({ mood: 'broken' });
     const mcpRoute = (await openRelay()).open(targetOf(server, { secrets: ['of order'] }));
     const refused = await fetch(mcpRoute.address, { method: 'POST', body: '{}' });
@@ -128,7 +128,7 @@ describe('the relay to MCP servers', () => {
     ['redirects', 'answered with a redirect, which is not followed'],
     ['cuts', 'could not be reached: the connection was closed (UND_ERR_SOCKET)'],
   ] as const)(
-    'tells what is wrong with a server that is %s, and forgets it when it is well',
+    'reports the error of a server that is %s, and clears it after a success',
     async (mood, lastError) => {
       const server = await serve({ mood });
       const mcpRoute = (await openRelay()).open(targetOf(server));
@@ -140,13 +140,13 @@ describe('the relay to MCP servers', () => {
     },
   );
 
-  it('tells of a missing token, a certificate, a closed port and a silence', async () => {
+  it('reports a missing token, a bad certificate, a closed port and a timeout', async () => {
     const relay = await openRelay();
     const guarded = relay.open(targetOf(await serve({ token: 'x' })));
     const secure = relay.open(targetOf(await serve({ certificates: makeCertificates() })));
-    const nobody = relay.open(targetOf({ url: 'http://127.0.0.1:9/mcp' }));
+    const closedPort = relay.open(targetOf({ url: 'http://127.0.0.1:9/mcp' }));
     const silent = relay.open(targetOf(await serve({ mood: 'silent' }), { idleMs: 50 }));
-    const all = [guarded, secure, nobody, silent];
+    const all = [guarded, secure, closedPort, silent];
     for (const mcpRoute of all) await failing(connect(mcpRoute));
     expect(all.map(({ lastError }) => lastError)).toEqual([
       'refused the credentials (HTTP 401)',
@@ -156,7 +156,7 @@ describe('the relay to MCP servers', () => {
     ]);
   });
 
-  it('does not let the app-server see where to sign in, and has nothing else to offer', async () => {
+  it('hides from the app-server where to sign in, and serves no other path', async () => {
     const { address } = (await openRelay()).open(targetOf(await serve({ token: 'x' })));
     const refused = await fetch(address, { method: 'POST', body: '{}' });
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, null]);
@@ -168,7 +168,7 @@ describe('the relay to MCP servers', () => {
     expect(await Promise.all(others.map(async (url) => (await fetch(url)).status))).toEqual([404, 404]);
   });
 
-  it('cuts off what is under way when a passage is closed, but lets the session be ended', async () => {
+  it('aborts requests when a route is closed, but lets the session end', async () => {
     let isGone = false;
     const server = await serve();
     const relay = await openRelay();
@@ -187,7 +187,7 @@ describe('the relay to MCP servers', () => {
     expect(isGone).toBe(true);
   });
 
-  it('ends its request when the app-server goes away', async () => {
+  it('aborts its request when the app-server disconnects', async () => {
     const server = await serve({ mood: 'silent' });
     const { address } = (await openRelay()).open(targetOf(server));
     const leaving = new AbortController();
@@ -199,7 +199,7 @@ describe('the relay to MCP servers', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('takes no more than so many servers', async () => {
+  it('limits the number of servers', async () => {
     const relay = await openRelay(1);
     const target = targetOf({ url: 'http://127.0.0.1:9' });
     relay.open(target);

@@ -43,7 +43,7 @@ describe('the affinity key', () => {
     expect(affinityKey(turn, options)).toEqual({ cacheKey, session });
   });
 
-  it('tells long keys of the client apart', () => {
+  it('distinguishes long keys of the client', () => {
     expect(affinityKey(withKey(`${LONG}a`), PROVIDER).cacheKey).not.toBe(
       affinityKey(withKey(`${LONG}b`), PROVIDER).cacheKey,
     );

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../kit/json/json.ts';
 import { turnRequest } from '../../../../test/support/turn-request.ts';
 import { setClientFields } from './client-fields.ts';
 
-/** As codex sends it where the client said nothing. */
+/** As codex sends it for a client that set nothing. */
 const FILLED_IN: JsonObject = {
   model: 'gpt-5.5',
   tools: [],
@@ -21,12 +21,12 @@ const set = (request: Partial<TurnRequest>, on: JsonObject = {}, isWithheld = fa
   return edited;
 };
 
-describe('setOwnFields', () => {
-  it('takes out what codex filled in', () => {
+describe('setClientFields', () => {
+  it('removes what codex filled in', () => {
     expect(set({})).toEqual({ model: 'gpt-5.5' });
   });
 
-  it('says the effort of the client, which codex takes for another', () => {
+  it("restores the client's effort, which codex replaces", () => {
     const reasoning = {
       effort: 'ultra',
       effortName: 'reasoning.effort',
@@ -39,7 +39,7 @@ describe('setOwnFields', () => {
     });
   });
 
-  it('keeps tools, the choice among them, and a choice that the client made without any', () => {
+  it('keeps tools and the choice among them, even without tools', () => {
     const tools = [{ type: 'function', name: 'f' }];
     expect(set({}, { tools })).toEqual({ model: 'gpt-5.5', tools, tool_choice: 'auto' });
     expect(set({ toolChoice: { mode: 'none' } }, { tool_choice: 'none' })).toEqual({
@@ -48,7 +48,7 @@ describe('setOwnFields', () => {
     });
   });
 
-  it('says how many calls may come, unless the backend has refused to hear it', () => {
+  it('sets the limit of calls, unless the backend has refused it', () => {
     expect(set({ parallelToolCalls: true }, { parallel_tool_calls: false })).toMatchObject({
       parallel_tool_calls: true,
     });

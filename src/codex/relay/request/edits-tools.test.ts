@@ -33,7 +33,7 @@ const FILLED_IN = {
   parameters: { type: 'object', properties: {} },
 };
 
-describe('sent edits', () => {
+describe('request edits', () => {
   it('force, forbid and narrow the choice of tools', () => {
     const choices: readonly (readonly [ToolChoice, Json])[] = [
       [{ mode: 'auto' }, 'auto'],
@@ -66,7 +66,7 @@ describe('sent edits', () => {
     expect(edited({ parallelToolCalls: true }, oneAtATime, CHATGPT)['parallel_tool_calls']).toBe(false);
   });
 
-  it('force a call in the first request of a turn only', () => {
+  it('force a call only in the first request of a turn', () => {
     const later = (toolChoice: ToolChoice): Json | undefined =>
       requestEdits(turnRequest({ tools: TOOLS, toolChoice }), SHAPE, SESSION, everything).apply(body, {
         ...nothing,
@@ -78,7 +78,7 @@ describe('sent edits', () => {
     expect(later({ mode: 'allowed', required: true, tools: [ref('f')] })).toMatchObject({ mode: 'auto' });
   });
 
-  it('write the tools as the client declared them, in front of those of the app-server', () => {
+  it('write the tools as the client declared them, before those of the app-server', () => {
     const own = { type: 'namespace', name: 'mcp__x', tools: [] };
     const exact = [F, { type: 'function', name: 'bare' }, CUSTOM, HOSTED, own];
     expect(edited({ tools: TOOLS }, { ...body, tools: [own] })['tools']).toEqual(exact);
@@ -90,7 +90,7 @@ describe('sent edits', () => {
     ]);
   });
 
-  it('leave out what may not be called where the backend is not told', () => {
+  it('omit tools that may not be called if the backend does not accept the choice', () => {
     const toolChoice: ToolChoice = { mode: 'allowed', required: false, tools: [ref('bare')] };
     const edits = requestEdits(turnRequest({ tools: TOOLS, toolChoice }), SHAPE, SESSION, everything);
     const untold = edits.apply(body, { ...nothing, without: new Set(['tool_choice']) });
@@ -111,7 +111,7 @@ describe('sent edits', () => {
   };
   const message = { type: 'message', role: 'user', content: [] };
 
-  it('put them into the first item in the codex format, as codex does', () => {
+  it('put the tools into the first item in the codex format, as codex does', () => {
     const head = { type: 'additional_tools', role: 'developer' };
     expect(inCodexFormat([message])).toEqual([
       { ...head, id: 'at_session-1', tools: [functions, HOSTED] },
@@ -124,7 +124,7 @@ describe('sent edits', () => {
     ]);
   });
 
-  it('put tools without a namespace into one of the client that has codex’s name for it', () => {
+  it("merge tools without a namespace into a client's namespace of codex’s name for it", () => {
     const raw = { type: 'namespace', name: 'functions', description: 'Mine.', tools: [CUSTOM] };
     const mine: Tool = { kind: 'namespace', name: 'functions', raw, members: [] };
     expect(inCodexFormat([message], [mine])).toMatchObject([{ tools: [raw] }, {}]);
@@ -134,7 +134,7 @@ describe('sent edits', () => {
     ]);
   });
 
-  it('say all that was said of a tool, or what codex itself says', () => {
+  it("send all fields of a tool, or codex's own", () => {
     const more = { defer_loading: true, allowed_callers: ['direct'] };
     const custom: Tool = { kind: 'custom', name: 'c', description: null, format: null, more };
     const tools = [functionTool('f', { more }), custom];

@@ -23,12 +23,12 @@ import {
   type InputFindings,
   type ThreadShape,
 } from './edits.ts';
-describe('sent edits', () => {
-  it('change nothing but the cache key where nothing was asked for', () => {
+describe('request edits', () => {
+  it('change only the cache key of a plain request', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
   });
 
-  it("hold the client's instructions in their own field, where the backend can be told", () => {
+  it("put the client's instructions into their own field, if the backend accepts that", () => {
     const apply = (
       instructions: string | null,
       profile: BackendLimits['profile'],
@@ -53,7 +53,7 @@ describe('sent edits', () => {
     expect(apply('Be kind.', CHATGPT, { as: 'message', requestFormat: 'codex' })).toBeUndefined();
   });
 
-  it('give a model its own name back, wherever codex says it', () => {
+  it("restore the model's name wherever codex writes it", () => {
     const twin = { ...SESSION, slug: 'gpt-5.5--full' };
     const strategy = { ...SHAPE.strategy, slug: twin.slug };
     const edits = requestEdits(turnRequest(), { ...SHAPE, strategy }, twin, {
@@ -69,14 +69,14 @@ describe('sent edits', () => {
     });
   });
 
-  it('leave to the codex format what it has no place for', () => {
+  it('skip fields that the codex format cannot express', () => {
     const shape = { ...SHAPE, strategy: { ...SHAPE.strategy, requestFormat: 'codex' } } as const;
     const request = turnRequest({ toolChoice: { mode: 'required' }, parallelToolCalls: false });
     const edits = requestEdits(request, shape, SESSION, { profile: CHATGPT, refuses: new Set() });
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
-  it('know which service tiers a ChatGPT login has', () => {
+  it('know the service tiers of a ChatGPT login', () => {
     const tierOf = (serviceTier: string | null, codex: JsonObject = {}): unknown => {
       const edits = requestEdits(turnRequest({ serviceTier }), SHAPE, SESSION, {
         profile: CHATGPT,
@@ -90,7 +90,7 @@ describe('sent edits', () => {
     expect(tierOf('default', { service_tier: 'default' })).toBeUndefined();
   });
 
-  it("put the client's items in place of the app-server's, and say what was found", () => {
+  it("replace the app-server's items by the client's, and report what was found", () => {
     const found: InputFindings[] = [];
     const items = [
       { kind: 'message', role: 'system', id: 'msg_own', parts: [{ kind: 'text', text: 'Be kind.' }] },
@@ -113,7 +113,7 @@ describe('sent edits', () => {
     expect(found).toEqual([{ added: 1, missing: 0, isLost: false }]);
   });
 
-  it('set plain parameters as they are', () => {
+  it('set plain parameters unchanged', () => {
     const request = {
       sampling: { temperature: 0.3, topP: 0.9, presencePenalty: 1, frequencyPenalty: -1, seed: 7 },
       logprobs: { top: 2, isNeeded: false },
@@ -143,7 +143,7 @@ describe('sent edits', () => {
     });
   });
 
-  it('say the format in full, keep the verbosity of codex, and add one that codex drops', () => {
+  it("write the whole format, keep codex's verbosity, and add one that codex drops", () => {
     const schema = { type: 'object' };
     const full = { kind: 'json-schema', name: 'n', description: 'd', schema, strict: true } as const;
     expect(edited({ format: full })['text']).toEqual({
@@ -162,7 +162,7 @@ describe('sent edits', () => {
     expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
-  it('add to what is included, once', () => {
+  it('add to `include`, once', () => {
     const logprobs = 'message.output_text.logprobs';
     const include = [logprobs, logprobs];
     expect(edited({ include })['include']).toEqual([ENCRYPTED, logprobs]);
@@ -183,7 +183,7 @@ describe('sent edits', () => {
     });
   });
 
-  it('leave out what the backend does not take, and what it has refused', () => {
+  it('omit fields that the backend does not accept or has refused', () => {
     const request = turnRequest({
       sampling: { ...NO_SAMPLING, temperature: 0.3, topP: 0.9 },
       maxOutputTokens: 9,
@@ -215,7 +215,7 @@ describe('sent edits', () => {
     });
   });
 
-  it('leave out of the input what the backend refuses there, once it has said so or from the start', () => {
+  it('omit input features that the backend refuses, from the start or after a refusal', () => {
     const prompt_cache_breakpoint = { mode: 'explicit' };
     const items: readonly Item[] = [
       {

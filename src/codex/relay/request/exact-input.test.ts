@@ -90,7 +90,7 @@ describe('exactInput', () => {
     ]);
   });
 
-  it("holds the client's cache breakpoints, and fields of calls that only a backend reads, where it takes them", () => {
+  it('keeps cache breakpoints and additional call fields if the backend accepts them', () => {
     const cacheBreakpoint = { mode: 'explicit', ttl: '12h' };
     const raw = { type: 'input_file', file_id: 'file-1' } as const;
     const given: readonly Item[] = [
@@ -141,7 +141,7 @@ describe('exactInput', () => {
     expect(inputOf(false)).toEqual(expected({}, {}, {}));
   });
 
-  it('has no system messages and no image details where the backend takes none', () => {
+  it('has no system messages and image details if the backend does not accept them', () => {
     const [first, second] = exactInput(
       { instructions: null, items },
       { ...everything, systemRole: false, imageDetail: false, files: false },
@@ -160,13 +160,13 @@ describe('restoreInput', () => {
   const tools: JsonObject = { type: 'additional_tools', id: 'at_1', tools: [] };
   const foreign: JsonObject = { type: 'message', id: 'msg_codex', role: 'developer', content: [] };
 
-  it('finds each item by its place, wherever it stands', () => {
+  it('finds each item by its id, at any position', () => {
     const same = { added: 0, missing: 0, isLost: false };
     expect(restoreInput(injected, exact, FIRST)).toEqual({ input: exact, ...same });
     expect(restoreInput([tools, ...injected], exact, FIRST)).toEqual({ input: [tools, ...exact], ...same });
   });
 
-  it('takes out what the app-server put in front, between and behind, and counts it', () => {
+  it('removes and counts what the app-server added before, between and after', () => {
     const [head, ...rest] = injected;
     const input = [tools, foreign, head ?? null, foreign, ...rest, foreign];
     expect(restoreInput(input, exact, FIRST)).toEqual({
@@ -177,7 +177,7 @@ describe('restoreInput', () => {
     });
   });
 
-  it('leaves what stands behind the items of a later request: the model said it', () => {
+  it('keeps what follows the items of a later request: the model produced it', () => {
     const front = { ...FIRST, isFirstRequest: false };
     expect(restoreInput([foreign, ...injected, foreign], exact, front)).toEqual({
       input: [...exact, foreign],
@@ -187,8 +187,8 @@ describe('restoreInput', () => {
     });
   });
 
-  it('keeps developer instructions, and nothing that was written beside them', () => {
-    const beside = {
+  it('keeps developer instructions, but nothing else added to them', () => {
+    const added = {
       ...foreign,
       content: [
         { type: 'input_text', text: 'Ours.' },
@@ -196,7 +196,7 @@ describe('restoreInput', () => {
       ],
     };
     const front = { ...FIRST, developerInstructions: 'Ours.' };
-    expect(restoreInput([tools, beside, ...injected], exact, front)).toEqual({
+    expect(restoreInput([tools, added, ...injected], exact, front)).toEqual({
       input: [
         tools,
         { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Ours.' }] },
@@ -208,7 +208,7 @@ describe('restoreInput', () => {
     });
   });
 
-  it('puts back what the app-server left out, and says if nothing was found', () => {
+  it('restores what the app-server dropped, and reports if nothing was found', () => {
     expect(restoreInput(injected.slice(1, -1), exact, FIRST)).toEqual({
       input: exact,
       added: 0,

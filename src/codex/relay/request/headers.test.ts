@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
 
-describe('headers on their way', () => {
-  it('of a request that is not ours are only freed of the connection', () => {
+describe('relayed headers', () => {
+  it('of other requests lose only those of the connection', () => {
     expect(
       requestHeaders({ 'thread-id': 't1', 'accept-encoding': 'gzip', 'content-length': '3' }, null, null),
     ).toEqual({ 'thread-id': 't1', 'accept-encoding': 'gzip' });
   });
 
-  it('name the trace of the caller, and not half of another one', () => {
+  it("carry the caller's trace context, never mixed with another", () => {
     const session = { threadId: 't', session: 't', slug: 'm', model: 'm', clientMetadata: null };
     const own = { traceparent: '00-codex', tracestate: 'codex=1' };
     const traceContext = { traceparent: '00-caller', tracestate: null };
@@ -24,7 +24,7 @@ describe('headers on their way', () => {
     });
   });
 
-  it('of a request of ours name one session everywhere, and the key is ours', () => {
+  it('of a turn name one session everywhere, and use our key', () => {
     expect(
       requestHeaders(
         {
@@ -54,7 +54,7 @@ describe('headers on their way', () => {
     });
   });
 
-  it('say about a turn what codex noted about its own, if a header may hold it', () => {
+  it("carry the client's turn metadata, if it fits a header", () => {
     const headers = { 'thread-id': 't1', 'x-codex-window-id': 't1:0', 'x-codex-turn-metadata': 'ours' };
     const session = { threadId: 't1', session: 's', slug: 'm', model: 'm' };
     const told = (notes: JsonObject) => requestHeaders(headers, { ...session, clientMetadata: notes }, null);
@@ -70,7 +70,7 @@ describe('headers on their way', () => {
     }
   });
 
-  it('that the caller may see are few', () => {
+  it('for the caller are few', () => {
     expect(
       callerHeaders(
         {
@@ -95,7 +95,7 @@ describe('headers on their way', () => {
     });
   });
 
-  it('say how long to wait in seconds, as a date, or in milliseconds', () => {
+  it('express the retry delay in seconds, as a date, or in milliseconds', () => {
     const now = Date.parse('2026-11-20T10:00:00Z');
     const of = (headers: Record<string, string>): number | null => retryAfterOf(headers, now);
     expect([

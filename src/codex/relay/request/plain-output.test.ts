@@ -18,6 +18,6 @@ it.each([
   ['unsupported call', 'unsupported call'],
   ['Wall time: 0.0063 seconds\nOutput:\n{"sum":5}', '{"sum":5}'],
   ['Wall time: 0.1 seconds\nOutput:\nWall time: 1 seconds\nOutput:\n', 'Wall time: 1 seconds\nOutput:\n'],
-])('%j is what the tool said', (output, expected) => {
+])("%j becomes the tool's own output", (output, expected) => {
   expect(plainOutput(gave(output))).toEqual(gave(expected));
 });

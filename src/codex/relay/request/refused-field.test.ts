@@ -8,7 +8,7 @@ const of = (error: Record<string, unknown>, set: ReadonlySet<EditField> = all): 
   refusedField(JSON.stringify({ error }), set);
 
 describe('a refused field', () => {
-  it('is named in the words of many backends', () => {
+  it('is recognised in the messages of many backends', () => {
     expect(
       of({
         message: "Unsupported parameter: 'temperature' is not supported with this model.",
@@ -53,7 +53,7 @@ describe('a refused field', () => {
     expect(of({ message: "Unknown parameter: 'input[2].async'." }, new Set(['user']))).toBeNull();
   });
 
-  it('is the choice of a tool, whatever is wrong with its value: it is kept here then', () => {
+  it('is the tool choice, whatever is wrong with its value: it is enforced here then', () => {
     const choice = new Set<EditField>(['tool_choice', 'temperature']);
     const message = "Unsupported value: 'tool_choice' must be 'auto'.";
     expect(of({ message, param: 'tool_choice', code: 'unsupported_value' }, choice)).toBe('tool_choice');
@@ -64,7 +64,7 @@ describe('a refused field', () => {
     expect(of({ message: "Tool choice 'x' not found in 'tools'.", param: 'tool_choice' })).toBeNull();
   });
 
-  it('is none when the value is wrong: that is between the client and the backend', () => {
+  it("is null if a value is invalid: that is the client's error", () => {
     expect(
       of({
         message: "Invalid 'temperature': decimal above maximum value. Expected a value <= 2.",
@@ -84,10 +84,10 @@ describe('a refused field', () => {
     expect(of({ message: 'Something else.', param: 'temperature' })).toBeNull();
   });
 
-  it('is none when it is about something else, or about what we did not set', () => {
+  it('is null for other errors, and for fields that we did not set', () => {
     expect(of({ message: "Unknown parameter: 'tools[0].foo'.", param: 'tools[0].foo' })).toBeNull();
     expect(of({ message: 'Unsupported tools schema: pattern', param: null })).toBeNull();
-    // OpenAI's own words about a tool that a model does not have.
+    // OpenAI's own message about a tool that a model does not have.
     const hosted = "Hosted tool 'web_search_preview' is not supported with gpt-5-2025-08-07.";
     expect(of({ message: hosted, param: 'tools', code: null })).toBeNull();
     expect(of({ message: hosted })).toBeNull();

@@ -34,8 +34,8 @@ const after = (...signals: readonly UpstreamEvent[]): TurnAnswers => {
 /** What codex makes of an item that it knows. */
 const codexs = (item: Item): Item => ({ type: item.type, mine: true });
 
-describe('what codex leaves out of an answer', () => {
-  it('is put back in its place', () => {
+describe('items that codex drops from an answer', () => {
+  it('are restored at their position', () => {
     const answers = after(...answer(listed, message, files, search, call));
     expect(answers.restoreInto([codexs(message), codexs(search), codexs(call), output])).toEqual([
       listed,
@@ -47,14 +47,14 @@ describe('what codex leaves out of an answer', () => {
     ]);
   });
 
-  it('is put back also of an answer that codex left because somebody steers', () => {
+  it('are restored even from an answer interrupted by steering', () => {
     const left: UpstreamEvent = { kind: 'answer-ended', how: 'left' };
     const said = { type: 'message', role: 'user' };
     const answers = after(...answer(files, message).slice(0, -1), left);
     expect(answers.restoreInto([codexs(message), said])).toEqual([files, codexs(message), said]);
   });
 
-  it('of several answers comes behind the outputs in between', () => {
+  it('of several answers follow the outputs in between', () => {
     const answers = after(...answer(call, files), ...answer(listed, call, message), ...answer(search));
     const behind = [call, output, output, call, message, output, search].map(codexs);
     expect(answers.restoreInto(behind)).toEqual([
@@ -70,12 +70,12 @@ describe('what codex leaves out of an answer', () => {
     ]);
   });
 
-  it('is not put back if it waits for an answer that nobody gave', () => {
+  it('are not restored if they wait for an answer that was not given', () => {
     expect(after(...answer(shell, listed)).restoreInto([])).toEqual([listed]);
     expect(after(...answer(shell, ran)).restoreInto([])).toEqual([shell, ran]);
   });
 
-  it('may stand only in the last event, and counts only if the answer does', () => {
+  it('may be only in the last event, and count only if the answer does', () => {
     const whole: UpstreamEvent = { kind: 'answer-ended', how: 'completed', response: { output: [files] } };
     expect(after(BEGUN, whole).restoreInto([])).toEqual([files]);
     const cut: UpstreamEvent = { kind: 'answer-ended', how: 'cut' };

@@ -5,13 +5,13 @@ import { isRealUuidV7, UUID_V7, uuidV7 } from './uuid-v7.ts';
 const NOW = Date.UTC(2026, 10, 5, 12, 30);
 
 describe('a UUID of version 7', () => {
-  it('begins with the time that it was made, and is else random', () => {
+  it('starts with its creation time and is random otherwise', () => {
     const [one, two] = [uuidV7(NOW), uuidV7(NOW)];
     expect(one).toMatch(UUID_V7);
     expect(Number.parseInt(one.replaceAll('-', '').slice(0, 12), 16)).toBe(NOW);
     expect(two.slice(0, 13)).toBe(one.slice(0, 13));
     expect(two).not.toBe(one);
-    // In the order of their time.
+    // Ordered by time.
     expect(uuidV7(NOW + 1) > one).toBe(true);
   });
 
@@ -24,7 +24,7 @@ describe('a UUID of version 7', () => {
     ['one in capitals', uuidV7(NOW).replace(/^.{8}/, '019A5C0B').toUpperCase(), false],
     ['a name', 'my conversation', false],
     ['nothing', '', false],
-  ])('is told from others: %s', (_, text, isReal) => {
+  ])('is distinguished from others: %s', (_, text, isReal) => {
     expect(isRealUuidV7(text, NOW)).toBe(isReal);
   });
 });

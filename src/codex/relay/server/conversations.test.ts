@@ -40,7 +40,7 @@ const idsOf = (conversations: Conversations, count: number): string[] =>
 const linesOf = async (): Promise<string[]> => (await readFile(file, 'utf8')).split('\n').filter(Boolean);
 
 describe('a conversation', () => {
-  it('keeps its id, also after a restart, in a file for this user only', async () => {
+  it('keeps its id, even after a restart, in a file for this user only', async () => {
     const conversations = await start();
     const ids = idsOf(conversations, 3);
     expect(new Set(ids).size).toBe(3);
@@ -53,7 +53,7 @@ describe('a conversation', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('is forgotten when more than the bound were used after it', async () => {
+  it('is forgotten after more than the limit were used since', async () => {
     const conversations = await start(3);
     const [first, second] = idsOf(conversations, 3);
     expect(conversations.idOf(keyOf(0))).toBe(first);
@@ -65,13 +65,13 @@ describe('a conversation', () => {
 });
 
 describe('the file', () => {
-  it('is bounded, and keeps a conversation that lives on', async () => {
+  it('is bounded, and keeps an active conversation', async () => {
     const conversations = await start(10);
     const first = conversations.idOf(keyOf(0));
     for (let index = 1; index <= 500; index += 1) {
       conversations.idOf(keyOf(index));
       expect(conversations.idOf(keyOf(0))).toBe(first);
-      // As requests come: one batch after the other.
+      // Like requests: one batch after the other.
       if (index % 5 === 0) await conversations.close();
     }
     await conversations.close();
@@ -79,7 +79,7 @@ describe('the file', () => {
     expect(await idsAfterRestart(1, 10)).toEqual([first]);
   });
 
-  it('survives a last line that was cut off, and whatever else is in it', async () => {
+  it('survives an incomplete last line and any other content', async () => {
     const conversations = await start();
     const ids = idsOf(conversations, 2);
     await conversations.close();
@@ -92,7 +92,7 @@ describe('the file', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('may be shared: of two ids for one conversation the newer one stays', async () => {
+  it('may be shared: of two ids for one conversation the newer one wins', async () => {
     const [one, two] = [await start(), await start()];
     const ids = idsOf(one, 2);
     await one.close();
@@ -101,7 +101,7 @@ describe('the file', () => {
     expect(await idsAfterRestart(2)).toEqual([other, ids[1]]);
   });
 
-  it('is read up to its bound, however large it became', async () => {
+  it('is read up to its limit, however large it is', async () => {
     const conversations = await start();
     const last = conversations.idOf(keyOf(1));
     await conversations.close();
@@ -116,7 +116,7 @@ describe('the file', () => {
 });
 
 describe('without a disk', () => {
-  it('ids are kept as long as the process lives, and the trouble is told once', async () => {
+  it('keeps ids while the process lives, and reports the error once', async () => {
     await writeFile(path.join(directory, 'state'), 'a file where a directory should be');
     const conversations = await start();
     const ids = idsOf(conversations, 3);
@@ -127,11 +127,11 @@ describe('without a disk', () => {
     expect(troubles).toHaveLength(1);
   });
 
-  it('what could not be written is written with the next one', async () => {
+  it('writes failed entries with the next ones', async () => {
     const conversations = await start();
     const first = conversations.idOf(keyOf(0));
     await conversations.close();
-    // Nothing can be added to a directory.
+    // Nothing can be appended to a directory.
     await rm(file);
     await rm(path.dirname(file), { recursive: true });
     const second = conversations.idOf(keyOf(1));
@@ -144,7 +144,7 @@ describe('without a disk', () => {
     expect(conversations.idOf(keyOf(0))).toBe(first);
   });
 
-  it('a file of others is made private, and one that cannot be read costs its ids only', async () => {
+  it('restricts a file of others, and loses only the ids of an unreadable one', async () => {
     const conversations = await start();
     const ids = idsOf(conversations, 1);
     await conversations.close();

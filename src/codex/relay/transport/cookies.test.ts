@@ -21,7 +21,7 @@ describe('cookies', () => {
     expect(jar.headerFor(URL_OF_HOST)).toBe('__cf_bm=a.b-c; _cfuvid=1; __cflb=x');
   });
 
-  it('do not go to or come from anybody else', () => {
+  it('are neither sent to nor accepted from other hosts', () => {
     const jar = jarWith('a=1');
     for (const other of [
       'http://chatgpt.com/x',
@@ -36,7 +36,7 @@ describe('cookies', () => {
     expect(jar.headerFor(URL_OF_HOST)).toBe('a=1');
   });
 
-  it('end when their time is over, or when they are taken back', () => {
+  it('end when they expire or are removed', () => {
     const jar = jarWith('a=1; Max-Age=60', 'b=2; Expires=Fri, 20 Nov 2026 11:00:00 GMT', 'c=3');
     now += 61_000;
     expect(jar.headerFor(URL_OF_HOST)).toBe('b=2; c=3');
@@ -52,7 +52,7 @@ describe('cookies', () => {
     expect(jar.headerFor(URL_OF_HOST)).toBe('b=2; a=1; d=5');
   });
 
-  it('are few and small', () => {
+  it('are limited in number and size', () => {
     const jar = jarWith(
       ...Array.from({ length: 60 }, (_, index) => `c${index}=v`),
       `big=${'x'.repeat(5_000)}`,
@@ -63,7 +63,7 @@ describe('cookies', () => {
     expect((large.headerFor(URL_OF_HOST) ?? '').length).toBeLessThanOrEqual(16_384);
   });
 
-  it('that are none are left out', () => {
+  it('that are invalid are ignored', () => {
     expect(jarWith('', '=', '=x', 'a=é', 'b=\u0007', ';').headerFor(URL_OF_HOST)).toBeNull();
   });
 });

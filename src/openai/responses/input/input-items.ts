@@ -10,6 +10,8 @@ import {
   type Opaque,
   type Part,
   type RawItem,
+  type ToolCall,
+  type ToolOutput,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
@@ -108,51 +110,24 @@ const translate = (
     }
     case 'function_call': {
       const given = parseBody(schemas.function_call, value, at);
-      return {
-        kind: 'tool-call',
-        tool: 'function',
-        ...idAndNotes(given),
-        callId: given.call_id,
-        name: given.name,
-        ...(given.namespace ? { namespace: given.namespace } : {}),
-        input: given.arguments,
-        ...otherFields({ caller: given.caller, async: given.async }),
-      };
-    }
-    case 'function_call_output': {
-      const given = parseBody(schemas.function_call_output, value, at);
-      return {
-        kind: 'tool-output',
-        tool: 'function',
-        ...idAndNotes(given),
-        callId: given.call_id,
-        output: readToolOutput(given.output, `${at}.output`, unread),
-        ...otherFields({ caller: given.caller, name: given.name, namespace: given.namespace }),
-      };
+      return { ...toolCall(given), tool: 'function', input: given.arguments };
     }
     case 'custom_tool_call': {
       const given = parseBody(schemas.custom_tool_call, value, at);
+      return { ...toolCall(given), tool: 'custom', input: given.input };
+    }
+    case 'function_call_output': {
+      const given = parseBody(schemas.function_call_output, value, at);
+      const { caller, name, namespace } = given;
       return {
-        kind: 'tool-call',
-        tool: 'custom',
-        ...idAndNotes(given),
-        callId: given.call_id,
-        name: given.name,
-        ...(given.namespace ? { namespace: given.namespace } : {}),
-        input: given.input,
-        ...otherFields({ caller: given.caller, async: given.async }),
+        ...toolOutput(given, at, unread),
+        tool: 'function',
+        ...otherFields({ caller, name, namespace }),
       };
     }
     case 'custom_tool_call_output': {
       const given = parseBody(schemas.custom_tool_call_output, value, at);
-      return {
-        kind: 'tool-output',
-        tool: 'custom',
-        ...idAndNotes(given),
-        callId: given.call_id,
-        output: readToolOutput(given.output, `${at}.output`, unread),
-        ...otherFields({ caller: given.caller }),
-      };
+      return { ...toolOutput(given, at, unread), tool: 'custom', ...otherFields({ caller: given.caller }) };
     }
     case 'compaction': {
       const given = parseBody(schemas.compaction, value, at);
@@ -172,6 +147,28 @@ const translate = (
       return assertNever(type);
   }
 };
+
+const toolCall = (
+  given: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
+): Omit<ToolCall, 'tool' | 'input'> => ({
+  kind: 'tool-call',
+  ...idAndNotes(given),
+  callId: given.call_id,
+  name: given.name,
+  ...(given.namespace ? { namespace: given.namespace } : {}),
+  ...otherFields({ caller: given.caller, async: given.async }),
+});
+
+const toolOutput = (
+  given: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
+  at: string,
+  unread: string[],
+): Omit<ToolOutput, 'tool'> => ({
+  kind: 'tool-output',
+  ...idAndNotes(given),
+  callId: given.call_id,
+  output: readToolOutput(given.output, `${at}.output`, unread),
+});
 
 const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',

@@ -19,8 +19,16 @@ const status = z.string().nullish();
 const notes = { [NOTES]: jsonObject.nullish() };
 
 const caller = jsonObject.nullish();
-/** Fields of a call that only a backend reads. */
-const callFields = { caller, async: z.boolean().nullish() };
+const head = { id, status, ...notes };
+const callHead = {
+  ...head,
+  call_id: idText,
+  name: idText,
+  namespace: z.string().nullish(),
+  caller,
+  async: z.boolean().nullish(),
+};
+const outputHead = { ...head, call_id: idText, output: z.unknown(), caller };
 
 /** Other type names of a compaction that is sent back. */
 const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
@@ -29,64 +37,27 @@ const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
 export const schemas = {
   message: z.object({
     type: z.literal('message').optional(),
-    id,
-    status,
-    ...notes,
+    ...head,
     role: z.enum(['user', 'assistant', 'system', 'developer']),
     content: z.union([longText, list(MAX_PARTS)]),
     phase: z.enum(['commentary', 'final_answer']).nullish(),
   }),
   reasoning: z.object({
     type: z.literal('reasoning'),
-    id,
-    status,
-    ...notes,
+    ...head,
     summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
     content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
     encrypted_content: z.string().nullish(),
   }),
-  function_call: z.object({
-    type: z.literal('function_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    arguments: longText,
-    ...callFields,
-  }),
+  function_call: z.object({ type: z.literal('function_call'), ...callHead, arguments: longText }),
+  custom_tool_call: z.object({ type: z.literal('custom_tool_call'), ...callHead, input: longText }),
   function_call_output: z.object({
     type: z.enum(['function_call_output', 'tool_output']),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
+    ...outputHead,
     name: z.string().nullish(),
     namespace: z.string().nullish(),
   }),
-  custom_tool_call: z.object({
-    type: z.literal('custom_tool_call'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    name: idText,
-    namespace: z.string().nullish(),
-    input: longText,
-    ...callFields,
-  }),
-  custom_tool_call_output: z.object({
-    type: z.literal('custom_tool_call_output'),
-    id,
-    status,
-    ...notes,
-    call_id: idText,
-    output: z.unknown(),
-    caller,
-  }),
+  custom_tool_call_output: z.object({ type: z.literal('custom_tool_call_output'), ...outputHead }),
   compaction: z.object({
     type: z.enum(['compaction', ...COMPACTION_TOO]),
     id,

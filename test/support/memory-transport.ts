@@ -1,4 +1,4 @@
-import type { Transport } from './transport.ts';
+import type { Transport } from '../../src/codex/rpc/transport.ts';
 
 /**
  * Two connected ends, for tests. Lines arrive in a later microtask, as from a process: code that requires an

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+
+import { AnswerReader } from './answer-reader.ts';
+import { LineFeeds } from './line-feeds.ts';
+
+const TEXT = 'event: a\ndata: é\n\n: comment\ndata: 2\n\n';
+const WAYS = ['\n', '\r\n', '\r'].flatMap((end) => {
+  const text = TEXT.replaceAll('\n', end);
+  return [text, `\uFEFF${text}`].flatMap((one) => {
+    const bytes = Buffer.from(one);
+    return [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))];
+  });
+});
+
+it('ends every line with LF and drops a byte order mark, wherever chunks end', () => {
+  for (const chunks of WAYS) {
+    const lines = new LineFeeds();
+    expect(Buffer.concat(chunks.map((chunk) => lines.push(chunk))).toString()).toBe(TEXT);
+  }
+  const lines = new LineFeeds();
+  const [mark, word] = [Buffer.from([0xef, 0xbb]), Buffer.from([0x41])];
+  expect(Buffer.concat([lines.push(mark), lines.push(word)])).toEqual(Buffer.concat([mark, word]));
+});
+
+it('gives the app-server the lines that the relay reads', () => {
+  for (const chunks of WAYS) {
+    const reader = new AnswerReader({
+      onUpstreamEvent() {},
+      toFailure: () => expect.unreachable(),
+      signal: new AbortController().signal,
+      onActivity() {},
+      mintCallId: () => 'call',
+    });
+    const passed = chunks.map((chunk) => reader.push(chunk) as Uint8Array);
+    expect(Buffer.concat([...passed, reader.end('cut')]).toString()).toBe(TEXT);
+  }
+});
