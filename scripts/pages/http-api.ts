@@ -1,9 +1,7 @@
-import { chatEndpoint } from '../../src/http/routes/chat.ts';
-import { compactEndpoint } from '../../src/http/routes/compact.ts';
-import { completionsEndpoint } from '../../src/http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../../src/http/routes/images.ts';
-import { responsesEndpoint } from '../../src/http/routes/responses.ts';
-import { reviewsEndpoint } from '../../src/http/routes/reviews.ts';
+import { join } from 'node:path';
+
+import { apisOf } from '../../src/compose/apis.ts';
+import { loadConfig } from '../../src/config/load.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 
@@ -69,18 +67,13 @@ const notCalled = (): never => {
 /** Stands for whatever serving a turn needs: none of it is touched when routes are only listed. */
 const untouched = new Proxy({}, { get: notCalled }) as never;
 
+/** The defaults, whatever the config file of this user says: a file has no files in it. */
+const NO_STATE = join(import.meta.filename, 'state');
+
 /** The route table of a server that nobody starts. */
 export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
   routeTable({
-    endpoints: [
-      responsesEndpoint(untouched),
-      compactEndpoint(untouched),
-      chatEndpoint(untouched),
-      completionsEndpoint(untouched),
-      reviewsEndpoint(untouched),
-      imagesEndpoint(untouched),
-      imageEditsEndpoint(untouched),
-    ],
+    apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, { textOf: notCalled }),
     turns: untouched,
     countLine: { enter: notCalled },
     models: { names: notCalled },

@@ -10,7 +10,7 @@ import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
 import { toTurnRequest as chatToTurn } from '../../src/openai/chat/to-turn.ts';
 import type { ParameterRow } from '../../src/openai/shared/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
-import { toTurnRequest as responsesToTurn } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest as responsesToTurn } from '../../src/openai/responses/input/to-turn.ts';
 import { CHAT_SAMPLES, RESPONSES_SAMPLES, type Sample } from './translation-samples.ts';
 
 const MODELS = createModelNames({ models: [], standard: null, unlisted: [] });
@@ -142,6 +142,6 @@ export const describeResponsesTranslation = (): string =>
       ...fieldTable(RESPONSES_PARAMETERS),
       '## Items',
       '',
-      ...sampleTable(RESPONSES_SAMPLES, (body) => responsesToTurn(body, OPTIONS).request),
+      ...sampleTable(RESPONSES_SAMPLES, (body) => responsesToTurn(parseResponse(body), OPTIONS).request),
     ],
   );

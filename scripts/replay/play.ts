@@ -12,7 +12,6 @@ import type { Config } from '../../src/config/schema.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/turns/format/check-format.ts';
-import { dialectsOf } from '../../src/http/turn/dialects.ts';
 import { openExchange } from '../../src/http/exchange/exchange.ts';
 import { serveTurn } from '../../src/http/turn/serve-turn.ts';
 import { createSideTurns } from '../../src/http/turn/side-turns.ts';
@@ -23,7 +22,8 @@ import { within } from '../../src/kit/async/within.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
-import { endpointsOf, turnDeps } from '../../src/compose/edge.ts';
+import { apisOf } from '../../src/compose/apis.ts';
+import { turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
 import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
@@ -60,10 +60,9 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
   const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
   const body = factsOf(trace, 'body');
   const asked = factsOf(trace, 'asked');
-  const endpoints = endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer);
-  const endpoint = [...endpoints, ...atCodexPaths(endpoints)].find(({ path }) => path === asked['path']);
-  if (endpoint === undefined)
-    throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
+  const apis = apisOf(config, metrics, tokenizer);
+  const api = [...apis, ...atCodexPaths(apis)].find(({ path }) => path === asked['path']);
+  if (api === undefined) throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = trace.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
   const referred = trace
     .filter(({ kind }) => kind === 'referred')
@@ -77,14 +76,14 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });
-  const http = new Request(`http://localhost${endpoint.path}`, {
+  const http = new Request(`http://localhost${api.path}`, {
     method: 'POST',
     body: JSON.stringify(body['body']),
     headers: headersOf(objectIn(asked, 'head')),
   });
   const engine = engineOf(...enginePartsOf(trace, config, { logger, metrics, tokenizer, guide }));
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
-  const serve = serveTurn(endpoint, {
+  const serve = serveTurn(api, {
     ...turnDeps(config, logger, metrics, []),
     engine,
     models,

@@ -18,7 +18,6 @@ import { createDocPages } from '../http/front/doc-pages.ts';
 import { createFormatChecks } from '../turns/format/check-format.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import { createAuthenticator } from '../http/guards/authenticate.ts';
-import { dialectsOf } from '../http/turn/dialects.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable } from '../http/routes/table.ts';
@@ -30,7 +29,8 @@ import type { Logger } from '../observe/log.ts';
 import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
-import { endpointsOf, turnDeps } from './edge.ts';
+import { apisOf } from './apis.ts';
+import { turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
@@ -112,7 +112,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   });
   const server = createServer({
     routes: routeTable({
-      endpoints: endpointsOf(config, dialectsOf(config.clients, metrics), tokenizer),
+      apis: apisOf(config, metrics, tokenizer),
       turns: {
         engine: active.engine,
         models: active.models,

@@ -1,18 +1,10 @@
 import type { Config } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
-import { transportFor } from '../engine/prose-tools/tool-transport.ts';
-import { createBodyBudget } from '../http/body/body-budget.ts';
-import { askMetrics, type dialectsOf } from '../http/turn/dialects.ts';
-import { requestsOf, type Endpoint } from '../http/turn/endpoint.ts';
+import { createBodyBudget } from '../turns/body-budget.ts';
+import { requestsOf, type ParsedRequest } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../http/turn/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
-import { chatEndpoint } from '../http/routes/chat.ts';
-import { compactEndpoint } from '../http/routes/compact.ts';
-import { completionsEndpoint } from '../http/routes/completions.ts';
-import { imageEditsEndpoint, imagesEndpoint } from '../http/routes/images.ts';
-import { responsesEndpoint } from '../http/routes/responses.ts';
-import { reviewsEndpoint } from '../http/routes/reviews.ts';
 import { RecentItems } from '../turns/recent-items.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import type { TurnDeps } from '../http/turn/serve-turn.ts';
@@ -23,40 +15,8 @@ import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/turn-total.ts';
-import type { ThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 
-/** The APIs that run turns, as the deployment wants them. */
-export const endpointsOf = (
-  config: Config,
-  dialects: ReturnType<typeof dialectsOf>,
-  { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
-): readonly Endpoint[] => [
-  ...[responsesEndpoint, compactEndpoint].map((endpoint) =>
-    endpoint({
-      layout: config.api.responsesLayout,
-      usagePolicy: config.api.usagePolicy,
-      ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-      parallelCalls: config.tools.parallelCalls,
-      omitsTools: (model) =>
-        config.api.omitToolManifest && transportFor(config.api.toolTransport, model) === 'native',
-      dialect: dialects.responses,
-    }),
-  ),
-  chatEndpoint({
-    usagePolicy: config.api.usagePolicy,
-    ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
-    showReasoning: config.api.chatReasoning,
-    parallelCalls: config.tools.parallelCalls,
-    dialect: dialects.chat,
-  }),
-  completionsEndpoint({ usagePolicy: config.api.usagePolicy, textOf }),
-  reviewsEndpoint({ usagePolicy: config.api.usagePolicy }),
-  ...[imagesEndpoint, imageEditsEndpoint].map((endpoint) =>
-    endpoint({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),
-  ),
-];
-
-/** What the turns of all of them share, beside the engine. */
+/** What the turns of all APIs share, besides the engine. */
 export const turnDeps = (
   config: Config,
   logger: Logger,
@@ -95,7 +55,10 @@ export const turnDeps = (
     allowPrivate: config.images.fetchPrivate,
   }),
   passesImageUrls: config.images.urls === 'auto',
-  onAsk: askMetrics(metrics),
+  onParsed: ({ client, dialect }: ParsedRequest) => {
+    metrics.clientRequests.inc({ family: client.name, tier: client.source });
+    if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
+  },
   observersOf: (ask, exchange) => [
     ...standing,
     turnTotal((turn) => exchange.note({ turn })),

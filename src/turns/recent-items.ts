@@ -2,6 +2,7 @@ import type { Item, Produced } from '../canonical/request/item.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
+import type { LoadedItems } from './api.ts';
 import { isRandomId } from '../kit/random-id.ts';
 
 /** The items of one caller. */
@@ -54,8 +55,22 @@ export class RecentItems {
   }
 }
 
-/** Remembers each item of an answer before the client sees that it has ended. */
-export async function* rememberItems(
+/** The items that a request refers to, as far as they are known. */
+export const loadItems = (references: readonly string[], memory: Pick<ItemMemory, 'recall'>): LoadedItems =>
+  new Map(
+    references.flatMap((id) => {
+      const item = memory.recall(id);
+      return item === null ? [] : [[id, item]];
+    }),
+  );
+
+/** Remembers each item of an answer before the client sees that it has ended. Null: no item is remembered. */
+export const rememberItems = (
+  events: AsyncIterable<TurnEvent>,
+  memory: Pick<ItemMemory, 'remember'> | null,
+): AsyncIterable<TurnEvent> => (memory === null ? events : remembered(events, memory));
+
+async function* remembered(
   events: AsyncIterable<TurnEvent>,
   memory: Pick<ItemMemory, 'remember'>,
 ): AsyncGenerator<TurnEvent> {

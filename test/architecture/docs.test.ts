@@ -32,13 +32,6 @@ describe('documents', () => {
     expect(await stalePages(printPages())).toEqual([]);
   });
 
-  it('list all served endpoints', () => {
-    const endpoints = (file: string): string[] =>
-      [...read(file).matchAll(/http\/routes\/([\w-]+)\.ts/g)].map(([, name = '']) => name).toSorted();
-    const listed = endpoints('scripts/pages/http-api.ts').filter((name) => name !== 'table');
-    expect(listed).toEqual(endpoints('src/compose/edge.ts'));
-  });
-
   it('link to pages and headings that exist', () => {
     const slugs = (text: string): string[] =>
       [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>

@@ -23,7 +23,7 @@ import { projectChat } from '../../src/openai/chat/project.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
 import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
 import { projectReply } from '../../src/openai/responses/output/project.ts';
-import { toTurnRequest as readResponses } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest as readResponses } from '../../src/openai/responses/input/to-turn.ts';
 import { modelList } from '../support/models.ts';
 import { without } from './exact-differences.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
@@ -149,7 +149,10 @@ describe('an answer of the Responses API, sent back', () => {
     const output = asJson(projectReply(reply, meta).output) as readonly unknown[];
     const outputs = callsOf(reply).map(answeredAs);
     const asked = { role: 'user', content: 'hi' };
-    return readResponses({ model: 'm', input: [asked, ...output, ...outputs, asked] }, OPTIONS);
+    return readResponses(
+      parseResponse({ model: 'm', input: [asked, ...output, ...outputs, asked] }),
+      OPTIONS,
+    );
   };
 
   it("is the model's output in its order, and every field is read", async () => {

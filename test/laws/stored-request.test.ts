@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { knownModel, modelList } from '../support/models.ts';
 import { sentFor, type Sent } from '../support/read-and-sent.ts';
 import { EXACT_EXAMPLES } from './exact-examples.ts';
@@ -18,7 +18,7 @@ const OPTIONS = {
 const stored = (request: TurnRequest): TurnRequest => JSON.parse(JSON.stringify(request)) as TurnRequest;
 
 const sentTwice = (body: object): readonly [Sent, Sent] => {
-  const read = toTurnRequest(body, OPTIONS);
+  const read = toTurnRequest(parseResponse(body), OPTIONS);
   const again = stored(read.request);
   expect(again).toEqual(read.request);
   return [sentFor(() => read), sentFor(() => ({ ...read, request: again }))];

@@ -3,14 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { ParsedRequest } from '../../src/http/turn/endpoint.ts';
+import type { ParsedRequest } from '../../src/turns/api.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/answer/ignored-header.ts';
 import type { Layout } from '../../src/openai/responses/output/layout.ts';
-import { responsesEndpoint } from '../../src/http/routes/responses.ts';
+import { responsesApi } from '../../src/openai/responses/api.ts';
 import { servedModelHeader } from '../../src/http/answer/served-model-header.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
-import { modeHeader } from '../../src/openai/dialects/choose-mode.ts';
 import { sseResponse } from '../../src/http/answer/sse-response.ts';
 import type { Ambient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
@@ -49,23 +48,18 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
   return server.fetch(new Request(`http://proxy${path}`, { method, headers }));
 };
 
-const ask = (headers: Record<string, string>, layout: Layout = 'natural'): ParsedRequest =>
-  responsesEndpoint({
+const ask = (headers: Record<string, string>, layout: Layout = 'natural'): ParsedRequest => {
+  const api = responsesApi({
     layout,
     usagePolicy: 'exact',
     ignoreClientPrompt: false,
     parallelCalls: true,
     omitsTools: () => false,
     dialect: dialectSettings(),
-  }).read(
-    { model: 'm', input: 'hello' },
-    {
-      headers: new Headers(headers),
-      ambient,
-      models: createModelNames(modelList([])),
-      items: { remember() {}, recall: () => null },
-    },
-  );
+  });
+  const context = { headers: new Headers(headers), ambient, models: createModelNames(modelList([])) };
+  return api.toTurn(api.parse({ model: 'm', input: 'hello' }, context), new Map(), context);
+};
 
 /** Message-first adds a message to an answer without one; natural adds nothing. */
 const layoutOf = async (turn: ParsedRequest): Promise<string> => {
@@ -147,7 +141,7 @@ describe('response headers', () => {
   it('name the output mode, if it is requested or not the default', () => {
     const modeOf = (headers: Record<string, string>): unknown => {
       const { dialect } = ask(headers);
-      return dialect === undefined ? null : modeHeader(dialect.chosen);
+      return dialect === undefined ? null : dialect.headers;
     };
     expect(modeOf({})).toEqual({});
     expect(modeOf({ 'x-proxy-output-mode': 'openai-json' })).toEqual({

@@ -5,7 +5,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
-import { toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { encodeFrame } from '../../src/openai/shared/sse.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
@@ -30,7 +30,7 @@ const arranged = (events: readonly TurnEvent[]) =>
   arrange(emit(events), { showReasoning: true, showCommentary: true });
 
 describe.each(scenarioNames())('%s', (name) => {
-  const events = replay(name, toTurnRequest(requestOf(name), SCENARIO_OPTIONS).request);
+  const events = replay(name, toTurnRequest(parseResponse(requestOf(name)), SCENARIO_OPTIONS).request);
   const [first] = events;
 
   it('renders as a stream', async () => {

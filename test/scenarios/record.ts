@@ -13,7 +13,7 @@ import { startRelay, type Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
-import { toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { conversations } from '../support/conversations.ts';
 import { engineOn } from '../support/engine.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
@@ -135,7 +135,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
 const asked = process.argv.slice(2);
 for (const [name, scenario] of Object.entries(SCENARIOS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
-  const { request } = toTurnRequest(scenario.request, SCENARIO_OPTIONS);
+  const { request } = toTurnRequest(parseResponse(scenario.request), SCENARIO_OPTIONS);
   const lines = normalise(await run(scenario, request));
   const folder = path.join(import.meta.dirname, name);
   await mkdir(folder, { recursive: true });

@@ -6,7 +6,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/output/project.ts';
 import { renderResponse } from '../../src/openai/responses/output/render.ts';
-import { toTurnRequest, type ResponsesAsk } from '../../src/openai/responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest, type ResponsesAsk } from '../../src/openai/responses/input/to-turn.ts';
 import { encodeFrame } from '../../src/openai/shared/sse.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
@@ -35,7 +35,7 @@ const earlyFailure = ([first]: readonly TurnEvent[]): Failure | null =>
   first?.type === 'turn-ended' && first.outcome.kind === 'failed' ? first.outcome.failure : null;
 
 describe.each(scenarioNames())('%s', (name) => {
-  const ask = toTurnRequest(requestOf(name), SCENARIO_OPTIONS);
+  const ask = toTurnRequest(parseResponse(requestOf(name)), SCENARIO_OPTIONS);
   const meta = metaOf(ask);
   const events = replay(name, ask.request);
 
@@ -65,7 +65,7 @@ describe.each(scenarioNames())('%s', (name) => {
 describe.each(['tools', 'parallel-tools', 'reasoning-text-tools', 'commentary'])(
   '%s, message-first',
   (name) => {
-    const ask = toTurnRequest(requestOf(name), SCENARIO_OPTIONS);
+    const ask = toTurnRequest(parseResponse(requestOf(name)), SCENARIO_OPTIONS);
     const meta = metaOf(ask);
     const events = replay(name, ask.request);
 

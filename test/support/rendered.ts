@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { renderResponse } from '../../src/openai/responses/output/render.ts';
-import type { Frame } from '../../src/openai/shared/sse.ts';
+import type { Frame } from '../../src/turns/api.ts';
 import { responseMeta } from './response-meta.ts';
 import { collect, emit } from './turn-events.ts';
 

@@ -1,6 +1,10 @@
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import { toTurnRequest, type ToTurnOptions } from '../../src/openai/responses/input/to-turn.ts';
+import {
+  parseResponse,
+  toTurnRequest,
+  type ToTurnOptions,
+} from '../../src/openai/responses/input/to-turn.ts';
 import { knownModel, modelList } from './models.ts';
 import { refused } from './refused.ts';
 
@@ -13,7 +17,7 @@ export const models = createModelNames(
 
 /** Reads the body of a Responses request. */
 export const read = (body: unknown, options: Partial<ToTurnOptions> = {}) =>
-  toTurnRequest(body, { models, ignoreClientPrompt: false, ...options });
+  toTurnRequest(parseResponse(body), { models, ignoreClientPrompt: false, ...options });
 
 export const refusal = (body: unknown): Pick<Failure, 'status' | 'code' | 'param' | 'message'> => {
   const { status, code, param, message } = refused(() => read(body));

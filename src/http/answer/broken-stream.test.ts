@@ -8,11 +8,13 @@ import { renderResponse } from '../../openai/responses/output/render.ts';
 import { collect, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { responseMeta } from '../../../test/support/response-meta.ts';
 import { endOfBrokenStream } from './broken-stream.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 
 const { clock } = fixedAmbient();
-const endOf = (render: ParsedRequest['render'], turns = 1) =>
-  collect(endOfBrokenStream({ render }, [0, ...Array<number>(turns - 1)], clock));
+const endOf = (render: (turns: Parameters<Api['render']>[1]) => ReturnType<Api['render']>, turns = 1) =>
+  collect(
+    endOfBrokenStream({ render: (_, all) => render(all) }, null, [0, ...Array<number>(turns - 1)], clock),
+  );
 const BODY = errorBody(failure('server_error'));
 const common = { id: 'x', createdAt: 1, model: 'm', includeUsage: true, usagePolicy: 'exact' } as const;
 

@@ -3,20 +3,24 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { Frame } from '../../openai/shared/sse.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import type { Frame } from '../../turns/api.ts';
+import type { Api } from '../../turns/api.ts';
 
 /**
  * The frames that end a stream which broke in our own code: those that a failed turn ends with in this API, from
  * its error on. The beginning of the stream was sent already.
  */
 export async function* endOfBrokenStream(
-  { render }: Pick<ParsedRequest, 'render'>,
+  api: Pick<Api, 'render'>,
+  meta: unknown,
   turns: OneOrMore<unknown>,
   clock: Clock,
 ): AsyncGenerator<Frame> {
   let isEnding = false;
-  for await (const frame of render(mapAll(turns, () => failedTurn(clock)))) {
+  for await (const frame of api.render(
+    meta,
+    mapAll(turns, () => failedTurn(clock)),
+  )) {
     isEnding ||= isError(frame);
     if (isEnding) yield frame;
   }

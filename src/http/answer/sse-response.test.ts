@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import type { Frame } from '../../openai/shared/sse.ts';
+import type { Frame } from '../../turns/api.ts';
 import { sseResponse, type SseOptions } from './sse-response.ts';
 
 const frame = (value: unknown): Frame => ({ event: null, data: value });

@@ -1,7 +1,8 @@
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isHeavy } from '../../kit/json/json-writer.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
-import { encodeFrame, encodeFrameSteps, KEEPALIVE, type Frame } from '../../openai/shared/sse.ts';
+import { encodeFrame, encodeFrameSteps, KEEPALIVE } from '../../openai/shared/sse.ts';
+import type { Frame } from '../../turns/api.ts';
 
 /**
  * Frames leave at once, unless some writes in a row came closer than this: then the writes are this far

@@ -1,5 +1,5 @@
 import { unlessAborted } from '../../kit/async/abort.ts';
-import type { BodyBudget } from './body-budget.ts';
+import type { BodyBudget } from '../../turns/body-budget.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { readJson } from './read-json.ts';
 

@@ -5,7 +5,7 @@ import busboy from 'busboy';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
-import type { FormEntry } from '../../openai/images/form.ts';
+import type { FormEntry } from '../../turns/api.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
 /** More than any form that is read here has. */

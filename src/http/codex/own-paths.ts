@@ -2,7 +2,7 @@ import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
@@ -16,10 +16,10 @@ export interface OwnPathsDeps {
 }
 
 /** Where a codex that takes us for the service behind its login sends its turns. */
-export const atCodexPaths = (endpoints: readonly Endpoint[]): readonly Endpoint[] =>
-  endpoints.flatMap((endpoint) =>
-    /^\/v1\/responses(?:\/|$)/.test(endpoint.path)
-      ? [{ ...endpoint, path: endpoint.path.replace('/v1/', '/backend-api/codex/') }]
+export const atCodexPaths = (apis: readonly Api[]): readonly Api[] =>
+  apis.flatMap((api) =>
+    /^\/v1\/responses(?:\/|$)/.test(api.path)
+      ? [{ ...api, path: api.path.replace('/v1/', '/backend-api/codex/') }]
       : [],
   );
 

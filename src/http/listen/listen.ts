@@ -49,7 +49,7 @@ const NO_WAY: Failure = failure('method_not_allowed', {
 type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response> | Response;
 
 export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
-  const { host, port, refuse = errorResponse, onAcceptError = () => {} } = options;
+  const { host, port, refuse = (failed) => errorResponse(failed), onAcceptError = () => {} } = options;
   const { maxClients = maxClientsOf(processLimits()) } = options;
   /** Requests whose client waits to be asked for the body. */
   const unasked = new WeakSet<IncomingMessage>();

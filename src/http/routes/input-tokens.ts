@@ -6,15 +6,16 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
+import { loadItems } from '../../turns/recent-items.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';
 import type { TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
-import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
+import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 /** So many requests are counted at once: turns need the tokenizer, too. */
 const AT_ONCE = 2;
@@ -25,7 +26,7 @@ const WAIT_MS = 30_000;
  * Counts what a model would read, and asks none. The body is read, and refused, as that of `POST /v1/responses`; only
  * `model` and `input` may be missing. It takes no place of a turn, and waits its turn among all keys.
  */
-export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: CountLine): Route => ({
+export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine): Route => ({
   method: 'POST',
   path: `${responses.path}/input_tokens`,
   access: 'key',
@@ -43,9 +44,10 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
     const countReferred = referredCounter(limits);
-    const known = deps.items.of(caller, (_, bytes) => countReferred(bytes));
-    const context = { headers: http.headers, ambient: deps.ambient, models, items: known };
-    const ask = responses.read(whole, context);
+    const items = deps.items.of(caller, (_, bytes) => countReferred(bytes));
+    const context = { headers: http.headers, ambient: deps.ambient, models };
+    const parsed = responses.parse(whole, context);
+    const ask = responses.toTurn(parsed, loadItems(parsed.references, items), context);
     exchange.note({ model: ask.model, client: ask.client });
     const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
     const plan = deps.engine.plan(request, {
@@ -58,7 +60,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
     await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
-    const { items } = await resolveAttachments(request, deps.fetchImage, {
+    const { items: resolved } = await resolveAttachments(request, deps.fetchImage, {
       signal,
       nameOf: (path) => ask.nameOf(path),
       // They are checked, and not fetched for a count.
@@ -67,7 +69,7 @@ export const inputTokensRoute = (responses: Endpoint, deps: TurnDeps, line: Coun
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
     const tokens = await countInput(
-      { ...request, items: input === null ? [] : items },
+      { ...request, items: input === null ? [] : resolved },
       { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
     );
     return jsonResponse(

@@ -4,7 +4,7 @@ import { routeTable } from './table.ts';
 
 it('has no path for metrics that are not served', () => {
   const deps = {
-    endpoints: [],
+    apis: [],
     turns: {},
     models: {},
     mcp: {},

@@ -6,19 +6,19 @@ import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
+import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
 import { inputTokensRoute, type CountLine } from './input-tokens.ts';
-import { RESPONSES_PATH } from './responses.ts';
+import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { steerRoute } from './steer.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
-  readonly endpoints: readonly Endpoint[];
+  readonly apis: readonly Api[];
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
   readonly models: ModelDirectory;
@@ -35,17 +35,18 @@ export interface RouteDeps {
 
 /** Everything that is served. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...[...deps.endpoints, ...atCodexPaths(deps.endpoints)].map((endpoint): Route => ({
+  ...[...deps.apis, ...atCodexPaths(deps.apis)].map((api): Route => ({
     method: 'POST',
-    path: endpoint.path,
+    path: api.path,
     access: 'key',
-    handle: serveTurn(endpoint, deps.turns),
+    errorBody: api.errorBody,
+    handle: serveTurn(api, deps.turns),
   })),
-  ...deps.endpoints
+  ...deps.apis
     .filter(({ path }) => path === RESPONSES_PATH)
-    .map((endpoint) => inputTokensRoute(endpoint, deps.turns, deps.countLine)),
+    .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
-  ...unsupportedRoutes([...deps.endpoints.map((endpoint) => `POST ${endpoint.path}`), 'GET /v1/models']),
+  ...unsupportedRoutes([...deps.apis.map((api) => `POST ${api.path}`), 'GET /v1/models']),
   {
     method: 'GET',
     path: '/v1/models',

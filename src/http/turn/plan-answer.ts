@@ -2,7 +2,7 @@ import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Plan } from '../../engine/engine.ts';
 import { repairCalls } from '../../engine/steps/repair-calls.ts';
 import { retryWhole } from '../../engine/steps/retry-whole.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { TurnDeps } from './serve-turn.ts';
 import { stopEarly } from './stop-early.ts';
@@ -17,7 +17,7 @@ interface Answering {
 export const planAnswer = (turn: Turn, { ask, exchange, deps }: Answering): Plan => {
   const planOf = (one: Turn): Plan => {
     const sound = withRepair(deps.engine.plan(one.request, one.context), one, { deps, isStream: ask.stream });
-    const stopped = stopEarly(sound, ask.dialect?.stop ?? null, deps.ambient.clock);
+    const stopped = stopEarly(sound, ask.dialect?.stopEarly ?? null);
     return ask.stream ? stopped : retryWhole(stopped);
   };
   const first = planOf(turn);

@@ -18,17 +18,16 @@ import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { tap, type TurnObserver } from '../../observe/observer.ts';
-import { modeHeader } from '../../openai/dialects/choose-mode.ts';
 import { COUNTED } from '../../openai/shared/sse.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { BodyBudget, HeldBytes } from '../body/body-budget.ts';
+import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { FormatChecks } from '../../turns/format/check-format.ts';
 import { endOfBrokenStream } from '../answer/broken-stream.ts';
 import { allPastCommitPoint } from '../../turns/commit-point.ts';
 import { formatObserver } from '../../turns/format/format-observer.ts';
-import { inWordsOfCodex } from '../codex/failures-for-codex.ts';
+import { inWordsOfCodex } from '../../turns/failures-for-codex.ts';
 import { conversationKey } from '../../turns/conversation-key.ts';
-import { requestsOf, type Endpoint, type ParsedRequest } from './endpoint.ts';
+import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { FetchImage } from '../../turns/attachments/fetch-image.ts';
 import { counterOf, referredCounter, type ReadLimits } from '../body/read-bytes.ts';
@@ -38,7 +37,7 @@ import { jsonResponse } from '../answer/json-response.ts';
 import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
 import { isForm, readForm } from '../body/read-form.ts';
-import type { RecentItems } from '../../turns/recent-items.ts';
+import { loadItems, rememberItems, type RecentItems } from '../../turns/recent-items.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
 import { namedSessionOf, sessionOf } from '../exchange/session.ts';
@@ -47,7 +46,7 @@ import type { SideTurns } from './side-turns.ts';
 import { sseResponse } from '../answer/sse-response.ts';
 import { recordBody, withTrace, type Captures } from '../exchange/trace-request.ts';
 import { traceOf } from '../exchange/trace-context.ts';
-import { namesWithoutEffect, refusalOf } from '../answer/without-effect.ts';
+import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 export interface TurnDeps {
   readonly engine: Engine;
@@ -61,8 +60,8 @@ export interface TurnDeps {
   readonly fetchImage: FetchImage;
   /** Whether images by URL are left to a backend that fetches them itself. */
   readonly passesImageUrls: boolean;
-  /** A request was read. */
-  readonly onAsk: (ask: ParsedRequest) => void;
+  /** Called for every parsed request. */
+  readonly onParsed: (parsed: ParsedRequest) => void;
   readonly observersOf: (ask: ParsedRequest, exchange: Exchange) => readonly TurnObserver[];
   readonly onObserverError: (error: unknown) => void;
   /** For one stream: counts what is sent. */
@@ -98,20 +97,19 @@ const LARGE_BYTES = 1024 * 1024;
 const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
-export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
-  withTrace(deps, async (http, exchange, trace) => {
+export const serveTurn = (api: Api, deps: TurnDeps) =>
+  withTrace(deps, api, async (http, exchange, trace) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
-    const ask = await readAsk(endpoint, http, { exchange, held, deps, trace });
+    const ask = await readAsk(api, http, { exchange, held, deps, trace });
     const summary = summaryOf(requestsOf(ask), held.bytes);
     exchange.note({ model: ask.model, stream: ask.stream, client: ask.client, request: summary });
-    deps.onAsk(ask);
+    deps.onParsed(ask);
     // Reading a long conversation takes a while, and so does starting its turn.
     await yieldToLoop(signal);
-    const session = sessionOf(http.headers);
     const traceContext = traceOf(http.headers);
     const running = ask.stream && ask.id !== undefined ? deps.running.open(ask.id, caller) : null;
     exchange.atEnd(() => running?.end());
@@ -119,7 +117,7 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       request: deps.strictParams ? { ...one, isStrict: true } : one,
       context: {
         caller: { keyId: caller },
-        conversation: conversationKey(one, { caller, session }),
+        conversation: conversationKey(one, { caller, session: sessionOf(http.headers) }),
         budget: deps.openBudget(exchange),
         trace,
         ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
@@ -127,11 +125,8 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       },
     }));
     const known = mapAll(asked, ({ request, context }) => deps.engine.plan(request, context));
-    const refused = refusalOf(
-      ask,
-      known.flatMap((plan) => plan.refused),
-      deps.strictParams,
-    );
+    const rejections = known.flatMap((plan) => plan.refused);
+    const refused = refusalOf(ask, rejections, deps.strictParams);
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(
       deps.formats.of(ask.request.format, ask.formatPlace, caller),
@@ -207,10 +202,11 @@ export const serveTurn = (endpoint: Endpoint, deps: TurnDeps) =>
       ...ignoredHeader(unheeded),
       ...(ask.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
       ...servedModelHeader(accepted?.servedModel),
-      ...(ask.dialect === undefined ? {} : modeHeader(ask.dialect.chosen)),
+      ...ask.dialect?.headers,
     };
-    const turns = mapAll(committed, (turn) => ask.arrange(turn.events));
-    return answer(ask, turns, { headers, exchange, trace, deps });
+    const items = ask.keepsItems === true ? deps.items.of(caller, () => {}) : null;
+    const turns = mapAll(committed, (turn) => rememberItems(ask.arrange(turn.events), items));
+    return answer(api, ask, turns, { headers, exchange, trace, deps });
   });
 
 interface Answering {
@@ -222,6 +218,7 @@ interface Answering {
 
 /** A stream of what happens, or all of it at once. */
 const answer = async (
+  api: Api,
   ask: ParsedRequest,
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   { headers, exchange, trace, deps }: Answering,
@@ -230,7 +227,7 @@ const answer = async (
     trace.record('answered', { status: 200, head: headers });
     const tally = deps.frameTally();
     exchange.atEnd(() => tally.ended());
-    return sseResponse(ask.render(turns), {
+    return sseResponse(api.render(ask.meta, turns), {
       keepaliveMs: deps.keepaliveMs,
       headers,
       onFrame(frame) {
@@ -243,14 +240,14 @@ const answer = async (
         exchange.note({ errorCode: failure('server_error').code });
         deps.onBug(error, exchange);
       },
-      endOfBroken: () => endOfBrokenStream(ask, turns, deps.ambient.clock),
+      endOfBroken: () => endOfBrokenStream(api, ask.meta, turns, deps.ambient.clock),
     });
   }
   const replies = await Promise.all(mapAll(turns, (turn) => fold(untilAborted(turn, exchange.signal))));
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);
   }
-  const body = ask.project(replies);
+  const body = api.project(ask.meta, replies, deps.ambient.ids);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
   const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
   trace.record('answered', { status: 200, head, body });
@@ -266,13 +263,13 @@ interface Reading {
 
 /** A function of its own, so that nothing of the body outlives its reading but what was read. */
 const readAsk = async (
-  endpoint: Endpoint,
+  api: Api,
   http: Request,
   { exchange, held, deps, trace }: Reading,
 ): Promise<ParsedRequest> => {
   const { signal } = exchange;
   const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
-  const body = await unlessAborted(readGiven(endpoint, http, limits), signal);
+  const body = await unlessAborted(readGiven(api, http, limits), signal);
   const models = await unlessAborted(deps.models.names(), signal);
   if (trace.isRecording) recordBody(trace, body, models);
   const countReferred = referredCounter(limits);
@@ -280,14 +277,12 @@ const readAsk = async (
     countReferred(bytes);
     trace.record('referred', { item });
   });
-  return endpoint.read(body, { headers: http.headers, ambient: deps.ambient, models, items });
+  const context = { headers: http.headers, ambient: deps.ambient, models };
+  const parsed = api.parse(body, context);
+  return api.toTurn(parsed, loadItems(parsed.references, items), context);
 };
 
-const readGiven = async (
-  { bodyOf, spellOut }: Endpoint,
-  http: Request,
-  limits: ReadLimits,
-): Promise<unknown> => {
+const readGiven = async ({ bodyOf, spellOut }: Api, http: Request, limits: ReadLimits): Promise<unknown> => {
   if (bodyOf !== undefined && isForm(http)) return bodyOf(await readForm(http, limits));
   const body = await readJson(http, limits);
   if (spellOut === undefined) return body;

@@ -6,7 +6,7 @@ import { turnOf } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { createMetrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import { openExchange } from '../exchange/exchange.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 

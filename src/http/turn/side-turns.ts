@@ -7,7 +7,7 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { shortModelOf } from '../../engine/plan/short-model.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from './endpoint.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 
 /** The turn of a request that only wants a name for a conversation; null: it wants something else. */

@@ -13,7 +13,8 @@ import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { projectUsage } from '../shared/completion-usage.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import { DONE, usageNote, type Frame } from '../shared/sse.ts';
+import { DONE, usageNote } from '../shared/sse.ts';
+import type { Frame } from '../../turns/api.ts';
 import {
   annotationsOf,
   commonFields,

@@ -1,7 +1,7 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { toTurnRequest } from '../responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import type { ChatAsk } from './to-turn.ts';
@@ -26,7 +26,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Cha
   const { messages: _, ...plain } = body;
   const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
   const unread: string[] = [];
-  const read = toTurnRequest(plain, { ...options, toolForm: eitherForm(list, unread) });
+  const read = toTurnRequest(parseResponse(plain), { ...options, toolForm: eitherForm(list, unread) });
   const { given, request } = read;
   rejectClientRunTools(request.tools);
   refuseCompaction(request);

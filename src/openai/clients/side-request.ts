@@ -1,15 +1,9 @@
+import type { SideRequest } from '../../turns/api.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { DetectedClient } from './detect-client.ts';
 import { cleanSummary, cleanTitle } from './clean-title.ts';
-import { TITLE_PROMPTS, type SideKind, type TitlePrompt } from './title-prompts.ts';
-
-/** A client's background request for a title or summary, besides the user's conversation. */
-export interface SideRequest {
-  readonly kind: SideKind;
-  /** Brings the model's text into the form that the client expects; null if that is impossible. */
-  readonly clean: (text: string) => string | null;
-}
+import { TITLE_PROMPTS, type TitlePrompt } from './title-prompts.ts';
 
 /**
  * Detects a title or summary request; null for ordinary requests. The headers must name a client that sends such

@@ -7,7 +7,8 @@ import { FINGERPRINT, finishReason } from '../chat/project.ts';
 import { projectUsage, type UsagePolicy } from '../shared/completion-usage.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import { DONE, usageNote, type Frame } from '../shared/sse.ts';
+import { DONE, usageNote } from '../shared/sse.ts';
+import type { Frame } from '../../turns/api.ts';
 
 /** What a text completion needs besides the replies. */
 export interface CompletionMeta {

@@ -1,12 +1,14 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { IdSource } from '../../kit/ambient.ts';
+import type { Clock, IdSource } from '../../kit/ambient.ts';
 import { promptMarker } from '../clients/prompt-markers.ts';
 import type { DetectedClient } from '../clients/detect-client.ts';
-import { chooseMode, type ChosenMode, type OutputMode } from './choose-mode.ts';
+import type { Dialect as ApiDialect } from '../../turns/api.ts';
+import { chooseMode, modeHeader, type ChosenMode, type OutputMode } from './choose-mode.ts';
 import { addBlocks } from './add-blocks.ts';
 import { callsFromBlocks } from './calls-from-blocks.ts';
 import { stopRules, type StopRules, type StopSettings } from './stop-rules.ts';
+import { stopAfterTools } from './stop-after-tools.ts';
 import type { NoBlockReason } from './use-tool-block.ts';
 
 /** Configuration of the dialects of one API. */
@@ -48,3 +50,11 @@ export const dialectOf = ({ headers, client, request, settings, ids }: DialectOp
   const readsCalls = chosen.isExplicit && promptMarker(request) !== null;
   return { chosen, stop, transform: (events) => (readsCalls ? callsFromBlocks(events, ids) : events) };
 };
+
+/** The part of a dialect that concerns the run of the turn and the head of the answer. */
+export const toApiDialect = ({ chosen, stop }: Dialect, clock: Clock): ApiDialect => ({
+  mode: chosen.mode,
+  headers: modeHeader(chosen),
+  stopEarly:
+    stop === null ? null : (events, cancelTurn) => stopAfterTools(events, stop, { clock, cancelTurn }),
+});

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { editBodyOf, type FormEntry } from './form.ts';
+import type { FormEntry } from '../../turns/api.ts';
+import { editBodyOf } from './form.ts';
 
 const text = (name: string, value: string): FormEntry => ({ name, value, isFile: false });
 const file = (name: string, value: string): FormEntry => ({ name, value, isFile: true });

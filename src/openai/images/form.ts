@@ -1,14 +1,7 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
-
-/** A part of a multipart form. */
-export interface FormEntry {
-  readonly name: string;
-  /** The text, or the content of a file as a data URL. */
-  readonly value: string;
-  readonly isFile: boolean;
-}
+import type { FormEntry } from '../../turns/api.ts';
 
 /** Clients send `image` for one file, and `image[]` or `image[0]` for several. */
 const IMAGE = /^image(?:\[\d*\])?$/;

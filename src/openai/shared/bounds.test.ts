@@ -5,7 +5,7 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from '../chat/to-turn.ts';
 import { toTurnRequest as readCompletion } from '../completions/to-turn.ts';
-import { toTurnRequest as readResponse } from '../responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest as readResponse } from '../responses/input/to-turn.ts';
 import { jsonObject, listOf } from './bounds.ts';
 import { parseBody } from './validation.ts';
 
@@ -34,7 +34,7 @@ const tooLong = (param: string, kind: 'array' | 'string', max: number, length: n
 const many = <One>(count: number, one: (index: number) => One): One[] =>
   Array.from({ length: count }, (_, index) => one(index));
 const response = (more: object): unknown =>
-  refusal(() => readResponse({ model: 'm', input: 'x', ...more }, OPTIONS));
+  refusal(() => readResponse(parseResponse({ model: 'm', input: 'x', ...more }), OPTIONS));
 const chat = (more: object): unknown =>
   refusal(() => readChat({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...more }, OPTIONS));
 const tool = (index: number) => ({ type: 'function', name: `t${index}` });

@@ -4,7 +4,7 @@ import { modelList } from '../../../test/support/models.ts';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from '../chat/to-turn.ts';
-import { toTurnRequest as readResponses } from '../responses/input/to-turn.ts';
+import { parseResponse, toTurnRequest as readResponses } from '../responses/input/to-turn.ts';
 
 /** Long values are accepted, or rejected with a short message. */
 
@@ -57,7 +57,9 @@ describe('a Responses request', () => {
     ['a format', { text: { format: { type: LONG } } }, short],
     ['a number', { temperature: 1e300 }, short],
   ])('%s', (_, body, expected) => {
-    expect(verdict(() => readResponses({ model: 'm', input: 'hi', ...body }, options))).toEqual(expected);
+    expect(
+      verdict(() => readResponses(parseResponse({ model: 'm', input: 'hi', ...body }), options)),
+    ).toEqual(expected);
   });
 });
 

@@ -1,15 +1,7 @@
 import type { Usage } from '../../canonical/events/usage.ts';
 import { writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
-
-/** A server-sent event. */
-export interface Frame {
-  /** Null: no `event:` line, as in Chat. */
-  readonly event: string | null;
-  readonly data: unknown;
-  /** A comment before the frame, for readers of the raw stream. Clients skip it. */
-  readonly note?: string;
-}
+import type { Frame } from '../../turns/api.ts';
 
 /** Marks usage that this server counted itself: in a header, or in a comment if the headers are already sent. */
 export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { refused } from '../../../../test/support/refused.ts';
 import { modelList } from '../../../../test/support/models.ts';
 import { createModelNames } from '../../../canonical/models/model-names.ts';
-import { toTurnRequest } from './to-turn.ts';
+import { parseResponse, toTurnRequest } from './to-turn.ts';
 
 const models = createModelNames(modelList([]));
 const read = (some: object) =>
-  toTurnRequest({ model: 'm', input: 'hi', ...some }, { models, ignoreClientPrompt: false });
+  toTurnRequest(parseResponse({ model: 'm', input: 'hi', ...some }), { models, ignoreClientPrompt: false });
 
 const schema = { type: 'object', properties: { a: { type: 'string' }, b: {} } };
 const reordered = { properties: { b: {}, a: { type: 'string' } }, type: 'object' };

@@ -24,6 +24,7 @@ import { parseParts } from './input-parts.ts';
 import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';
 import { isWrappedSummary, unwrapSummary } from '../wrapped-summary.ts';
+import { isPlaceholderId } from '../output/placeholder.ts';
 import { readToolOutput } from './tool-output.ts';
 
 /** The parsed items, their locations in the body, and the names of unread fields. */
@@ -47,6 +48,17 @@ export const readInput = (input: string | readonly unknown[], recall: Recall = (
     return item === null ? [] : [{ item, place }];
   });
   return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
+};
+
+/** The ids of earlier items that an input refers to, each once. Placeholders have no content to load. */
+export const referencesIn = (input: string | readonly unknown[]): readonly string[] => {
+  if (typeof input === 'string') return [];
+  const ids = input.flatMap((value) => {
+    if (!isJsonObject(value) || (value['type'] ?? untypedAs(value)) !== 'item_reference') return [];
+    const { id } = value;
+    return typeof id === 'string' && !isPlaceholderId(id) ? [id] : [];
+  });
+  return [...new Set(ids)];
 };
 
 interface Reading {

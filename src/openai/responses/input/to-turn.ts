@@ -13,7 +13,7 @@ import { unreadFields } from '../../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../../shared/validation.ts';
 import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
-import { readInput, type ReadItems } from './input-items.ts';
+import { readInput, referencesIn, type ReadItems } from './input-items.ts';
 import type { Recall } from './item-references.ts';
 import { responsesNames } from './parameter-names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
@@ -43,19 +43,30 @@ export interface ToTurnOptions {
   readonly recall?: Recall;
 }
 
-const parseCreateResponse = (body: unknown): { given: CreateResponse; unread: readonly string[] } => {
+/** A body whose fields have the right types. */
+export interface ParsedResponse {
+  readonly given: CreateResponse;
+  /** Fields that the schema does not have. */
+  readonly unread: readonly string[];
+  /** The ids of earlier items that the input refers to. */
+  readonly references: readonly string[];
+}
+
+/** Throws if a field has the wrong type. */
+export const parseResponse = (body: unknown): ParsedResponse => {
   if (!isJsonObject(body)) {
     throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
   rejectChatFields(body);
+  const given = parseBody(createResponseSchema, body);
   return {
-    given: parseBody(createResponseSchema, body),
+    given,
     unread: unreadFields(createResponseSchema, body, '').filter((name) => !isChatField(name)),
+    references: referencesIn(given.input),
   };
 };
 
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ResponsesAsk => {
-  const { given, unread } = parseCreateResponse(body);
+export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurnOptions): ResponsesAsk => {
   const ignored = [...unread];
   refuseStateful(given);
   const input = readInput(given.input, options.recall);

@@ -2,7 +2,8 @@ import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { errorBody } from '../../shared/error-body.ts';
-import { DONE, usageNote, type Frame } from '../../shared/sse.ts';
+import { DONE, usageNote } from '../../shared/sse.ts';
+import type { Frame } from '../../../turns/api.ts';
 import { ItemRenderer, type FrameParts } from './item-frames.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 

@@ -1,9 +1,9 @@
-import { failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { Clock } from '../../kit/ambient.ts';
-import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { Committed } from '../../turns/commit-point.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import { failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { Committed } from './commit-point.ts';
+import type { ParsedRequest } from './api.ts';
 
 /**
  * What codex understands of a turn that failed before it began. It knows two failures by another form than that of

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Rejection } from '../../canonical/failure/rejection.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { Rejection } from '../canonical/failure/rejection.ts';
+import type { ParsedRequest } from './api.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 const ask = {

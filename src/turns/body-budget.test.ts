@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { failure, failureOf } from '../../canonical/failure/failure.ts';
+import { failure, failureOf } from '../canonical/failure/failure.ts';
 import { createBodyBudget, type HeldBytes } from './body-budget.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));

@@ -1,7 +1,7 @@
-import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
-import type { Path } from '../../canonical/request/path.ts';
-import { NO_EFFECT_IN_STRICT, type Rejection } from '../../canonical/failure/rejection.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import { NO_EFFECT_IN_STRICT, type Rejection } from '../canonical/failure/rejection.ts';
+import type { ParsedRequest } from './api.ts';
 
 /** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
 export const namesWithoutEffect = (ask: ParsedRequest, ignored: readonly Path[]): readonly string[] => [

@@ -1,7 +1,7 @@
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { detectClient } from '../../openai/clients/detect-client.ts';
-import { parameterName, type ParameterNames } from '../../openai/shared/parameter-names.ts';
-import type { ParsedRequest } from '../turn/endpoint.ts';
+import { detectClient, type DetectedClient } from '../clients/detect-client.ts';
+import { parameterName, type ParameterNames } from './parameter-names.ts';
+import type { ParsedRequest } from '../../turns/api.ts';
 
 interface ReadBody {
   readonly given: {
@@ -20,17 +20,19 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-type CommonAsk = Pick<
+interface CommonFields extends Pick<
   ParsedRequest,
-  'request' | 'choices' | 'model' | 'stream' | 'client' | 'ignored' | 'nameOf'
->;
+  'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'
+> {
+  readonly client: DetectedClient;
+}
 
-/** What an ask says in the same way whichever API it came by. */
-export const commonAsk = (
+/** The fields of a parsed request that all APIs have. */
+export const commonFields = (
   { given, request, ignored, names }: ReadBody,
   headers: Headers,
   { parallelCalls }: AnswerLimits = { parallelCalls: true },
-): CommonAsk => {
+): CommonFields => {
   const isOneByOne = !parallelCalls && request.tools.length > 0;
   const isOverruled = isOneByOne && request.parallelToolCalls === true;
   return {

@@ -2,17 +2,17 @@ import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { sideRequestOf } from '../../openai/clients/side-request.ts';
-import { dialectOf, type DialectSettings } from '../../openai/dialects/dialect.ts';
-import { separateMessages } from '../../openai/dialects/separate-messages.ts';
-import { arrange, chooseLayout, type Layout } from '../../openai/responses/output/layout.ts';
-import { projectReply, type ResponseMeta } from '../../openai/responses/output/project.ts';
-import { renderResponse } from '../../openai/responses/output/render.ts';
-import { toTurnRequest } from '../../openai/responses/input/to-turn.ts';
-import { invalidChoice } from '../../openai/shared/validation.ts';
-import type { Endpoint } from '../turn/endpoint.ts';
-import { rememberItems } from '../../turns/recent-items.ts';
-import { commonAsk, type AnswerLimits } from './common-ask.ts';
+import { sideRequestOf } from '../clients/side-request.ts';
+import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
+import { separateMessages } from '../dialects/separate-messages.ts';
+import { arrange, chooseLayout, type Layout } from './output/layout.ts';
+import { projectReply, type ResponseMeta } from './output/project.ts';
+import { renderResponse } from './output/render.ts';
+import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { invalidChoice } from '../shared/validation.ts';
+import type { Api } from '../../turns/api.ts';
+import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
@@ -27,17 +27,19 @@ export const RESPONSES_PATH = '/v1/responses';
 const LAYOUT_HEADER = 'x-proxy-output-layout';
 const LAYOUTS = ['message-first', 'natural'] as const;
 
-export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
+/** The Responses API. */
+export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, ResponseMeta> => ({
   path: RESPONSES_PATH,
-  read(body, { headers, ambient, models, items }) {
+  parse: parseResponse,
+  toTurn(parsed, loaded, { headers, ambient, models }) {
     const asked = askedLayout(headers);
-    const read = toTurnRequest(body, {
+    const read = toTurnRequest(parsed, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
-      recall: (id) => items.recall(id),
+      recall: (id) => loaded.get(id) ?? null,
     });
     const { given, wantsReasoning } = read;
-    const common = commonAsk(read, headers, options);
+    const common = commonFields(read, headers, options);
     const { request, ignored, client } = common;
     const isForCodex = client.name === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
@@ -61,24 +63,26 @@ export const responsesEndpoint = (options: ResponsesOptions): Endpoint => ({
       usagePolicy: options.usagePolicy,
       isForCodex,
     };
-    // OpenAI stores an answer unless the client says otherwise.
-    const remember = given.store === false ? same : (events: Events) => rememberItems(events, items);
     const shown = { ids: ambient.ids, showCommentary: request.format.kind === 'text' };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
     return {
       ...common,
       id: meta.id,
-      dialect,
+      meta,
+      dialect: toApiDialect(dialect, ambient.clock),
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices, client),
-      // Who asks for reasoning and for an order in which it has no place gets the order.
+      // If a client asks for reasoning and for an order that has no place for it, the order wins.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      arrange: (events) => remember(separate(arrange(dialect.transform(events), layout, shown))),
-      render: ([events]) => renderResponse(events, meta),
-      project: ([reply]) => projectReply(reply, meta),
+      // OpenAI stores an answer unless the client says otherwise.
+      keepsItems: given.store !== false,
+      arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },
+  render: (meta, [events]) => renderResponse(events, meta),
+  project: (meta, [reply]) => projectReply(reply, meta),
+  errorBody,
 });
 
 type Events = AsyncIterable<TurnEvent>;

@@ -1,6 +1,6 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { Clock } from '../../kit/ambient.ts';
-import { FairLine } from '../../kit/async/fair-line.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { FairLine } from '../kit/async/fair-line.ts';
 import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';
 
 /** How large the bodies of all requests in work may be together. */

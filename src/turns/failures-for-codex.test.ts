@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { DetectedClient } from '../../openai/clients/detect-client.ts';
-import { collect } from '../../../test/support/turn-events.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
+import type { DetectedClient } from '../openai/clients/detect-client.ts';
+import { collect } from '../../test/support/turn-events.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 
 const clock = { now: () => 1_800_000_000_000 };

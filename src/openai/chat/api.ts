@@ -1,0 +1,59 @@
+import { arrange } from './arrange.ts';
+import { asFunctionCalls } from './function-envelope.ts';
+import { projectChat, type ChatMeta } from './project.ts';
+import { renderChat } from './render.ts';
+import { sideRequestOf } from '../clients/side-request.ts';
+import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
+import type { Api, WithReferences } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
+
+export interface ChatOptions extends AnswerLimits {
+  readonly usagePolicy: ChatMeta['usagePolicy'];
+  readonly ignoreClientPrompt: boolean;
+  /** Whether reasoning summaries are told, as `reasoning_content` and `reasoning`. */
+  readonly showReasoning: boolean;
+  readonly dialect: DialectSettings;
+}
+
+/** Chat completions. */
+export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
+  path: '/v1/chat/completions',
+  parse: (body, { models }) => ({
+    read: toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
+    references: [],
+  }),
+  toTurn({ read }, _, { headers, ambient }) {
+    const { given, request, isLegacy, toldAsFunctions, formatPlace } = read;
+    const common = commonFields(read, headers, options);
+    const { client } = common;
+    const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
+    const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
+    return {
+      ...common,
+      dialect: toApiDialect(dialect, ambient.clock),
+      sideRequest: sideRequestOf(request, common.choices, client),
+      formatPlace,
+      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
+      meta: {
+        // OpenAI writes a dash where other ids have an underscore.
+        id: ambient.ids.mint('chatcmpl').replace('_', '-'),
+        createdAt: Math.floor(ambient.clock.now() / 1000),
+        model: given.model,
+        serviceTier: request.serviceTier,
+        isLegacy,
+        isAlsoLegacy: !isLegacy && dialect.chosen.mode === 'obsidian-xml',
+        includeUsage: given.stream_options?.include_usage ?? false,
+        usagePolicy: options.usagePolicy,
+      },
+    };
+  },
+  render: (meta, turns) => renderChat(turns, meta),
+  project: (meta, replies) => projectChat(replies, meta),
+  errorBody,
+});
+
+interface ParsedBody extends WithReferences {
+  readonly read: ChatAsk;
+}

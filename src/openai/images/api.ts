@@ -1,0 +1,71 @@
+import { failure } from '../../canonical/failure/failure.ts';
+import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
+import { editBodyOf } from './form.ts';
+import { onlyImages } from './only-images.ts';
+import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from './to-turn.ts';
+import type { Api, WithReferences } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
+import { commonFields } from '../shared/common-fields.ts';
+
+const GENERATIONS = '/v1/images/generations';
+const EDITS = '/v1/images/edits';
+
+export interface ImagesOptions {
+  readonly chatModel: ImageOptions['chatModel'];
+  readonly usagePolicy: ImagesMeta['usagePolicy'];
+}
+
+/** New images. */
+export const imagesApi = (options: ImagesOptions): ImageApi => ({
+  ...imageApi(GENERATIONS, 'image_generation', options),
+  parse: (body, { models }) => ({
+    read: toImageTurn(body, { models, chatModel: options.chatModel }),
+    references: [],
+  }),
+});
+
+/** Images made of others. */
+export const imageEditsApi = (options: ImagesOptions): ImageApi => ({
+  ...imageApi(EDITS, 'image_edit', options),
+  bodyOf: editBodyOf,
+  parse: (body, { models }) => ({
+    read: toEditTurn(body, { models, chatModel: options.chatModel }),
+    references: [],
+  }),
+});
+
+interface ParsedBody extends WithReferences {
+  readonly read: ImageAsk;
+}
+
+type ImageApi = Api<ParsedBody, ImagesMeta>;
+
+/** What both have in common. */
+const imageApi = (
+  path: string,
+  prefix: ImagesMeta['prefix'],
+  { usagePolicy }: ImagesOptions,
+): Omit<ImageApi, 'parse'> => ({
+  path,
+  toTurn({ read }, _, { headers, ambient }) {
+    const { background, output_format, quality, size } = read.given;
+    return {
+      ...commonFields(read, headers),
+      formatPlace: 'prompt',
+      withoutTool: (why) =>
+        failure('endpoint_not_supported', {
+          message: `POST ${path} is not supported: it needs a tool that ${why}.`,
+        }),
+      arrange: onlyImages,
+      meta: {
+        prefix,
+        createdAt: Math.floor(ambient.clock.now() / 1000),
+        asked: { background, output_format, quality, size },
+        usagePolicy,
+      },
+    };
+  },
+  render: (meta, turns) => renderImages(turns, meta),
+  project: (meta, replies) => projectImages(replies, meta),
+  errorBody,
+});

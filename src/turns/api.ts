@@ -1,0 +1,128 @@
+import type { Reply } from '../canonical/events/accumulate.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { ModelNames } from '../canonical/models/model-names.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { Ambient, IdSource } from '../kit/ambient.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+
+/**
+ * The port that every API implements. An API is a value without HTTP: it reads a body in two phases (`parse`, then
+ * `toTurn` with what was loaded in between) and writes answers and errors. Everything else about serving it is shared.
+ * `Meta` is data that can be stored: with it, another process can render or project the same run again.
+ */
+export interface Api<Parsed extends WithReferences = WithReferences, Meta = unknown> {
+  readonly path: string;
+  /** Converts a form to the JSON body that means the same; absent: the API takes JSON only. */
+  readonly bodyOf?: (form: readonly FormEntry[]) => JsonObject;
+  /** Replaces tokens in a body by their text. Calls `onBytes` with the length of each text; it may throw. */
+  readonly spellOut?: (
+    body: unknown,
+    how: { readonly onBytes: (bytes: number) => void; readonly caller: string },
+  ) => Promise<unknown>;
+  /** Checks the body and finds what it refers to. Throws a `GatewayError` if it is invalid. */
+  parse(body: unknown, context: ParseContext): Parsed;
+  /** Translates the parsed body. `loaded` has those of its references that were found. */
+  toTurn(parsed: Parsed, loaded: LoadedItems, context: ParseContext): ParsedRequest<Meta>;
+  /** The frames of a stream. A pure function of its arguments. */
+  render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
+  /** The body of a JSON answer. */
+  project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
+  /** The body of an error. */
+  readonly errorBody: (failed: Failure) => unknown;
+}
+
+/** What holds for one request while it is parsed. */
+export interface ParseContext {
+  readonly headers: Headers;
+  readonly ambient: Ambient;
+  readonly models: ModelNames;
+}
+
+/** A body names what is stored by id: items of earlier answers. */
+export interface WithReferences {
+  readonly references: readonly string[];
+}
+
+export type LoadedItems = ReadonlyMap<string, Item>;
+
+/** A parsed request: the turns to run, and how the API shows their events. */
+export interface ParsedRequest<Meta = unknown> {
+  readonly request: TurnRequest;
+  /** Requests that differ from the first in their items only. */
+  readonly further?: readonly TurnRequest[];
+  /** How many answers to each request: each is a turn of its own. */
+  readonly choices: number;
+  /** The model as the client named it. */
+  readonly model: string;
+  readonly stream: boolean;
+  readonly meta: Meta;
+  /** The id by which the client can steer the stream; absent: the API has no steering. */
+  readonly id?: string;
+  /** The client program, as far as it was recognised. */
+  readonly client: {
+    readonly name: string;
+    readonly source: string;
+    readonly reasons: readonly string[];
+  };
+  /** How tool calls are written in the answer; absent: the API has one way. */
+  readonly dialect?: Dialect;
+  /** Fields that this API does not read, by their place in the body. */
+  readonly ignored: readonly string[];
+  /** The client's name for a part of the request. */
+  nameOf(path: Path): string;
+  /** The place of the output format in the body, for error messages. */
+  readonly formatPlace: string;
+  /** Set if the request is only for the title of a conversation. */
+  readonly sideRequest?: SideRequest | null;
+  /** Whether a later request may refer to the items of the answer. */
+  readonly keepsItems?: boolean;
+  /** Chooses and orders the items that the answer shows. */
+  arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+  /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */
+  readonly withoutTool?: (why: string) => Failure;
+}
+
+export interface Dialect {
+  readonly mode: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends the answer early and cancels its turn, even while that is silent; null: never. */
+  readonly stopEarly: StopEarly | null;
+}
+
+export type StopEarly = (
+  events: AsyncIterable<TurnEvent>,
+  cancelTurn: () => void,
+) => AsyncIterable<TurnEvent>;
+
+export interface SideRequest {
+  readonly kind: string;
+  /** The title in the form that the client wants; null: the text is not usable as a title. */
+  readonly clean: (text: string) => string | null;
+}
+
+/** One part of a form. */
+export interface FormEntry {
+  readonly name: string;
+  /** Its text; of a file, its content as a data URL. */
+  readonly value: string;
+  readonly isFile: boolean;
+}
+
+/** One server-sent event before it is bytes. */
+export interface Frame {
+  /** Null: a frame without an `event:` line, as Chat sends them. */
+  readonly event: string | null;
+  readonly data: unknown;
+  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
+  readonly note?: string;
+}
+
+/** All requests, in the order of their answers. */
+export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<TurnRequest> => [
+  request,
+  ...further,
+];
