@@ -18,8 +18,8 @@ interface Streaming {
   readonly stream_options?: unknown;
 }
 
-export const rejectStreamOptions = (given: Streaming): void => {
-  if (given.stream === true || (given.stream_options ?? null) === null) return;
+export const rejectStreamOptions = (parsed: Streaming): void => {
+  if (parsed.stream === true || (parsed.stream_options ?? null) === null) return;
   throw gatewayError('invalid_value', {
     param: 'stream_options',
     message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",

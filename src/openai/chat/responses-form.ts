@@ -4,7 +4,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
-import type { ChatAsk } from './to-turn.ts';
+import type { ParsedChat } from './to-turn.ts';
 import { eitherForm, flatCustomNames } from './tool-form.ts';
 import { rejectClientRunTools } from './tools.ts';
 
@@ -22,39 +22,39 @@ const hasMessages = ({ messages }: JsonObject): boolean =>
   (messages ?? null) !== null && !(Array.isArray(messages) && messages.length === 0);
 
 /** Parses the body as a Responses request with its own parameter names; only the answer is Chat's. */
-export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ChatAsk => {
+export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ParsedChat => {
   const { messages: _, ...plain } = body;
   const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
   const unread: string[] = [];
   const read = toTurnRequest(parseResponse(plain), { ...options, toolForm: eitherForm(list, unread) });
-  const { given, request } = read;
+  const { parsed, request } = read;
   rejectClientRunTools(request.tools);
   refuseCompaction(request);
-  const toldAsFunctions = flatCustomNames(list, request.tools);
+  const sentAsFunctions = flatCustomNames(list, request.tools);
   return {
-    given,
+    parsed,
     names: read.names,
     ignored: [
       ...read.ignored,
       ...unread,
       // Reasoning is always requested and kept here; Chat has no field for it.
-      ...(given.include?.includes('reasoning.encrypted_content') === true
+      ...(parsed.include?.includes('reasoning.encrypted_content') === true
         ? ['include.reasoning.encrypted_content']
         : []),
     ],
     isLegacy: false,
-    toldAsFunctions,
+    sentAsFunctions,
     formatPlace: read.formatPlace,
     request: {
       ...request,
-      items: asCustomCalls(request.items, toldAsFunctions),
+      items: asCustomCalls(request.items, sentAsFunctions),
       canApprove: false,
     },
   };
 };
 
 /** Rejects a compaction, which Chat could not return. */
-const refuseCompaction = (request: ChatAsk['request']): void => {
+const refuseCompaction = (request: ParsedChat['request']): void => {
   if (!asksForCompaction(request)) return;
   throw gatewayError('unsupported_value', {
     param: 'input',

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { refused } from '../../../test/support/refused.ts';
-import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
 const models = createModelNames(modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]));
 const user = { role: 'user', content: 'hi' };
 
-const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
+const read = (body: unknown, ignoreClientPrompt = false): ParsedChat =>
   toTurnRequest(body, { models, ignoreClientPrompt });
 
 const refusalOf = (body: unknown): Failure => refused(() => read(body));
@@ -149,8 +149,8 @@ describe('messages without a user message', () => {
   });
 
   it("have OpenAI's limits", () => {
-    const { given, request } = read({ model: 'm', messages: [user], n: 128, top_p: 0 });
-    expect([given.n, request.sampling.topP]).toEqual([128, 0]);
+    const { parsed, request } = read({ model: 'm', messages: [user], n: 128, top_p: 0 });
+    expect([parsed.n, request.sampling.topP]).toEqual([128, 0]);
   });
 });
 

@@ -17,8 +17,8 @@ import { readChatTools } from './tools.ts';
 import { append } from '../../kit/collections/append.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-export interface ChatAsk {
-  readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
+export interface ParsedChat {
+  readonly parsed: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
   readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields without effect, by their location in the body. */
@@ -26,43 +26,43 @@ export interface ChatAsk {
   /** The client uses `functions` instead of `tools`. */
   readonly isLegacy: boolean;
   /** Custom tools whose calls are sent as function calls. */
-  readonly toldAsFunctions: ReadonlySet<string>;
+  readonly sentAsFunctions: ReadonlySet<string>;
   /** The location of the output format in the body. */
   readonly formatPlace: string;
 }
 
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk => {
+export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat => {
   const object = bodyObject(body);
   if (hasResponsesForm(object)) return readResponsesForm(object, options);
-  const given = parseBody(createChatSchema, object);
-  rejectUnsupported(given);
+  const parsed = parseBody(createChatSchema, object);
+  rejectUnsupported(parsed);
   const ignored = unreadFields(createChatSchema, object, '');
-  const read = readConversation(given, ignored);
+  const read = readConversation(parsed, ignored);
   append(ignored, read.unread);
   checkPairs(read);
-  const tools = readChatTools(given, ignored);
-  append(ignored, withoutEffect(given));
-  const items = asCustomCalls(read.items, tools.toldAsFunctions);
+  const tools = readChatTools(parsed, ignored);
+  append(ignored, withoutEffect(parsed));
+  const items = asCustomCalls(read.items, tools.sentAsFunctions);
   let prompt: ClientPrompt = { instructions: null, items, places: read.places };
   if (options.ignoreClientPrompt) {
     const rest = withoutClientPrompt(prompt);
     append(ignored, rest.ignored);
     prompt = rest;
   }
-  const model = options.models.resolve(given.model);
-  const hasLogprobs = given.logprobs === true;
+  const model = options.models.resolve(parsed.model);
+  const hasLogprobs = parsed.logprobs === true;
   return {
-    given,
+    parsed,
     ignored,
     names: chatNames({
       places: prompt.places,
       isLegacy: tools.isLegacy,
       webSearchAt: tools.webSearchAt,
       placeOf: tools.placeOf,
-      hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
+      hasReasoning: (parsed.reasoning_effort ?? null) === null && (parsed.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,
-    toldAsFunctions: tools.toldAsFunctions,
+    sentAsFunctions: tools.sentAsFunctions,
     formatPlace: 'response_format.json_schema.schema',
     request: {
       model: model.model,
@@ -71,52 +71,52 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       tools: tools.tools,
       toolChoice: tools.choice,
       // The legacy form supports only one call.
-      parallelToolCalls: tools.isLegacy ? false : (given.parallel_tool_calls ?? null),
+      parallelToolCalls: tools.isLegacy ? false : (parsed.parallel_tool_calls ?? null),
       maxToolCalls: null,
       canApprove: false,
       reasoning: {
-        effort: readEffort(given) ?? model.effort,
-        summary: given.reasoning?.summary ?? null,
+        effort: readEffort(parsed) ?? model.effort,
+        summary: parsed.reasoning?.summary ?? null,
         context: null,
       },
-      format: readFormat(given),
-      verbosity: given.verbosity ?? null,
-      serviceTier: given.service_tier ?? model.serviceTier,
-      maxOutputTokens: given.max_completion_tokens ?? given.max_tokens ?? null,
-      stop: stopsOf(given.stop),
-      sampling: readSampling(given),
+      format: readFormat(parsed),
+      verbosity: parsed.verbosity ?? null,
+      serviceTier: parsed.service_tier ?? model.serviceTier,
+      maxOutputTokens: parsed.max_completion_tokens ?? parsed.max_tokens ?? null,
+      stop: stopsOf(parsed.stop),
+      sampling: readSampling(parsed),
       // Chat has a field for log probabilities in every choice, so they are required if requested.
       logprobs: {
-        top: hasLogprobs ? unlessZero(given.top_logprobs) : null,
+        top: hasLogprobs ? unlessZero(parsed.top_logprobs) : null,
         isNeeded: hasLogprobs,
       },
       truncation: null,
       contextManagement: null,
       include: hasLogprobs ? ['message.output_text.logprobs'] : [],
-      cache: readCache(given),
-      metadata: given.metadata ?? null,
+      cache: readCache(parsed),
+      metadata: parsed.metadata ?? null,
       clientMetadata: null,
-      user: given.user ?? null,
-      safetyIdentifier: given.safety_identifier ?? null,
+      user: parsed.user ?? null,
+      safetyIdentifier: parsed.safety_identifier ?? null,
     },
   };
 };
 
-const rejectUnsupported = (given: CreateChat): void => {
-  rejectStreamOptions(given);
-  if (given.modalities?.includes('audio') === true) {
+const rejectUnsupported = (parsed: CreateChat): void => {
+  rejectStreamOptions(parsed);
+  if (parsed.modalities?.includes('audio') === true) {
     throw gatewayError('unsupported_value', {
       param: 'modalities',
       message: `Unsupported value: 'modalities' with 'audio'. ${CHAT_PARAMETERS.modalities.note}`,
     });
   }
-  if ((given.max_tokens ?? null) !== null && (given.max_completion_tokens ?? null) !== null) {
+  if ((parsed.max_tokens ?? null) !== null && (parsed.max_completion_tokens ?? null) !== null) {
     throw gatewayError('invalid_value', {
       param: 'max_tokens',
       message: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
     });
   }
-  if ((given.top_logprobs ?? 0) > 0 && given.logprobs !== true) {
+  if ((parsed.top_logprobs ?? 0) > 0 && parsed.logprobs !== true) {
     throw gatewayError('invalid_value', {
       param: 'top_logprobs',
       message: "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.",
@@ -125,8 +125,8 @@ const rejectUnsupported = (given: CreateChat): void => {
 };
 
 /** Parses the messages; `prompt` becomes the user message of a request without one. */
-const readConversation = (given: CreateChat, ignored: string[]): ReadMessages => {
-  const { messages, prompt } = given;
+const readConversation = (parsed: CreateChat, ignored: string[]): ReadMessages => {
+  const { messages, prompt } = parsed;
   const hasPrompt = typeof prompt === 'string' && prompt !== '';
   if ((messages ?? null) === null && !hasPrompt) throw missing('messages');
   if (messages?.length === 0 && !hasPrompt) throw emptyArray('messages');
@@ -181,9 +181,9 @@ const checkPairs = ({ items, places }: ReadMessages): void => {
   }
 };
 
-const readEffort = (given: CreateChat): string | null => {
-  const effort = given.reasoning_effort ?? null;
-  const inObject = given.reasoning?.effort ?? null;
+const readEffort = (parsed: CreateChat): string | null => {
+  const effort = parsed.reasoning_effort ?? null;
+  const inObject = parsed.reasoning?.effort ?? null;
   if (effort !== null && inObject !== null && effort !== inObject) {
     throw gatewayError('invalid_value', {
       param: 'reasoning.effort',
@@ -193,8 +193,8 @@ const readEffort = (given: CreateChat): string | null => {
   return effort ?? inObject;
 };
 
-const readFormat = (given: CreateChat): OutputFormat => {
-  const format = given.response_format;
+const readFormat = (parsed: CreateChat): OutputFormat => {
+  const format = parsed.response_format;
   if (!format || format.type === 'text') return { kind: 'text' };
   if (format.type === 'json_object') return { kind: 'json-object' };
   if (!format.json_schema) throw missing('response_format.json_schema');
@@ -209,14 +209,14 @@ const readFormat = (given: CreateChat): OutputFormat => {
 };
 
 /** Recognised fields that have no effect with any backend. */
-const withoutEffect = (given: CreateChat): string[] => {
+const withoutEffect = (parsed: CreateChat): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],
-    ['logit_bias', Object.keys(given.logit_bias ?? {}).length > 0],
-    ['store', given.store === true],
-    ['audio', (given.audio ?? null) !== null],
-    ['prediction', (given.prediction ?? null) !== null],
-    ['moderation', (given.moderation ?? null) !== null],
+    ['stream_options.include_obfuscation', parsed.stream_options?.include_obfuscation === true],
+    ['logit_bias', Object.keys(parsed.logit_bias ?? {}).length > 0],
+    ['store', parsed.store === true],
+    ['audio', (parsed.audio ?? null) !== null],
+    ['prediction', (parsed.prediction ?? null) !== null],
+    ['moderation', (parsed.moderation ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
 };

@@ -23,15 +23,15 @@ const customCall = z.object({
 export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
-    const given = parseBody(functionCall, value, at);
+    const parsed = parseBody(functionCall, value, at);
     noteUnread(ignored, functionCall, value, at);
-    const { name, arguments: input } = given.function;
-    return { kind: 'tool-call', tool: 'function', callId: given.id, name, input };
+    const { name, arguments: input } = parsed.function;
+    return { kind: 'tool-call', tool: 'function', callId: parsed.id, name, input };
   }
   if (type === 'custom') {
-    const given = parseBody(customCall, value, at);
+    const parsed = parseBody(customCall, value, at);
     noteUnread(ignored, customCall, value, at);
-    return { kind: 'tool-call', tool: 'custom', callId: given.id, ...given.custom };
+    return { kind: 'tool-call', tool: 'custom', callId: parsed.id, ...parsed.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);
   throw invalidChoice(`${at}.type`, type, ['function', 'custom']);

@@ -17,7 +17,7 @@ import { parseBody, readTagged } from '../shared/validation.ts';
  * Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both in one
  * body.
  */
-export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolForm => ({
+export const eitherForm = (parsed: readonly unknown[], ignored: string[]): ToolForm => ({
   readers: {
     function(value, at) {
       if (isFlat(value)) return PLAIN_FORM.readers.function(value, at);
@@ -33,7 +33,7 @@ export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolFo
     },
   },
   placeOf(index) {
-    const tool = given[index];
+    const tool = parsed[index];
     const type = isJsonObject(tool) ? tool['type'] : null;
     const place = PLAIN_FORM.placeOf(index);
     return (type === 'function' || type === 'custom') && !isFlat(tool) ? `${place}.${type}` : place;
@@ -61,7 +61,7 @@ export const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({
 });
 
 /** Custom tools in Responses form: a client that sends them does not understand Chat's custom calls. */
-export const flatCustomNames = (given: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
+export const flatCustomNames = (parsed: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
   new Set(
-    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(given[index]) ? [tool.name] : [])),
+    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(parsed[index]) ? [tool.name] : [])),
   );

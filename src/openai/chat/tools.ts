@@ -29,16 +29,16 @@ export interface ReadTools {
   /** The client uses the legacy `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
   /** Custom tools whose calls are sent and received as function calls. */
-  readonly toldAsFunctions: ReadonlySet<string>;
+  readonly sentAsFunctions: ReadonlySet<string>;
   /** The location of a tool in the body. */
   readonly placeOf: (index: number) => string;
   /** The index of the tool from `web_search_options`. */
   readonly webSearchAt: number | null;
 }
 
-export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools => {
-  const read = readOwnTools(given, ignored);
-  const search = given.web_search_options;
+export const readChatTools = (parsed: CreateChat, ignored: string[]): ReadTools => {
+  const read = readOwnTools(parsed, ignored);
+  const search = parsed.web_search_options;
   if (!search) return { ...read, webSearchAt: null };
   return { ...read, tools: [...read.tools, webSearch(search)], webSearchAt: read.tools.length };
 };
@@ -56,37 +56,37 @@ const webSearch = ({
   },
 });
 
-const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
-  if (!given.functions) {
-    const list = given.tools ?? [];
+const readOwnTools = (parsed: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
+  if (!parsed.functions) {
+    const list = parsed.tools ?? [];
     const { readers, placeOf } = eitherForm(list, ignored);
     const tools = readToolList(list, readers);
     checkTools(tools, (_, index) => placeOf(index));
     rejectClientRunTools(tools);
     // Without `functions`, only the default is allowed.
-    readFunctionCall(given.function_call, []);
+    readFunctionCall(parsed.function_call, []);
     return {
       tools,
-      choice: readToolChoice(given.tool_choice, tools),
+      choice: readToolChoice(parsed.tool_choice, tools),
       isLegacy: false,
-      toldAsFunctions: flatCustomNames(list, tools),
+      sentAsFunctions: flatCustomNames(list, tools),
       placeOf,
     };
   }
-  if (given.tools || (given.tool_choice ?? null) !== null) {
+  if (parsed.tools || (parsed.tool_choice ?? null) !== null) {
     throw gatewayError('invalid_value', {
       param: 'functions',
       message: "Invalid 'functions': 'functions' and 'tools' cannot be used in the same request.",
     });
   }
-  const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
+  const tools = parsed.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   const placeOf = (index: number): string => `functions[${index}]`;
   checkTools(tools, (_, index) => placeOf(index));
   return {
     tools,
-    choice: readFunctionCall(given.function_call, tools),
+    choice: readFunctionCall(parsed.function_call, tools),
     isLegacy: true,
-    toldAsFunctions: new Set(),
+    sentAsFunctions: new Set(),
     placeOf,
   };
 };
@@ -111,12 +111,12 @@ const allowed = z.object({
   allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: listOf(named, MAX_CHAT_TOOLS, 1) }),
 });
 
-const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
-  const word = readChoiceWord(given, tools);
+const readToolChoice = (parsed: unknown, tools: readonly Tool[]): ToolChoice => {
+  const word = readChoiceWord(parsed, tools);
   if (word !== null) return word;
-  if (!isJsonObject(given)) throw invalidChoice('tool_choice', given, TOOL_CHOICES);
-  if (given['type'] === 'allowed_tools') {
-    const { mode, tools: some } = parseBody(allowed, given, 'tool_choice').allowed_tools;
+  if (!isJsonObject(parsed)) throw invalidChoice('tool_choice', parsed, TOOL_CHOICES);
+  if (parsed['type'] === 'allowed_tools') {
+    const { mode, tools: some } = parseBody(allowed, parsed, 'tool_choice').allowed_tools;
     const at = 'tool_choice.allowed_tools.tools';
     const read = some.map((tool, index) => readRef(tool, `${at}[${index}]`));
     checkDeclared(
@@ -126,34 +126,34 @@ const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
     );
     return { mode: 'allowed', required: mode === 'required', tools: read.map(({ ref }) => ref) };
   }
-  const { ref, param } = readRef(parseBody(named, given, 'tool_choice'), 'tool_choice');
+  const { ref, param } = readRef(parseBody(named, parsed, 'tool_choice'), 'tool_choice');
   checkDeclared([ref], tools, () => param);
   return { mode: 'named', tool: ref };
 };
 
 /** Parses a tool reference. Hosted tools are named by type; others also in Responses form. */
 const readRef = (
-  given: z.output<typeof named>,
+  parsed: z.output<typeof named>,
   at: string,
 ): { readonly ref: ToolRef; readonly param: string } => {
-  if ((given.type === 'function' || given.type === 'custom') && typeof given['name'] === 'string') {
-    return { ref: { kind: given.type, name: given['name'] }, param: `${at}.name` };
+  if ((parsed.type === 'function' || parsed.type === 'custom') && typeof parsed['name'] === 'string') {
+    return { ref: { kind: parsed.type, name: parsed['name'] }, param: `${at}.name` };
   }
-  if (given.type === 'function') {
-    const { name } = parseBody(namedFunction, given, at).function;
+  if (parsed.type === 'function') {
+    const { name } = parseBody(namedFunction, parsed, at).function;
     return { ref: { kind: 'function', name }, param: `${at}.function.name` };
   }
-  if (given.type === 'custom') {
-    const { name } = parseBody(namedCustom, given, at).custom;
+  if (parsed.type === 'custom') {
+    const { name } = parseBody(namedCustom, parsed, at).custom;
     return { ref: { kind: 'custom', name }, param: `${at}.custom.name` };
   }
-  return { ref: { kind: 'hosted', raw: given as RawTool }, param: at };
+  return { ref: { kind: 'hosted', raw: parsed as RawTool }, param: at };
 };
 
-const readFunctionCall = (given: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {
-  if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
-  if (given === 'none') return { mode: 'none' };
-  const tool = { kind: 'function', name: given.name } as const;
+const readFunctionCall = (parsed: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {
+  if (parsed === undefined || parsed === null || parsed === 'auto') return { mode: 'auto' };
+  if (parsed === 'none') return { mode: 'none' };
+  const tool = { kind: 'function', name: parsed.name } as const;
   checkDeclared([tool], tools, () => 'function_call.name', 'functions');
   return { mode: 'named', tool };
 };

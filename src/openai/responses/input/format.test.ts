@@ -24,15 +24,17 @@ describe('response_format', () => {
       response_format: form({ name: 'answer', schema, strict: true }),
       text: { verbosity: 'low' },
     });
-    expect([read_.request.format, read_.given.text, read_.formatPlace, read_.names.settings.format]).toEqual([
-      format,
-      {
-        verbosity: 'low',
-        format: { type: 'json_schema', name: 'answer', schema, strict: true },
-      },
-      formatPlace,
-      'response_format',
-    ]);
+    expect([read_.request.format, read_.parsed.text, read_.formatPlace, read_.names.settings.format]).toEqual(
+      [
+        format,
+        {
+          verbosity: 'low',
+          format: { type: 'json_schema', name: 'answer', schema, strict: true },
+        },
+        formatPlace,
+        'response_format',
+      ],
+    );
     expect(read_.ignored).toEqual([]);
   });
 

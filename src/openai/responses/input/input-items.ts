@@ -111,44 +111,46 @@ const translate = (
     case 'message':
       return message(parseBody(schemas.message, value, at), at, unread);
     case 'reasoning': {
-      const given = parseBody(schemas.reasoning, value, at);
+      const parsed = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...idAndNotes(given),
-        summary: given.summary.map((one) => one.text),
-        ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
-        ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
+        ...idAndNotes(parsed),
+        summary: parsed.summary.map((one) => one.text),
+        ...(parsed.content ? { content: parsed.content.map((one) => one.text) } : {}),
+        ...(typeof parsed.encrypted_content === 'string'
+          ? { encryptedContent: parsed.encrypted_content }
+          : {}),
       };
     }
     case 'function_call': {
-      const given = parseBody(schemas.function_call, value, at);
-      return { ...toolCall(given), tool: 'function', input: given.arguments };
+      const parsed = parseBody(schemas.function_call, value, at);
+      return { ...toolCall(parsed), tool: 'function', input: parsed.arguments };
     }
     case 'custom_tool_call': {
-      const given = parseBody(schemas.custom_tool_call, value, at);
-      return { ...toolCall(given), tool: 'custom', input: given.input };
+      const parsed = parseBody(schemas.custom_tool_call, value, at);
+      return { ...toolCall(parsed), tool: 'custom', input: parsed.input };
     }
     case 'function_call_output': {
-      const given = parseBody(schemas.function_call_output, value, at);
-      const { caller, name, namespace } = given;
+      const parsed = parseBody(schemas.function_call_output, value, at);
+      const { caller, name, namespace } = parsed;
       return {
-        ...toolOutput(given, at, unread),
+        ...toolOutput(parsed, at, unread),
         tool: 'function',
         ...otherFields({ caller, name, namespace }),
       };
     }
     case 'custom_tool_call_output': {
-      const given = parseBody(schemas.custom_tool_call_output, value, at);
-      return { ...toolOutput(given, at, unread), tool: 'custom', ...otherFields({ caller: given.caller }) };
+      const parsed = parseBody(schemas.custom_tool_call_output, value, at);
+      return { ...toolOutput(parsed, at, unread), tool: 'custom', ...otherFields({ caller: parsed.caller }) };
     }
     case 'compaction': {
-      const given = parseBody(schemas.compaction, value, at);
-      const content = given.encrypted_content;
+      const parsed = parseBody(schemas.compaction, value, at);
+      const content = parsed.encrypted_content;
       // The summary becomes plain text, so the id no longer applies.
       if (isWrappedSummary(content)) {
         return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
       }
-      return { kind: 'compaction', ...idAndNotes(given), encryptedContent: content };
+      return { kind: 'compaction', ...idAndNotes(parsed), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
@@ -161,33 +163,33 @@ const translate = (
 };
 
 const toolCall = (
-  given: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
+  parsed: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
 ): Omit<ToolCall, 'tool' | 'input'> => ({
   kind: 'tool-call',
-  ...idAndNotes(given),
-  callId: given.call_id,
-  name: given.name,
-  ...(given.namespace ? { namespace: given.namespace } : {}),
-  ...otherFields({ caller: given.caller, async: given.async }),
+  ...idAndNotes(parsed),
+  callId: parsed.call_id,
+  name: parsed.name,
+  ...(parsed.namespace ? { namespace: parsed.namespace } : {}),
+  ...otherFields({ caller: parsed.caller, async: parsed.async }),
 });
 
 const toolOutput = (
-  given: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
+  parsed: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
   at: string,
   unread: string[],
 ): Omit<ToolOutput, 'tool'> => ({
   kind: 'tool-output',
-  ...idAndNotes(given),
-  callId: given.call_id,
-  output: readToolOutput(given.output, `${at}.output`, unread),
+  ...idAndNotes(parsed),
+  callId: parsed.call_id,
+  output: readToolOutput(parsed.output, `${at}.output`, unread),
 });
 
-const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
+const message = (parsed: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...idAndNotes(given),
-  role: given.role,
-  parts: messageParts(given, `${at}.content`, unread),
-  ...(given.phase ? { phase: given.phase } : {}),
+  ...idAndNotes(parsed),
+  role: parsed.role,
+  parts: messageParts(parsed, `${at}.content`, unread),
+  ...(parsed.phase ? { phase: parsed.phase } : {}),
 });
 
 const messageParts = (
@@ -214,8 +216,8 @@ const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): Loade
   tools: readToolList(tools, PLAIN_READERS, `${at}.tools`),
 });
 
-const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
-  typeof given === 'string' && given !== '' ? { id: given } : {};
+const rawIdOf = ({ id: parsed }: RawItem): { id?: string } =>
+  typeof parsed === 'string' && parsed !== '' ? { id: parsed } : {};
 
 /** The fields that are not null. */
 const otherFields = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
@@ -223,10 +225,10 @@ const otherFields = (fields: Readonly<Record<string, Json | undefined>>): { more
   return present.length === 0 ? {} : { more: Object.fromEntries(present) };
 };
 
-const idAndNotes = (given: {
+const idAndNotes = (parsed: {
   readonly id?: string | null | undefined;
   readonly [NOTES]?: ItemNotes | null | undefined;
 }): { id?: string; notes?: ItemNotes } => ({
-  ...(typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {}),
-  ...(given[NOTES] ? { notes: given[NOTES] } : {}),
+  ...(typeof parsed.id === 'string' && parsed.id !== '' ? { id: parsed.id } : {}),
+  ...(parsed[NOTES] ? { notes: parsed[NOTES] } : {}),
 });

@@ -12,13 +12,13 @@ const MAX_CHARS = 1024 * 1024;
 
 const steerSchema = z.object({ input: z.union([longText, list(MAX_ITEMS)]) });
 
-export interface SteerAsk {
+export interface ParsedSteer {
   readonly texts: readonly string[];
   readonly ignored: readonly string[];
 }
 
 /** Parses steering input: only user texts can be sent to a running answer. */
-export const readSteer = (body: unknown): SteerAsk => {
+export const readSteer = (body: unknown): ParsedSteer => {
   const object = bodyObject(body);
   const { input } = parseBody(steerSchema, object);
   const { items, places, unread } = readInput(input);

@@ -171,19 +171,24 @@ describe('message-first', () => {
 });
 
 describe('the layout of an answer', () => {
-  const DEFAULTS = { asked: null, mayCompact: false, isCodex: false, standard: 'message-first' } as const;
+  const DEFAULTS = {
+    requested: null,
+    mayCompact: false,
+    isCodex: false,
+    configured: 'message-first',
+  } as const;
 
   it.each([
     ['is the configured one', DEFAULTS, 'message-first'],
-    ['is the configured one, if it is natural', { ...DEFAULTS, standard: 'natural' }, 'natural'],
+    ['is the configured one, if it is natural', { ...DEFAULTS, configured: 'natural' }, 'natural'],
     ['is natural for codex clients', { ...DEFAULTS, isCodex: true }, 'natural'],
     ['is natural if the answer may have a compaction', { ...DEFAULTS, mayCompact: true }, 'natural'],
     [
       'is the requested one in any case',
-      { ...DEFAULTS, asked: 'message-first', mayCompact: true, isCodex: true },
+      { ...DEFAULTS, requested: 'message-first', mayCompact: true, isCodex: true },
       'message-first',
     ],
-    ['is the requested one', { ...DEFAULTS, asked: 'natural' }, 'natural'],
+    ['is the requested one', { ...DEFAULTS, requested: 'natural' }, 'natural'],
   ] as const)('%s', (_, options, layout) => {
     expect(chooseLayout(options)).toBe(layout);
   });

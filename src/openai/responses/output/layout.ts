@@ -6,17 +6,17 @@ export type Layout = 'message-first' | 'natural';
 
 export interface LayoutOptions {
   /** The requested layout, or null. */
-  readonly asked: Layout | null;
+  readonly requested: Layout | null;
   /** The answer may have a compaction, whose position matters because it replaces everything before it. */
   readonly mayCompact: boolean;
   /** Codex clients expect what codex's own backend sends. */
   readonly isCodex: boolean;
   /** The configured layout. */
-  readonly standard: Layout;
+  readonly configured: Layout;
 }
 
-export const chooseLayout = ({ asked, mayCompact, isCodex, standard }: LayoutOptions): Layout =>
-  asked ?? (mayCompact || isCodex ? 'natural' : standard);
+export const chooseLayout = ({ requested, mayCompact, isCodex, configured }: LayoutOptions): Layout =>
+  requested ?? (mayCompact || isCodex ? 'natural' : configured);
 
 /**
  * Chooses which items an answer has, and their order. A layout transforms events before `render` and `fold`, so that a

@@ -58,7 +58,7 @@ class MessageFirst {
   /** The message for all text, and its content so far. */
   #head: Produced<Message> | null = null;
   #status: ItemStatus = 'completed';
-  readonly #said = new Accumulator();
+  readonly #sent = new Accumulator();
   readonly #text = new JoinedText();
   readonly #refusal = new JoinedText();
   /** The refusal, sent after all text at the end of the turn. Null if the model did not refuse. */
@@ -168,7 +168,7 @@ class MessageFirst {
     if (this.#refused !== null) {
       yield this.#emit({ type: 'item-delta', itemId: id, at: 'refusal', delta: this.#refused });
     }
-    yield* this.#said.endOpen(this.#status);
+    yield* this.#sent.endOpen(this.#status);
   }
 
   *#placeholder(): Generator<TurnEvent> {
@@ -182,7 +182,7 @@ class MessageFirst {
   }
 
   #emit(event: TurnEvent): TurnEvent {
-    this.#said.add(event);
+    this.#sent.add(event);
     return event;
   }
 }

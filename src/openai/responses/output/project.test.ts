@@ -65,7 +65,7 @@ describe('projectStarted', () => {
     const schema = { type: 'object', properties: {} };
     const body = projectStarted(
       meta({
-        given: {
+        echo: {
           model: 'gpt-5.5-high',
           instructions: 'Be kind.',
           max_output_tokens: 100,

@@ -22,7 +22,7 @@ export interface ResponseMeta {
   /** Unix seconds. */
   readonly createdAt: number;
   /** The request body to echo, without its input, which is large and not echoed. */
-  readonly given: Omit<CreateResponse, 'input'>;
+  readonly echo: Omit<CreateResponse, 'input'>;
   readonly tools: readonly Tool[];
   readonly effort: string | null;
   /** From the request, or from the alias that it names. */
@@ -59,7 +59,7 @@ export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => 
 
 /** All fields that are known before the turn runs. Every response object has all keys. */
 const responseFields = (meta: ResponseMeta) => {
-  const { given } = meta;
+  const { echo } = meta;
   return {
     id: meta.id,
     object: 'response' as const,
@@ -68,36 +68,36 @@ const responseFields = (meta: ResponseMeta) => {
     completed_at: null as number | null,
     error: null as { code: string; message: string } | null,
     incomplete_details: null as { reason: string } | null,
-    instructions: given.instructions ?? null,
-    max_output_tokens: given.max_output_tokens ?? null,
-    max_tool_calls: given.max_tool_calls ?? null,
-    model: given.model,
-    parallel_tool_calls: given.parallel_tool_calls ?? true,
+    instructions: echo.instructions ?? null,
+    max_output_tokens: echo.max_output_tokens ?? null,
+    max_tool_calls: echo.max_tool_calls ?? null,
+    model: echo.model,
+    parallel_tool_calls: echo.parallel_tool_calls ?? true,
     previous_response_id: null,
-    prompt_cache_key: given.prompt_cache_key ?? null,
-    ...(given.prompt_cache_retention ? { prompt_cache_retention: given.prompt_cache_retention } : {}),
+    prompt_cache_key: echo.prompt_cache_key ?? null,
+    ...(echo.prompt_cache_retention ? { prompt_cache_retention: echo.prompt_cache_retention } : {}),
     reasoning: {
       effort: meta.effort,
-      summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
-      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
+      summary: echo.reasoning?.summary ?? echo.reasoning?.generate_summary ?? null,
+      ...(echo.reasoning?.context ? { context: echo.reasoning.context } : {}),
     },
-    safety_identifier: given.safety_identifier ?? null,
+    safety_identifier: echo.safety_identifier ?? null,
     // The upstream does not report the actual tier; `auto` means the default here.
     service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
     store: false,
     background: false,
-    temperature: given.temperature ?? 1,
-    top_p: given.top_p ?? 1,
-    presence_penalty: given.presence_penalty ?? 0,
-    frequency_penalty: given.frequency_penalty ?? 0,
-    top_logprobs: given.top_logprobs ?? 0,
-    text: { format: projectFormat(given), verbosity: given.text?.verbosity ?? 'medium' },
-    tool_choice: given.tool_choice ?? 'auto',
+    temperature: echo.temperature ?? 1,
+    top_p: echo.top_p ?? 1,
+    presence_penalty: echo.presence_penalty ?? 0,
+    frequency_penalty: echo.frequency_penalty ?? 0,
+    top_logprobs: echo.top_logprobs ?? 0,
+    text: { format: projectFormat(echo), verbosity: echo.text?.verbosity ?? 'medium' },
+    tool_choice: echo.tool_choice ?? 'auto',
     tools: meta.tools.map(projectTool),
-    truncation: given.truncation ?? 'disabled',
+    truncation: echo.truncation ?? 'disabled',
     usage: null as ReturnType<typeof projectUsage>,
-    metadata: given.metadata ?? {},
-    ...(typeof given.user === 'string' ? { user: given.user } : {}),
+    metadata: echo.metadata ?? {},
+    ...(typeof echo.user === 'string' ? { user: echo.user } : {}),
   };
 };
 
@@ -138,8 +138,8 @@ const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
     : {}),
 });
 
-const projectFormat = (given: ResponseMeta['given']) => {
-  const format = given.text?.format;
+const projectFormat = (echo: ResponseMeta['echo']) => {
+  const format = echo.text?.format;
   if (!format || format.type === 'text') return { type: 'text' as const };
   if (format.type === 'json_object') return { type: 'json_object' as const };
   return {

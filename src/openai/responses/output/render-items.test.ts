@@ -213,11 +213,11 @@ describe('items', () => {
   });
 
   it('an item without deltas is added and done', async () => {
-    const given = { type: 'web_search_call', status: 'completed' };
-    const item = { kind: 'hosted-call', id: 'w', raw: given } as const;
+    const echo = { type: 'web_search_call', status: 'completed' };
+    const item = { kind: 'hosted-call', id: 'w', raw: echo } as const;
     expect(await framesOf({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: { ...given, id: 'w' } },
-      { type: 'response.output_item.done', output_index: 0, item: { ...given, id: 'w' } },
+      { type: 'response.output_item.added', output_index: 0, item: { ...echo, id: 'w' } },
+      { type: 'response.output_item.done', output_index: 0, item: { ...echo, id: 'w' } },
     ]);
   });
 });
