@@ -1,7 +1,7 @@
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { settingTargets } from '../../src/codex/capabilities/setting-targets.ts';
+import { settingTargets } from './setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';

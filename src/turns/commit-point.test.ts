@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
-import { END, messageEnded, messageStarted, textDelta } from '../../test/support/told-items.ts';
+import { END, messageEnded, messageStarted, textDelta } from '../../test/support/item-events.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';

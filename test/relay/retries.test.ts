@@ -91,7 +91,7 @@ describe('failures that are not retried', () => {
     expect((await post('t1', {})).status).toBe(502);
     expect(noted.retries.filter((reason) => reason !== 'EAI_AGAIN')).toEqual([]);
     expect(refused()?.message).toMatch(
-      /^The upstream at nowhere\.invalid could not be reached: its name .* \(E[A-Z_]+\)\.$/,
+      /^The upstream at nowhere\.invalid could not be reached: its host name .* \(E[A-Z_]+\)\.$/,
     );
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { CLOSED, fakePool, run, settled } from '../../../test/support/fake-pool.ts';
-import { ACCEPTED, END, messageTold } from '../../../test/support/told-items.ts';
+import { ACCEPTED, END, messageTold } from '../../../test/support/item-events.ts';
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { engineOn } from '../../../test/support/engine.ts';
 import { functionTool, NO_SAMPLING, turnContext, turnRequest } from '../../../test/support/turn-request.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { checkGrammar } from '../../../test/support/grammar.ts';
 import { planOf } from '../../../test/support/plan.ts';
-import { messageTold } from '../../../test/support/told-items.ts';
+import { messageTold } from '../../../test/support/item-events.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';

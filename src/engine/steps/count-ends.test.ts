@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { planOf } from '../../../test/support/plan.ts';
-import { END, messageTold } from '../../../test/support/told-items.ts';
+import { END, messageTold } from '../../../test/support/item-events.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { turnOf } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { engineOf, planOf } from '../../../test/support/plan.ts';
-import { END, messageTold } from '../../../test/support/told-items.ts';
+import { END, messageTold } from '../../../test/support/item-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';

@@ -12,7 +12,7 @@ import {
   messageStarted,
   messageTold,
   textDelta,
-} from '../../../test/support/told-items.ts';
+} from '../../../test/support/item-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { countTokens, encodingOf, textHead } from '../../tokenizer/encoding.ts';

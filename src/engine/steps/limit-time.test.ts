@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { planOf } from '../../../test/support/plan.ts';
-import { ACCEPTED, END, messageStarted, textDelta } from '../../../test/support/told-items.ts';
+import { ACCEPTED, END, messageStarted, textDelta } from '../../../test/support/item-events.ts';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';

@@ -61,7 +61,7 @@ const readOwnTools = (parsed: CreateChat, ignored: string[]): Omit<ReadTools, 'w
     const list = parsed.tools ?? [];
     const { readers, placeOf } = eitherForm(list, ignored);
     const tools = readToolList(list, readers);
-    checkTools(tools, (_, index) => placeOf(index));
+    checkTools(tools, placeOf);
     rejectClientRunTools(tools);
     // Without `functions`, only the default is allowed.
     readFunctionCall(parsed.function_call, []);
@@ -81,7 +81,7 @@ const readOwnTools = (parsed: CreateChat, ignored: string[]): Omit<ReadTools, 'w
   }
   const tools = parsed.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   const placeOf = (index: number): string => `functions[${index}]`;
-  checkTools(tools, (_, index) => placeOf(index));
+  checkTools(tools, placeOf);
   return {
     tools,
     choice: readFunctionCall(parsed.function_call, tools),
@@ -103,8 +103,7 @@ export const rejectClientRunTools = (tools: readonly Tool[]): void => {
 };
 
 const byName = z.object({ name: z.string().min(1) });
-const namedFunction = z.object({ type: z.literal('function'), function: byName });
-const namedCustom = z.object({ type: z.literal('custom'), custom: byName });
+const nameIn = { function: z.object({ function: byName }), custom: z.object({ custom: byName }) };
 const named = z.looseObject({ type: z.string().min(1) });
 const allowed = z.object({
   type: z.literal('allowed_tools'),
@@ -136,18 +135,13 @@ const readRef = (
   parsed: z.output<typeof named>,
   at: string,
 ): { readonly ref: ToolRef; readonly param: string } => {
-  if ((parsed.type === 'function' || parsed.type === 'custom') && typeof parsed['name'] === 'string') {
-    return { ref: { kind: parsed.type, name: parsed['name'] }, param: `${at}.name` };
+  const { type: kind, name } = parsed;
+  if (kind !== 'function' && kind !== 'custom') {
+    return { ref: { kind: 'hosted', raw: parsed as RawTool }, param: at };
   }
-  if (parsed.type === 'function') {
-    const { name } = parseBody(namedFunction, parsed, at).function;
-    return { ref: { kind: 'function', name }, param: `${at}.function.name` };
-  }
-  if (parsed.type === 'custom') {
-    const { name } = parseBody(namedCustom, parsed, at).custom;
-    return { ref: { kind: 'custom', name }, param: `${at}.custom.name` };
-  }
-  return { ref: { kind: 'hosted', raw: parsed as RawTool }, param: at };
+  if (typeof name === 'string') return { ref: { kind, name }, param: `${at}.name` };
+  const wrapped: Partial<Record<string, { readonly name: string }>> = parseBody(nameIn[kind], parsed, at);
+  return { ref: { kind, name: wrapped[kind]?.name ?? '' }, param: `${at}.${kind}.name` };
 };
 
 const readFunctionCall = (parsed: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {

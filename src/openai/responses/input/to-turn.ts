@@ -77,7 +77,7 @@ export const toTurnRequest = (
   checkInput(input);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(parsed.tools ?? [], readers);
-  checkTools(tools, (_, index) => placeOf(index));
+  checkTools(tools, placeOf);
   const toolChoice = readToolChoice(parsed.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(parsed.model);
   append(ignored, withoutEffect(parsed));
