@@ -21,7 +21,7 @@ const json = (value: unknown): string => `<code>${escaped(JSON.stringify(value))
 /** For a cell of a table: Markdown would read these characters. */
 const escaped = (text: string): string => text.replaceAll('|', '&#124;').replaceAll('<', '&lt;');
 
-/** Where a parameter goes that stands for these settings. */
+/** Where a parameter with these settings goes. */
 const askingCells = (settings: readonly Setting[]): readonly string[] => {
   const places = settings.map(settingTargets);
   const rpc = [...new Set(places.flatMap((place) => place.rpc))];

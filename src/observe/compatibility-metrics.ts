@@ -1,6 +1,6 @@
 import { counter, histogram } from './metric-row.ts';
 
-/** What is said on either side, and what of it nobody here understands. */
+/** Metrics about the traffic on both sides, and about the part of it that is not understood here. */
 export const COMPATIBILITY_METRICS = {
   rpcSeconds: {
     ...histogram(

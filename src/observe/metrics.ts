@@ -182,7 +182,7 @@ const createMetric = (row: MetricRow, registry: Registry): Counter | Gauge | His
   }
 };
 
-/** A number that cannot be counted is no reason to fail. */
+/** A metric must not fail a request. */
 const shielded = <M extends Counter | Gauge | Histogram>(metric: M): M => {
   const methods = metric as unknown as Record<string, unknown>;
   for (const name of ['inc', 'dec', 'set', 'observe']) {
@@ -192,7 +192,7 @@ const shielded = <M extends Counter | Gauge | Histogram>(metric: M): M => {
       try {
         method.apply(metric, values);
       } catch {
-        // It names a label that is none, or counts what is no number: only the number is lost.
+        // An unknown label, or not a number: only this value is lost.
       }
     };
   }

@@ -137,7 +137,7 @@ describe('tap', () => {
     });
   });
 
-  it('tells nobody of a turn that was never begun', async () => {
+  it('does not report a turn that never started', async () => {
     const watcher = recorder();
     await tap(play(events), [watcher], options()).return();
     expect(watcher.calls).toEqual([]);
