@@ -4,6 +4,7 @@
  *   node scripts/docs.ts           print and compare; stale pages are named, exit code 1
  *   node scripts/docs.ts --write   print and write
  */
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -15,6 +16,7 @@ import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differ
 import { describeConfigFile } from './pages/config-schema.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
+import { describeSteps } from './pages/steps.ts';
 import { describeChatTranslation, describeResponsesTranslation } from './pages/translation.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -88,14 +90,30 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/translation/responses-to-jsonrpc.md': describeResponsesTranslation,
 };
 
+/** Generated parts of pages that are otherwise written by hand: between two comments with the name of the part. */
+const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
+  { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
+];
+
+const withSection = ({ file, name, print }: (typeof SECTIONS)[number]): readonly [string, string] => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const begin = `<!-- generated: ${name} -->\n`;
+  const end = `\n<!-- end of ${name} -->`;
+  const from = text.indexOf(begin) + begin.length;
+  const to = text.indexOf(end, from - 1);
+  if (!text.includes(begin) || to < 0) throw new Error(`${file} has no section '${name}'`);
+  return [file, `${text.slice(0, from)}\n${print()}\n${text.slice(to)}`];
+};
+
 /** Every generated page by its path in the project. */
 export const printPages = (): ReadonlyMap<string, string> =>
-  new Map(
-    Object.entries(PAGES).map(([file, print]) => [
-      file,
-      `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`,
-    ]),
-  );
+  new Map([
+    ...Object.entries(PAGES).map(
+      ([file, print]) =>
+        [file, `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`] as const,
+    ),
+    ...SECTIONS.map(withSection),
+  ]);
 
 const write = async (pages: ReadonlyMap<string, string>): Promise<void> => {
   for (const [file, text] of pages) await writeFile(path.join(ROOT, file), text);

@@ -93,6 +93,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
         const planned = asked.engine.plan(...turn);
         return {
           ...planned,
+          isCurrent: () => asked === current.backend && planned.isCurrent(),
           async *run(signal, onSettled) {
             for (let backend = asked, plan = planned; ;) {
               let hasBegun = false;

@@ -92,6 +92,7 @@ export const signedOutEngine: Engine = {
   plan: () => ({
     ignored: [],
     refused: [],
+    isCurrent: () => true,
     // eslint-disable-next-line require-yield
     async *run() {
       throw gatewayError('sign_in_required');

@@ -1,4 +1,5 @@
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
+import type { Refusals } from '../codex/capabilities/refusals.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
 import { CookieJar } from '../codex/relay/transport/cookies.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
@@ -38,6 +39,7 @@ export interface PlaceRelayOptions {
   /** Where renewed tokens are kept. */
   readonly login: RenewedLogin;
   readonly conversations: Conversations;
+  readonly refusals: Refusals;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** A page stood between the relay and the backend. */
@@ -74,6 +76,7 @@ export const placeRelay = async (
     dispatcher,
     idleTimeoutMs: config.idleTimeoutMs,
     profile,
+    refusals: options.refusals,
     affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
     onRetry: (reason) => {
       metrics.upstreamRetries.inc();

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { failure } from '../../src/canonical/failure/failure.ts';
+import { NO_SAMPLING } from '../support/turn-request.ts';
 import { WHOLE, completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
@@ -61,6 +63,36 @@ describe('a failure before the first byte', () => {
       ...failure('upstream_overloaded'),
       headers: { 'x-upstream-request-id': 'req_9' },
     });
+  });
+});
+
+describe('the retry budget of the answer', () => {
+  const spent = (): ModelBudget => {
+    const budget = new ModelBudget(64);
+    while (budget.retry('worker lost'));
+    return budget;
+  };
+
+  it('counts each retry', async () => {
+    const { backend, open, post } = await start(status(503));
+    const budget = new ModelBudget(64);
+    open('t1', {}, true, { budget });
+    await post('t1', {});
+    expect([backend.arrivals.length, budget.used, budget.retries]).toEqual([3, 3, 2]);
+  });
+
+  it.each([
+    ['a reset', reset],
+    ['503', status(503)],
+    [
+      'a rejected field',
+      status(400, { error: { message: 'Unsupported parameter: temperature', param: 'temperature' } }),
+    ],
+  ])('allows none when it is spent: %s', async (_, answer) => {
+    const { backend, open, post } = await start(answer);
+    open('t1', { sampling: { ...NO_SAMPLING, temperature: 0.5 } }, true, { budget: spent() });
+    await post('t1', { model: 'm' });
+    expect(backend.arrivals).toHaveLength(1);
   });
 });
 

@@ -4,13 +4,13 @@ import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { Trace } from '../../canonical/context/trace.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Admission } from '../../turns/admission.ts';
 import { runChoices } from '../../turns/choices.ts';
-import { countEnds } from '../../engine/steps/count-ends.ts';
 import type { Engine, Plan } from '../../engine/engine.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { RepairResult } from '../../engine/steps/repair-calls.ts';
+import type { RepairRules } from '../../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../../engine/tokenizer.ts';
 import { unlessAborted, untilAborted } from '../../kit/async/abort.ts';
 import type { Ambient } from '../../kit/ambient.ts';
@@ -34,7 +34,6 @@ import { counterOf, referredCounter, type ReadLimits } from '../body/read-bytes.
 import { readJson } from '../body/read-json.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { needLogprobs } from '../../turns/need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
 import { isForm, readForm } from '../body/read-form.ts';
 import { loadItems, rememberItems, type RecentItems } from '../../turns/recent-items.ts';
@@ -74,21 +73,13 @@ export interface TurnDeps {
   readonly onBug: (error: unknown, exchange: Exchange) => void;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (exchange: Exchange) => void;
-  readonly repair: RepairRules;
+  readonly repair: Omit<RepairRules, 'check'>;
   /** The model requests that one answer may cost. */
-  readonly openBudget: (exchange: Exchange) => ModelBudget;
+  readonly openBudget: (exchange: Exchange, trace: Trace) => ModelBudget;
   readonly sideTurns: SideTurns;
   readonly maxBodyBytes: number;
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
-}
-
-/** What is done about calls of strict functions whose arguments break their schema. */
-export interface RepairRules {
-  readonly attempts: number;
-  /** Whether streams are held back for it. */
-  readonly inStreams: boolean;
-  readonly onRepair: (result: RepairResult) => void;
 }
 
 /** Requests beyond this are few, and their copies cost more than a moment's wait. */
@@ -118,14 +109,25 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
       context: {
         caller: { keyId: caller },
         conversation: conversationKey(one, { caller, session: sessionOf(http.headers) }),
-        budget: deps.openBudget(exchange),
+        budget: deps.openBudget(exchange, trace),
         trace,
         ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
         ...(traceContext === null ? {} : { traceContext }),
       },
     }));
-    const known = mapAll(asked, ({ request, context }) => deps.engine.plan(request, context));
-    const rejections = known.flatMap((plan) => plan.refused);
+    const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
+      const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
+        signal,
+        nameOf: (path) => ask.nameOf(path),
+        passesUrls: () => deps.passesImageUrls && takesImageUrls === true,
+      });
+      await yieldToLoop(signal);
+      return resolved;
+    };
+    const planned = await Promise.all(
+      mapAll(asked, (turn) => planAnswer(turn, { ask, exchange, deps, resolve })),
+    );
+    const rejections = planned.flatMap(({ plan }) => plan.refused);
     const refused = refusalOf(ask, rejections, deps.strictParams);
     if (refused !== null) throw refused;
     const keepsFormat = await unlessAborted(
@@ -142,42 +144,20 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
     });
     exchange.atEnd(() => places.forEach((place) => place.leave()));
     held.settle();
-    /** Made anew: while the request waited, more may have been learnt about its backend. */
-    const prepare = async ({ request: sent, context }: Turn): Promise<Plan> => {
-      const request = await resolveAttachments(sent, counted(deps.fetchImage, held, trace), {
-        signal,
-        nameOf: (path) => ask.nameOf(path),
-        passesUrls: () => deps.passesImageUrls && deps.engine.plan(sent, context).takesImageUrls === true,
-      });
-      await yieldToLoop(signal);
-      return planAnswer({ request, context }, { ask, exchange, deps });
-    };
-    const plans = await Promise.all(
-      mapAll(asked, (one, index) => {
-        const ordinary = (): Promise<Plan> => prepare(one);
-        const ignored = known[index]?.ignored ?? [];
-        return deps.sideTurns(ask, one, { ignored, prepare: ordinary, exchange }) ?? ordinary();
-      }),
-    );
-    const counter = { tokenizer: deps.tokens, clock: deps.ambient.clock };
-    const counting = mapAll(plans, (plan, index) => countEnds(plan, asked[index] ?? asked[0], counter));
+    const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
     const stop = new AbortController();
     const events = mapAll(
-      runChoices(counting, places, {
+      runChoices(plans, places, {
         signal: AbortSignal.any([signal, stop.signal]),
         pace: held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once',
       }),
       (turn) =>
-        tap(
-          ask.request.logprobs.isNeeded ? needLogprobs(turn, ask.stream ? deps.keepaliveMs : null) : turn,
-          [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))],
-          {
-            clock: deps.ambient.clock,
-            startedAt: exchange.startedAt,
-            onObserverError: deps.onObserverError,
-            signal,
-          },
-        ),
+        tap(turn, [...observers, ...formatObserver(keepsFormat, () => deps.onFormatMismatch(exchange))], {
+          clock: deps.ambient.clock,
+          startedAt: exchange.startedAt,
+          onObserverError: deps.onObserverError,
+          signal,
+        }),
     );
     const committed = await allPastCommitPoint(events, {
       patienceMs: ask.stream ? deps.keepaliveMs : null,
