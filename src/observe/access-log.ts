@@ -49,8 +49,6 @@ export interface AccessFacts {
   readonly turn?: TurnSummary | null;
 }
 
-export type AccessLine = ReturnType<typeof toAccessLine>;
-
 const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
   switch (turn.ending.kind) {
     case 'ended':
