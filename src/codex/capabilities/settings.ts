@@ -1,4 +1,4 @@
-import { partsOf } from '../../canonical/request/item.ts';
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import type { Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
@@ -145,14 +145,13 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   'cache.breakpoints': {
     field: 'prompt_cache_breakpoint',
     otherwise: 'ignored',
-    isRequested: ({ items }) =>
-      items.some((item) => partsOf(item).parts.some((part) => 'cacheBreakpoint' in part)),
+    isRequested: ({ items }) => itemFacts(items).hasCacheBreakpoint,
     note: '`prompt_cache_breakpoint` of a part goes to a provider as it is; a ChatGPT login refuses it, so there it is left out and named as ignored.',
   },
   callFields: {
     field: 'call_fields',
     otherwise: 'ignored',
-    isRequested: ({ items }) => items.some((item) => 'more' in item),
+    isRequested: ({ items }) => itemFacts(items).hasCallFields,
     note: '`caller` and `async` of calls, and `caller`, `name` and `namespace` of their outputs, go to a provider as they are; elsewhere they are left out, and named as `caller`.',
   },
   accessPrograms: plain('access_programs', ({ accessPrograms }) => accessPrograms ?? null),
