@@ -5,17 +5,13 @@ import {
   createGunzip,
   createInflate,
   createZstdDecompress,
-  type BrotliDecompress,
-  type Gunzip,
-  type Inflate,
-  type ZstdDecompress,
 } from 'node:zlib';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { Slots } from '../../kit/async/slots.ts';
 
-type Decoder = Transform & (BrotliDecompress | Gunzip | Inflate | ZstdDecompress);
+type Decoder = Transform & { readonly bytesWritten: number };
 
 /** Bytes between two checks of the limit. */
 const chunkSize = 64 * 1024;

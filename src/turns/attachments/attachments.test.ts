@@ -5,7 +5,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { parameterName } from '../../openai/shared/parameter-names.ts';
 import { PLAIN_FORM } from '../../openai/shared/read-tools.ts';
-import { responsesNames } from '../../openai/responses/input/names.ts';
+import { responsesNames } from '../../openai/responses/input/parameter-names.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';
