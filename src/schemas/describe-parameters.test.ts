@@ -50,7 +50,7 @@ describe('describeParameters', () => {
     expect(describeParameters({ $ref: '#' })).toEqual(['- none']);
   });
 
-  it('ends for recursive schemas', () => {
+  it('is limited for wide and recursive schemas', () => {
     const wide = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}]));
     const lines = describeParameters({ properties: wide });
     expect([lines.length, lines.at(-1)]).toEqual([201, '- more: see the schema']);
