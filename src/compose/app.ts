@@ -22,7 +22,7 @@ import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
-import { createSideTurns } from '../http/turn/side-turns.ts';
+import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
 import type { Logger } from '../observe/log.ts';

@@ -1,17 +1,17 @@
-import { GatewayError } from '../../canonical/failure/failure.ts';
-import type { Path } from '../../canonical/request/path.ts';
-import type { Turn } from '../../canonical/context/turn-context.ts';
-import { answerShortly } from '../../engine/steps/answer-shortly.ts';
-import type { Engine, Plan } from '../../engine/engine.ts';
-import type { ModelDirectory } from '../../engine/model-directory.ts';
-import { shortModelOf } from '../../engine/plan/short-model.ts';
-import type { Logger } from '../../observe/log.ts';
-import type { Metrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import type { Path } from '../canonical/request/path.ts';
+import type { Turn } from '../canonical/context/turn-context.ts';
+import { answerShortly } from '../engine/steps/answer-shortly.ts';
+import type { Engine, Plan } from '../engine/engine.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
+import { shortModelOf } from '../engine/plan/short-model.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { ParsedRequest } from './api.ts';
+import type { RunCall } from './start-run.ts';
 
 /** The turn of a request that only wants a name for a conversation; null: it wants something else. */
-export type SideTurns = (ask: ParsedRequest, turn: Turn, ordinary: OrdinaryTurn) => Promise<Plan> | null;
+export type SideTurns = (parsed: ParsedRequest, turn: Turn, ordinary: OrdinaryTurn) => Promise<Plan> | null;
 
 /** What is run if no short answer comes. */
 interface OrdinaryTurn {
@@ -19,7 +19,7 @@ interface OrdinaryTurn {
   readonly ignored: readonly Path[];
   /** Fetches images, for example: that is not needed for a short answer. */
   readonly prepare: () => Promise<Plan>;
-  readonly exchange: Exchange;
+  readonly call: Pick<RunCall, 'requestId' | 'note'>;
 }
 
 export interface SideRules {
@@ -48,11 +48,11 @@ export const createSideTurns =
     { titleIntercept, titleModel, keepaliveMs }: SideRules,
     { engine, models, metrics, logger }: SideDeps,
   ): SideTurns =>
-  (ask, { request, context }, { ignored, prepare, exchange }) => {
-    const side = ask.sideRequest ?? null;
+  (parsed, { request, context }, { ignored, prepare, call }) => {
+    const side = parsed.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
     const { kind, clean } = side;
-    exchange.note({ intercept: kind });
+    call.note({ intercept: kind });
     const ordinary: Plan = {
       ignored,
       refused: [],
@@ -65,13 +65,13 @@ export const createSideTurns =
         ...shortModelOf(names, titleModel, request.model),
         plan: (other) => engine.plan(other, context),
         clean,
-        limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
+        limitMs: parsed.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
         onResult(result, why) {
           metrics.sideRequests.inc({ kind, result });
           if (result === 'answered' || result === 'abandoned') return;
           // Of what an upstream said only the code: its words may hold some of the conversation.
           const cause = why instanceof GatewayError ? { errorCode: why.failure.code } : { err: why };
-          logger.info({ requestId: exchange.requestId, intercept: kind, result, ...cause }, NO_SHORT_ANSWER);
+          logger.info({ requestId: call.requestId, intercept: kind, result, ...cause }, NO_SHORT_ANSWER);
         },
       }),
     );

@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { knownModel, modelList } from '../../../test/support/models.ts';
-import { planOf } from '../../../test/support/plan.ts';
-import { turnOf } from '../../../test/support/turn-request.ts';
-import { collect, emit } from '../../../test/support/turn-events.ts';
-import { createModelNames } from '../../canonical/models/model-names.ts';
-import { createMetrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
-import { openExchange } from '../exchange/exchange.ts';
+import { knownModel, modelList } from '../../test/support/models.ts';
+import { planOf } from '../../test/support/plan.ts';
+import { turnOf } from '../../test/support/turn-request.ts';
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
+import { createMetrics } from '../observe/metrics.ts';
+import type { ParsedRequest } from './api.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 
 const ON: SideRules = { titleIntercept: true, titleModel: null, keepaliveMs: 15_000 };
@@ -28,23 +27,16 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
     metrics: createMetrics(),
     logger: { info: (line: object) => void lines.push(line) },
   });
-  const exchange = openExchange({
-    requestId: 'req_1',
-    startedAt: 0,
-    isLocal: false,
-    clientSignal: new AbortController().signal,
-    onEnd() {},
-  });
   const plan = await turns({ sideRequest } as ParsedRequest, turnOf({ model: 'large' }), {
     ignored: ['user'],
-    exchange,
+    call: { requestId: 'req_1', note() {} },
     async prepare() {
       models.push('ordinary');
       return planOf(() => emit([]));
     },
   });
   if (plan === null) return null;
-  await collect(plan.run(exchange.signal));
+  await collect(plan.run(new AbortController().signal));
   return { models, ignored: plan.ignored, lines };
 };
 

@@ -1,5 +1,5 @@
-import type { Plan } from '../../engine/engine.ts';
-import type { StopEarly } from '../../turns/api.ts';
+import type { Plan } from '../engine/engine.ts';
+import type { StopEarly } from './api.ts';
 
 /** A plan whose answer ends early, and its turn with it, even while it is silent. */
 export const stopEarly = (plan: Plan, stop: StopEarly | null): Plan =>
