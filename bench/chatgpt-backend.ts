@@ -17,7 +17,7 @@ export const startChatgptBackend = async (
     if (pathname === '/backend-api/codex/responses') void answer(incoming, response, answerTo);
     else void tellAccount(pathname, response);
   });
-  // Longer than anybody keeps an idle connection: whoever reuses one must be the one who closes it.
+  // Longer than any client keeps an idle connection: the side that reuses connections must close them.
   server.keepAliveTimeout = 120_000;
   server.on('connection', (socket) => socket.setNoDelay(true));
   server.listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ const ACCOUNT: Readonly<Record<string, JsonObject>> = {
   '/wham/config/bundle': {},
 };
 
-/** An `auth.json` of nobody. */
+/** A made-up `auth.json`. */
 export const madeUpLogin = (nowMs: number): string => {
   const claims = {
     email: 'bench@example.com',

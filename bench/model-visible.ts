@@ -30,8 +30,8 @@ const itemLines = (item: Json): readonly string[] => {
 const messageLine = (role: string, text: string): string => `${role} ${text}`;
 
 /**
- * Newer models take their tools inside an item, in a namespace `functions` without a word of its own:
- * that is how their backend wants it, and nothing that the model reads. Any other namespace counts.
+ * Newer models take their tools inside an item, in a namespace `functions` without a description:
+ * their backend requires it, and the model does not read it. Any other namespace counts.
  */
 const toolLines = (tool: Json): readonly string[] =>
   isJsonObject(tool) &&
@@ -62,7 +62,7 @@ const askedLines = (ask: Ask): readonly string[] => [
 
 export interface Visible {
   readonly askedBytes: number;
-  /** Bytes that the model sees and nobody asked for. */
+  /** Bytes that the model sees and the client did not send. */
   readonly addedBytes: number;
   /** Bytes that were asked for and never reached the model. */
   readonly lostBytes: number;

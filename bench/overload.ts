@@ -36,7 +36,7 @@ const seconds = (value: number): string => `${(value / 1000).toFixed(2)} s`;
 
 const MAX_ADMISSION_MICROSECONDS = 20;
 
-/** What a turn pays for being let in, when nobody has to wait. */
+/** What admission costs a turn that does not have to wait. */
 export const admissionCost = async (rounds: number): Promise<Row> => {
   const nothing = (): void => {};
   const admission = createAdmission({

@@ -90,7 +90,7 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
 const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let said = '';
-    // The listener stays: nobody may be blocked by a pipe that is not read.
+    // The listener stays: an unread pipe would block the process.
     stderr.on('data', (chunk) => {
       said += String(chunk);
       const url = /URL\s+(http:\S+)\s/u.exec(said)?.[1];

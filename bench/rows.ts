@@ -6,7 +6,7 @@ import type { ProxySide } from './proxy-side.ts';
 import { median, quantile, sum } from './statistics.ts';
 import { DELTA, type Ask, type Side, type Timing, type Tool } from './workload.ts';
 
-/** A figure: how the proxy did beside the bare app-server in the same run. */
+/** A figure: the proxy compared with the bare app-server in the same run. */
 export interface Row {
   readonly figure: string;
   readonly bare: string;
@@ -23,14 +23,14 @@ export interface Sides {
   readonly proxy: Side;
 }
 
-/** How the measured side must do beside the other: the first delta so late, so many requests a second. */
+/** The target of the measured side relative to the other: time to first delta, requests per second. */
 export interface Goal {
   readonly firstDelta: { readonly maxAddedMs: number } | { readonly maxRatio: number };
   readonly leastRate: number;
 }
 export const BESIDE_BARE: Goal = { firstDelta: { maxRatio: 0.65 }, leastRate: 1.6 };
 /** A millisecond of work more, of some eleven that a turn costs by now. */
-export const BESIDE_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.85 };
+export const VERSUS_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.85 };
 /** The same work in other words; what is left is noise. */
 export const NO_WORSE: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.95 };
 
@@ -81,7 +81,7 @@ export const timeToFirstDelta = async (
     const [ours, theirs] = [quantile(times.proxy, part), quantile(times.bare, part)];
     const { ratio, target, reached } = compareTimes(ours, theirs, goal.firstDelta);
     return {
-      figure: `${proxy.name} beside ${bare.name}: time to first text delta, p${part * 100}`,
+      figure: `${proxy.name} vs. ${bare.name}: time to first text delta, p${part * 100}`,
       bare: ms(theirs),
       proxy: ms(ours),
       ratio,
@@ -140,7 +140,7 @@ export const throughput = async (
   }
   const [ours, theirs] = [median(rates.proxy), median(rates.bare)];
   return {
-    figure: `${proxy.name} beside ${bare.name}: ${atOnce} at once, requests a second`,
+    figure: `${proxy.name} vs. ${bare.name}: ${atOnce} at once, requests a second`,
     bare: theirs.toFixed(1),
     proxy: ours.toFixed(1),
     ratio: ratioOf(ours / theirs),
@@ -189,7 +189,7 @@ const MAX_MEMORY_MB = 250;
 /** What a garbage collector or an allocator may hold on to, now more and now less. */
 const FLAT = 1.1;
 
-/** After so many turns more, and after as many again. The bare side is told as it is by now. */
+/** After so many more turns, and after as many again. The bare side is reported as it is now. */
 export const memory = async ({ bare, proxy }: Sides, turns: number): Promise<Row> => {
   const before = await proxy.memory();
   await perSecond(proxy, turns / 2, 16);
@@ -210,7 +210,7 @@ export const memory = async ({ bare, proxy }: Sides, turns: number): Promise<Row
 
 const MAX_FAILURE_MS = 100;
 
-/** Each is in front of a port on which nobody listens. */
+/** Each has a backend port on which nothing listens. */
 export const refusedConnection = async (
   sides: readonly ProxySide[],
   samples: number,
@@ -225,7 +225,7 @@ export const refusedConnection = async (
     }
     const time = median(times);
     rows.push({
-      figure: `${side.name}: a refused connection is told after`,
+      figure: `${side.name}: a refused connection is reported after`,
       bare: 'never',
       proxy: ms(time),
       ratio: '',

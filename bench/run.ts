@@ -13,7 +13,7 @@ import { startProxySide, type ProxySide } from './proxy-side.ts';
 import {
   addedBytes,
   BESIDE_BARE,
-  BESIDE_NO_RELAY,
+  VERSUS_NO_RELAY,
   longAnswer,
   memory,
   NO_WORSE,
@@ -31,7 +31,7 @@ import { MCP_LABEL, type Side } from './workload.ts';
 /**
  * Compares the proxy with the bare app-server, in one run and interleaved, so that whatever else the
  * machine does meets both. Both sides answer from the same scripted model. It is a measurement and
- * no test: a figure that misses its target is printed as such, and the exit code is 0 all the same.
+ * not a test: a figure that misses its target is printed as such, and the exit code is still 0.
  */
 
 const { values: flags } = parseArgs({
@@ -48,7 +48,7 @@ const ROUNDS = { rounds: 4, requests: 120, atOnce: 16 };
 const FEWER_ROUNDS = { ...ROUNDS, rounds: 3 };
 const MEMORY_TURNS = 2_000;
 
-/** The whole proxy beside the bare app-server, and some of its parts beside their absence. */
+/** The whole proxy compared with the bare app-server, and some of its parts with their absence. */
 const STEPS = {
   'first-delta': ({ bare, proxy }) => timeToFirstDelta({ bare, proxy }, 120, BESIDE_BARE),
   throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
@@ -75,7 +75,7 @@ const STEPS = {
   },
   relay: async ({ proxy }, { start, model }) => {
     const off = await start('proxy without relay', model.baseUrl, { PROXY_WIRE: 'off' });
-    return beside({ bare: off, proxy }, model, BESIDE_NO_RELAY);
+    return compare({ bare: off, proxy }, model, VERSUS_NO_RELAY);
   },
   login: async ({ proxy }, { start, model, stateDir }) => {
     const codexHome = path.join(stateDir, 'login');
@@ -85,13 +85,13 @@ const STEPS = {
       CODEX_HOME: codexHome,
       PROXY_CHATGPT_BASE_URL: model.chatgptBaseUrl,
     });
-    return beside({ bare: proxy, proxy: login }, model, NO_WORSE);
+    return compare({ bare: proxy, proxy: login }, model, NO_WORSE);
   },
   workers: async ({ proxy }, { start, model }) => {
     const two = await start('two app-servers', model.baseUrl, { PROXY_WORKERS: '2' });
-    return beside({ bare: proxy, proxy: two }, model, NO_WORSE);
+    return compare({ bare: proxy, proxy: two }, model, NO_WORSE);
   },
-  chat: ({ proxy }, { model }) => beside({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
+  chat: ({ proxy }, { model }) => compare({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
   overload: async (_, { start, model }) => {
     const usual = await start('with its usual limits', model.baseUrl);
     const tight = await start('with room for 64 and 256', model.baseUrl, {
@@ -105,7 +105,7 @@ const STEPS = {
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
 
-const beside = async (sides: Sides, model: BenchModel, goal: Goal): Promise<readonly Row[]> => {
+const compare = async (sides: Sides, model: BenchModel, goal: Goal): Promise<readonly Row[]> => {
   await warmUp([sides.bare, sides.proxy], model);
   return [...(await timeToFirstDelta(sides, 80, goal)), await throughput(sides, FEWER_ROUNDS, goal)];
 };

@@ -54,7 +54,7 @@ export const toolRound = async ({ bare, proxy }: Sides, samples: number): Promis
 
 const MANY_TOOLS_GOAL = { maxAddedMs: 3 };
 
-/** Many tools, beside the bare app-server with the same ones; and what they add to a turn on either side. */
+/** Many tools, compared with the bare app-server with the same ones; and what they add to a turn on either side. */
 export const manyTools = async ({ bare, proxy }: Sides, samples: number): Promise<readonly Row[]> => {
   const ask: Ask = { ...SHORT, tools: MANY_TOOLS };
   await Promise.all([bare.run(ask), proxy.run(ask)]);
@@ -84,7 +84,7 @@ export const manyTools = async ({ bare, proxy }: Sides, samples: number): Promis
 
 const MCP_GOAL = { maxAddedMs: 10 };
 
-/** A turn with an HTTP MCP server, beside the bare app-server with the same one; and one call of it. */
+/** A turn with an HTTP MCP server, compared with the bare app-server with the same one; and one call of it. */
 export const mcpServer = async (
   { bare, proxy }: Sides,
   url: string,

@@ -9,9 +9,9 @@ export interface Ask {
   readonly deltas: number;
   readonly instructions?: string;
   readonly tools?: readonly Tool[];
-  /** What comes behind the prompt: items of the Responses API, which the app-server takes as they are. */
+  /** What follows the prompt: items of the Responses API, which the app-server takes as they are. */
   readonly history?: readonly JsonObject[];
-  /** The tools of this MCP server are offered, and one of them is called first if the model is told so. */
+  /** The tools of this MCP server are offered, and one of them is called first if the prompt asks for it. */
   readonly mcp?: { readonly url: string; readonly isCalled: boolean };
 }
 

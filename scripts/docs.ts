@@ -4,17 +4,19 @@
  *   node scripts/docs.ts           print and compare; stale pages are named, exit code 1
  *   node scripts/docs.ts --write   print and write
  */
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { FAILURES } from '../src/canonical/failure/failure-catalogue.ts';
-import { describeConfig } from '../src/config/describe.ts';
+import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
 import { describeConfigFile } from './pages/config-schema.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
+import { describeSteps } from './pages/steps.ts';
 import { describeChatTranslation, describeResponsesTranslation } from './pages/translation.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -30,7 +32,7 @@ const describeFailures = (): string => {
     'An error has OpenAI\'s form: `{"error": {"message", "type", "param", "code"}}`, with all four keys',
     'always there. Before the first byte of an answer it comes with the HTTP status below. In a stream that has',
     'begun it is an `error` event, followed by `response.failed`. Where the backend or a check has a more exact',
-    'code of its own, that one stands in `code`, with the status and type of its row here.',
+    'code, `code` contains that one, with the status and type of its row here.',
     '',
     '| code | status | type | when |',
     '|---|---|---|---|',
@@ -61,8 +63,8 @@ const describeDifferences = (): string =>
     'that request is the first one with the call and its answer behind the input.',
     '',
     'When a client sends a call back without the reasoning that led to it, as every Chat client does, the reasoning goes to the',
-    'model all the same, in front of what followed it: it was remembered (`PROXY_REASONING_MEMORY_MB`), for the same key and model.',
-    'Reasoning that the client sends and that can be read wins: then nothing is put beside it.',
+    'model anyway, before what followed it: this server remembers it (`PROXY_REASONING_MEMORY_MB`) per key and model.',
+    'Readable reasoning that the client sends takes precedence: then nothing is added.',
     '',
     'A provider may refuse a parameter: it is asked again without it, as [parameters](parameters.md) says. A request to',
     '`/v1/chat/completions` reaches the provider as the Responses request that means the same.',
@@ -88,14 +90,30 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/translation/responses-to-jsonrpc.md': describeResponsesTranslation,
 };
 
+/** Generated parts of pages that are otherwise written by hand: between two comments with the name of the part. */
+const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
+  { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
+];
+
+const withSection = ({ file, name, print }: (typeof SECTIONS)[number]): readonly [string, string] => {
+  const text = readFileSync(path.join(ROOT, file), 'utf8');
+  const begin = `<!-- generated: ${name} -->\n`;
+  const end = `\n<!-- end of ${name} -->`;
+  const from = text.indexOf(begin) + begin.length;
+  const to = text.indexOf(end, from - 1);
+  if (!text.includes(begin) || to < 0) throw new Error(`${file} has no section '${name}'`);
+  return [file, `${text.slice(0, from)}\n${print()}\n${text.slice(to)}`];
+};
+
 /** Every generated page by its path in the project. */
 export const printPages = (): ReadonlyMap<string, string> =>
-  new Map(
-    Object.entries(PAGES).map(([file, print]) => [
-      file,
-      `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`,
-    ]),
-  );
+  new Map([
+    ...Object.entries(PAGES).map(
+      ([file, print]) =>
+        [file, `${file.endsWith('.json') ? '' : `${HEADER}\n\n`}${print().trimEnd()}\n`] as const,
+    ),
+    ...SECTIONS.map(withSection),
+  ]);
 
 const write = async (pages: ReadonlyMap<string, string>): Promise<void> => {
   for (const [file, text] of pages) await writeFile(path.join(ROOT, file), text);

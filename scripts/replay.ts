@@ -21,7 +21,8 @@ let isSame = true;
 for (const file of files) {
   const then = await readStory(file);
   const wasCut = then.some(({ kind }) => kind === 'cut') || !then.some(({ kind }) => kind === 'end');
-  if (wasCut) console.log(`${file}: the story breaks off; what follows it is told as different`);
+  if (wasCut)
+    console.log(`${file}: the capture is incomplete; whatever follows its end is reported as different`);
   const now = await play(then);
   const differences = compare(then, now);
   if (differences.length === 0) console.log(`${file}: no difference`);

@@ -41,7 +41,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
     phrase('(?:comes?|came|coming|goes|go|put|written|follows?|ends|ended) behind|one behind the other'),
     '"after"',
   ],
-  [phrase('(?:is|are|was|were) none'), '"is not one", "is missing", "is invalid"'],
+  [phrase('(?<!there |choice )(?:is|are|was|were) none'), '"is not one", "is missing", "is invalid"'],
   [
     phrase(String.raw`(?<!there )(?:is|are|was|were) no (?!longer|one|more|less|\w+er than)\w+`),
     '"is not a …", or what it is',

@@ -14,7 +14,7 @@ const defaultOf = ({ type, default: text, defaultInDocs }: SettingRow): object =
   text === null || defaultInDocs !== undefined ? {} : { default: type.decode?.(text) ?? text };
 
 const propertyOf = (row: SettingRow): object => ({
-  description: row.unit === undefined ? row.description : `${row.description} (${row.unit})`,
+  description: row.type.unit === undefined ? row.description : `${row.description} (${row.type.unit})`,
   ...schemaOf(row.type.schema),
   ...defaultOf(row),
 });

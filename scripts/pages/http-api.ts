@@ -9,19 +9,19 @@ import type { Route } from '../../src/http/server.ts';
 const PURPOSES: Readonly<Record<string, string>> = {
   'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'POST /v1/responses/compact':
-    'Makes a long conversation short, as a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
+    'Compacts a long conversation into a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
   'POST /v1/responses/input_tokens':
-    'Counts the tokens that a model would read for the same body, without asking one: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
+    'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
   'POST /v1/responses/{id}/steer':
-    'Speaks to the model of a stream that runs: `{"input": "…"}`. See [codex methods](codex-methods.md).',
+    'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'POST /v1/completions':
     'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
   'POST /v1/codex/reviews':
-    'Lets codex\'s reviewer look at a diff or any text: `{"input": "…"}`. See [codex methods](codex-methods.md).',
+    'Reviews a diff or any text with codex\'s reviewer: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'POST /v1/images/generations':
-    'Draws images: a turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
+    'Generates images: one turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
   'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
   'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
@@ -34,7 +34,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
   'GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'GET /backend-api/wham/usage':
-    'What the account may still use, in the form that codex reads; no limits where nothing is metered.',
+    'The remaining limits of the account, in the format that codex reads; none where nothing is metered.',
   'GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
   'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'GET /v1/models/{id}': 'One of them.',
@@ -42,9 +42,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
   'GET /v1/codex/models':
     'The models of the backend with efforts, tiers and modalities, also those that are not offered. For this and the next ones see [codex methods](codex-methods.md).',
-  'GET /v1/codex/account': 'Who answers, on which plan, and whether somebody has to sign in.',
-  'GET /v1/codex/rate-limits': 'What the account may still use, and when its limits are reset.',
-  'GET /v1/codex/usage': 'How many tokens the account has used, in all and by day.',
+  'GET /v1/codex/account': 'The backend and plan of the account, and whether a sign-in is needed.',
+  'GET /v1/codex/rate-limits': 'The remaining limits of the account, and when they reset.',
+  'GET /v1/codex/usage': 'The tokens that the account has used, in total and per day.',
   'GET /v1/codex/mcp':
     'The MCP servers of this deployment: whether they answer, and the names of their tools.',
   'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
@@ -64,13 +64,13 @@ const notCalled = (): never => {
   throw new Error('the routes are listed here, not served');
 };
 
-/** Stands for whatever serving a turn needs: none of it is touched when routes are only listed. */
+/** A placeholder for the dependencies of serving a turn: listing routes uses none of them. */
 const untouched = new Proxy({}, { get: notCalled }) as never;
 
 /** The defaults, whatever the config file of this user says: a file has no files in it. */
 const NO_STATE = join(import.meta.filename, 'state');
 
-/** The route table of a server that nobody starts. */
+/** The route table of a server that is not started. */
 export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
   routeTable({
     apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, { textOf: notCalled }),
@@ -110,30 +110,30 @@ const PAGES: readonly string[] = [
   '## Pages in a browser',
   '',
   'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
-  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no leave, and their',
+  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no permission, and their',
   'browser refuses; the log says which origin it was. See [security](security.md#pages-in-a-browser). Recent browsers also ask their user before a page of',
   'another site may reach this machine.',
   '',
 ];
 
-/** What a model of the list says beside OpenAI's `id`, `object`, `created` and `owned_by`. */
+/** The members of a listed model besides OpenAI's `id`, `object`, `created` and `owned_by`. */
 const MODELS: readonly string[] = [
   '## Models',
   '',
   'The list is that of the ChatGPT account (asked at the start and every hour), or of the provider (`GET /models`,',
   "asked at the start and every six hours), and codex's own where those do not answer, for an API key login, and for",
-  'the demo model. A model has these members beside the four of OpenAI, where they are known:',
+  'the demo model. Besides the four members of OpenAI, a model has these if they are known:',
   '',
   '| member | meaning |',
   '|---|---|',
-  '| `alias_of` | for an alias: the model that it stands for |',
+  '| `alias_of` | for an alias: its model |',
   '| `display_name` | its name for people |',
   '| `context_window`, `max_context_window` | tokens that it sees, usually and at the most |',
   '| `max_output_tokens` | tokens that it writes at the most |',
   '| `input_modalities` | `text`, `image`, `audio` |',
   '| `reasoning_efforts` | the efforts that it takes |',
   '| `default_reasoning_effort` | what codex would ask for; for an alias, what it asks for |',
-  '| `service_tiers` | tiers beside the usual one |',
+  '| `service_tiers` | tiers besides the default |',
   '| `default_service_tier` | for an alias: the tier that it asks for |',
   '',
   '| name | meaning |',
@@ -143,7 +143,7 @@ const MODELS: readonly string[] = [
   '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
   '| `<model>-<effort>-fast` | both; not shown in the list |',
   '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
-  '| a name of `PROXY_MODEL_ALIASES` | whatever the name means that it stands for: any name of this table, one of the backend, or another such name. It goes before a model of the same name, also in front of `-codev` |',
+  '| a name of `PROXY_MODEL_ALIASES` | the configured target: any name of this table, a model of the backend, or another such name. It takes precedence over a model of the same name, also before `-codev` |',
   '',
   'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
@@ -168,22 +168,22 @@ const LAYOUT: readonly string[] = [
   '## Item references',
   '',
   'Nothing is stored, but the items of answers are kept in memory for an hour (`PROXY_ITEM_MEMORY_MB`), per key, unless the request says',
-  '`store: false`. An `item_reference` in `input` stands for such an item. Empty assistant messages in `input`, and references to them, are left',
+  '`store: false`. An `item_reference` in `input` is replaced by such an item. Empty assistant messages in `input`, and references to them, are left',
   'out. A reference to reasoning that is not kept any more is left out and named in `x-proxy-ignored-params`; any other unknown reference',
   'is a 400. Several instances, and a restart, do not share the memory: there, `store: false` makes clients send the items themselves.',
   '',
 ];
 
-/** How calls are told to clients that read them in the text. */
+/** How calls are written for clients that read them in the text. */
 const MODES: readonly string[] = [
   '## Output modes',
   '',
-  '`openai-json` tells calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
-  'Which one it is, for `/v1/responses` and `/v1/chat/completions`, says the header `x-proxy-output-mode` of the request; else the client, if',
+  '`openai-json` writes calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
+  'For `/v1/responses` and `/v1/chat/completions` the request header `x-proxy-output-mode` chooses it; else the client, if',
   'it is Obsidian Copilot: `openai-json` where the request declares tools, `obsidian-xml` where it does not; else `PROXY_RESPONSES_OUTPUT_MODE` and',
   '`PROXY_OUTPUT_MODE`. An answer in `obsidian-xml`, or to a request with the header, has the header too.',
   '',
-  'In `obsidian-xml`, with declared tools, each call stands in the text, as a block at the end of the message in front of it, and then as usual; in',
+  'In `obsidian-xml`, with declared tools, each call is written into the text, as a block at the end of the message before it, and then as a normal call; in',
   'Chat the first one also as `function_call`:',
   '',
   '```xml',
@@ -195,14 +195,14 @@ const MODES: readonly string[] = [
   '```',
   '',
   'Nothing is escaped in a block; lists and objects are JSON, numbers and booleans are their text. A call that would be read as another one has no block: one with a value that is',
-  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is no tag, of a custom tool, or with more than 1 MB of',
-  'arguments. It is told as usual, and counted in `proxy_xml_calls_native_only_total`. Calls come when they are whole, and behind the text.',
+  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is not a valid tag, of a custom tool, or with more than 1 MB of',
+  'arguments. It is sent as a normal call only, and counted in `proxy_xml_calls_native_only_total`. Calls are sent when they are complete, after the text.',
   '',
   'Without declared tools the text of the model passes as it is. If its conversation tells it to write blocks (`<use_tool>` or',
-  '`# Autonomous Agent Mode` stands in a message) and the request has the header, the blocks in the text are calls, too.',
+  '`# Autonomous Agent Mode` is in a message) and the request has the header, the blocks in the text are calls, too.',
   '',
-  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers behind their calls,',
-  'or leave out what is said behind them. An answer that ends early has no `usage`.',
+  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers after their calls,',
+  'or leave out the text after them. An answer that ends early has no `usage`.',
   '',
 ];
 
@@ -215,10 +215,10 @@ const CALLS: readonly string[] = [
   'Arguments are the text that the model wrote, byte for byte. Where a backend sends another value instead of text, they are that',
   'value as JSON; where it sends none, `{}`. A call without a `call_id` gets one ([0041](decisions/0041-answers-of-careless-backends.md)).',
   '',
-  'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model mends what',
+  'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model corrects what',
   'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
   '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
-  'what it led to. Text in front of a call comes at once; if the call was wrong, what the model says next follows behind it.',
+  'what it led to. Text before a call is sent at once; if the call was wrong, what the model says next follows it.',
   '',
 ];
 
@@ -242,7 +242,7 @@ const NAMES: readonly string[] = [
   'smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash, haiku, luna; else the one with',
   'the fewest billions (`8b`); else the last. Images and files are not looked at, and are named in `x-proxy-ignored-params`, as another effort is.',
   '',
-  'If that turn fails, takes more than 20 seconds (in a stream 80 % of `PROXY_SSE_KEEPALIVE_MS`, if that is less), or says something else, the turn that was asked for is run as if nothing had been: its answer, its usage, its error. `PROXY_TITLE_INTERCEPT=false`',
+  'If that turn fails, takes more than 20 seconds (in a stream 80 % of `PROXY_SSE_KEEPALIVE_MS`, if that is less), or says something else, the turn that was asked for is run as usual, with its own answer, usage and errors. `PROXY_TITLE_INTERCEPT=false`',
   'leaves all requests alone. Numbers: `proxy_side_requests_total`.',
   '',
 ];

@@ -1,7 +1,7 @@
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { settingTargets } from '../../src/codex/capabilities/setting-targets.ts';
+import { settingTargets } from './setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
@@ -21,7 +21,7 @@ const json = (value: unknown): string => `<code>${escaped(JSON.stringify(value))
 /** For a cell of a table: Markdown would read these characters. */
 const escaped = (text: string): string => text.replaceAll('|', '&#124;').replaceAll('<', '&lt;');
 
-/** Where a parameter goes that stands for these settings. */
+/** Where a parameter with these settings goes. */
 const askingCells = (settings: readonly Setting[]): readonly string[] => {
   const places = settings.map(settingTargets);
   const rpc = [...new Set(places.flatMap((place) => place.rpc))];

@@ -6,6 +6,7 @@ import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { OpenTrace } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
@@ -170,6 +171,7 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
       identity: 'story',
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(trace, relay),
+      refusals: new Refusals({ now: () => 0 }),
       wasRenewedSince: async () => false,
       deps: {
         ...tools,

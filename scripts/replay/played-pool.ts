@@ -7,7 +7,7 @@ import { textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { PlayedRelay } from './played-relay.ts';
 import { objectIn, type Told } from './read-story.ts';
 
-/** Lines between two pauses: whoever reads events keeps up, as with a real backend. */
+/** Lines between two pauses: the reader of events keeps up, as with a real backend. */
 const LINES_AT_ONCE = 20;
 
 /** An app-server that says what it said in a story: answers by method, in their order, and then all about a thread. */

@@ -24,7 +24,7 @@ interface PlayedThread {
   reader: AnswerReader | null;
   /** What an error of the backend means today. */
   refused: Failure | null;
-  /** The last event was an error: the reader has told of it. */
+  /** The last event was an error, which the reader has reported. */
   hasFailed: boolean;
   isClosed: boolean;
 }
@@ -126,7 +126,7 @@ const playSignal = (thread: PlayedThread, signal: UpstreamEvent): void => {
   }
 };
 
-/** An event as it came. Of one that nobody read only the name is known. */
+/** An event as it arrived. Only the name is known of one that was not read. */
 const eventText = (facts: JsonObject): string => {
   const { type, data } = facts;
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { TraceKind } from '../../src/canonical/context/trace.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
-/** One line of a story: what was told, beside its time and kind. */
+/** One line of a capture, besides its time and kind. */
 export interface Told {
   readonly kind: TraceKind;
   readonly facts: JsonObject;
@@ -16,13 +16,15 @@ export const readStory = async (file: string): Promise<readonly Told[]> => {
     const read = parseJsonObject(line);
     if (read === null) {
       if (at === lines.length - 1) return [];
-      throw new Error(`line ${at + 1} of ${file} is no JSON object`);
+      throw new Error(`line ${at + 1} of ${file} is not a JSON object`);
     }
     const { t: _, kind, ...facts } = read;
     return [{ kind: kind as TraceKind, facts }];
   });
   if (!told.some(({ kind }) => kind === 'body')) {
-    throw new Error(`${file} is no story that can be played: it has no line with the body of a request`);
+    throw new Error(
+      `${file} is not a capture that can be replayed: it has no line with the body of a request`,
+    );
   }
   return told;
 };

@@ -47,7 +47,7 @@ export class CaptureDir {
     return captureFolder;
   }
 
-  /** A new file, which nobody but us may read. */
+  /** A new file that only the user of this process can read. */
   async create(startedAt: Date, requestId: string): Promise<{ name: string; handle: FileHandle }> {
     this.#made += 1;
     const time = startedAt.toISOString().replaceAll(/[-:.]/g, '');
@@ -71,7 +71,7 @@ export class CaptureDir {
       if (this.#sizes.size <= this.#limits.captures && this.#bytes <= this.#limits.bytes) return;
       this.#sizes.delete(name);
       this.#bytes -= size;
-      // Somebody else may have removed it.
+      // Another process may have removed it.
       await unlink(path.join(this.#directory, name)).catch(() => {});
     }
   }

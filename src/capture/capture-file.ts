@@ -12,11 +12,11 @@ const MAX_UNWRITTEN = 20_000;
 /** So much is written at once. */
 const WRITE_CHARS = 256 * 1024;
 const LARGE_CHARS = 16 * 1024;
-/** How large something is that nobody wants to measure. */
+/** The assumed size of a value that is not measured. */
 const LARGE_WEIGHT = 4 * 1024 * 1024;
 const SMALL_WEIGHT = 1024;
 
-/** Why a story is not told to its end, or not at all. */
+/** Why a capture is incomplete or missing. */
 export type LostReason = 'crowded' | 'slow' | 'disk';
 
 export interface CaptureFileOptions {
@@ -26,7 +26,7 @@ export interface CaptureFileOptions {
   readonly startedAt: Date;
   readonly now: () => number;
   readonly maxBytes?: number;
-  /** Takes room for what waits to be written, of all stories; false: there is none. */
+  /** Reserves buffer space, shared by all captures; false: there is none. */
   readonly weigh: (bytes: number) => boolean;
   readonly onLost: (reason: LostReason, error: unknown) => void;
 }
@@ -39,8 +39,8 @@ interface Told {
 }
 
 /**
- * One story as lines of JSON, written while it happens: what was written stays if we die. Whoever tells it does not
- * wait: what is told is kept here until it is written, and if that takes too long the story ends.
+ * One capture file: lines of JSON, written while the request runs, so that a crash loses little. The writer does not
+ * wait: lines are buffered here until they are on disk, and the capture ends if that takes too long.
  */
 export class CaptureFile implements OpenTrace {
   readonly isRecording = true;
@@ -77,7 +77,7 @@ export class CaptureFile implements OpenTrace {
   async end(facts: object): Promise<void> {
     this.record('end', facts);
     this.#isOver = true;
-    // What was told while the rest was being written is written behind it.
+    // Lines that were recorded during this write are written next.
     while (this.#writing !== null) await this.#writing;
     await this.#close();
   }

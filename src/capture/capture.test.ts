@@ -62,7 +62,7 @@ describe('openStories', () => {
     await again?.end({});
   });
 
-  it('says what is wrong with a directory that is none', async () => {
+  it('explains why a path cannot be used as a directory', async () => {
     await writeFile(path.join(base, 'kept'), '');
     await expect(open()).rejects.toThrow('PROXY_CAPTURE_DIR=');
   });

@@ -6,7 +6,7 @@ import { CaptureFile, type LostReason } from './capture-file.ts';
 
 /** The stories of requests, a file each. */
 export interface OpenCaptures {
-  /** Null: too many are being told already. */
+  /** Null: too many captures are running. */
   open(requestId: string): OpenTrace | null;
   /** Waits for what is still being written, for a moment. */
   close(): Promise<void>;
@@ -16,7 +16,7 @@ export interface StoriesOptions {
   readonly directory: string;
   /** What must not stand in any story. */
   readonly secrets: readonly string[];
-  /** What is told first in each of them. */
+  /** The first record of each capture. */
   readonly settings: object;
   readonly onLost: (reason: LostReason, requestId: string, error: unknown) => void;
 }

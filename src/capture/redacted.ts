@@ -5,18 +5,18 @@ import { isJsonObject } from '../kit/json/json.ts';
 import type { Sliced } from '../kit/async/event-loop.ts';
 import { isSecretName, redactText } from '../observe/redact.ts';
 
-/** Longer texts, such as images, are told by their length and their hash. */
+/** Longer texts, such as images, are replaced by their length and hash. */
 export const MAX_TEXT_CHARS = 1024 * 1024;
 /** So much of a text is hashed in one step. */
 const HASH_CHARS = 256 * 1024;
 const HIDDEN = '[redacted]';
 
-/** What is sealed in here is for one account. It passes through as it is, so any other text stands for it as well. */
+/** Encrypted for one account and never read here, so any other text works as well. */
 const SEALED: ReadonlySet<string> = new Set(['encrypted_content', 'encryptedContent']);
 /** Objects whose values are secrets more often than not. */
 const BAGS: ReadonlySet<string> = new Set(['headers', 'http_headers', 'env', 'env_http_headers']);
 const ACCOUNT = /^(?:chatgpt[-_]?)?account[-_]?(?:user[-_]?)?id$/i;
-/** What stands for a text that is not kept. Such a text is not made shorter again. */
+/** The replacement for a text that is not kept. A replacement is not shortened again. */
 const STAND_IN = /^\((?:cut|sealed): \d+ characters, sha256 [0-9a-f]{64}\)$/;
 
 export type Cleaner = (value: unknown) => Sliced<unknown>;

@@ -81,7 +81,7 @@ const askModel = async (report: Report, world: CommandContext): Promise<void> =>
     },
   });
   if (started.grade !== 'ok') {
-    // Should it come to life after all, nobody waits for it.
+    // If it starts after all, stop it.
     void starting.then((late) => late.stop()).catch(() => {});
     return;
   }

@@ -11,7 +11,7 @@ const everyday = (): readonly (readonly [string, string])[] =>
 
 /** Without the links of the docs. */
 const firstSentence = (text: string): string =>
-  (text.split(/(?<=[.])\s/)[0] ?? '').replace(/; see \[[^\]]+\]\([^)]*\)/, '');
+  (text.split(/(?<=[.])\s/)[0] ?? '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 
 const table = (rows: readonly (readonly [string, string])[]): readonly string[] => {
   const width = Math.max(...rows.map(([name]) => name.length));

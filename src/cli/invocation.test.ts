@@ -71,7 +71,7 @@ describe('commandLine', () => {
       'PORT=1 PROXY_UPSTREAM_BASE_URL=http://127.0.0.1:1/v1 PROXY_STATE_DIR=/data npm run doctor',
     ],
     [
-      'an empty setting is none',
+      'an empty setting is unset',
       { ...clone, environment: { CODEX_HOME: '', PROXY_STATE_DIR: ' ' } },
       ['login'],
       'npm run login',

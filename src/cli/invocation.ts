@@ -68,7 +68,7 @@ const programOf = (invocation: Invocation, command: string, flags: readonly stri
     ? 'npm'
     : `npm --prefix ${shellQuoted(path.resolve(invocation.root), invocation.platform)}`;
   const script = command === 'serve' ? 'start' : `run ${command}`;
-  // npm keeps flags for itself unless they stand behind `--`.
+  // npm consumes flags unless they follow `--`.
   return [npm, script, ...(flags.length === 0 ? [] : ['--', ...flags])];
 };
 

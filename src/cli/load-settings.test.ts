@@ -13,7 +13,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-describe.skipIf(process.platform === 'win32')('loadSettings', () => {
+const NEEDS_MODES = { meta: { needs: 'modes of files: not Windows' } };
+describe.skipIf(process.platform === 'win32')('loadSettings', NEEDS_MODES, () => {
   it('refuses a config file that other users may write', async () => {
     const file = path.join(directory, 'config.json');
     await writeFile(file, '{"port": 5}', { mode: 0o644 });

@@ -76,7 +76,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   return Promise.race([stopped, stoppedAtOnce]);
 };
 
-/** Without this a misspelt path would look like a home that nobody has signed in to. */
+/** Without this check a misspelt path would look like a home without a login. */
 const requireNamedHome = async (home: string | null): Promise<void> => {
   if (home === null) return;
   const isThere = await stat(home).then(

@@ -17,7 +17,7 @@ export const standardOutput = (stream: Writable = process.stdout, fd = 1): LogDr
 /** How long a pipe may take for what was written to it before we end. */
 const LAST_WORDS_MS = 2_000;
 
-/** Words for whoever is there. Nobody may be: a pipe that is closed, a disk that is full. */
+/** Output for a person. Writing may fail: the pipe is closed, or the disk is full. */
 export const sayTo = (stream: Writable): ((text: string) => void) => {
   stream.on('error', () => {});
   return (text) => void stream.write(text);
@@ -41,7 +41,7 @@ const isPipe = (fd: number): boolean => {
 };
 
 const pipeDrain = (stream: Writable, fd: number): LogDrain => {
-  // It is told to whoever writes.
+  // The writer gets the error.
   stream.on('error', () => {});
   return {
     write(text, done) {
@@ -71,6 +71,6 @@ const writeNow = (fd: number, text: string): void => {
   try {
     writeSync(fd, text);
   } catch {
-    // There is nobody left to tell.
+    // There is no place left to report it.
   }
 };

@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 
 export const versionText = (): string => `codex-app-server-proxy ${VERSION}, ${codexVersion()}\n`;
 
-/** A missing codex is no reason not to say what is there. */
+/** If codex is missing, the other versions are still printed. */
 const codexVersion = (): string => {
   try {
     return `codex ${findCodexBinary().version}`;

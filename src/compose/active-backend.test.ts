@@ -132,7 +132,7 @@ describe('the switchboard', () => {
       },
     };
     await change(() => broken);
-    // The same trouble is told once, not every two seconds.
+    // The same error is logged once, not every two seconds.
     await change(() => broken);
     expect(await run(on)).toEqual([said('one'), ended]);
     expect([noted.troubles.length, one.closed]).toEqual([1, null]);

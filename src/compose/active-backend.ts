@@ -39,7 +39,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
   const retiring = new Map<Backend, Promise<void>>();
   let looking: Promise<void> | null = null;
   let isClosed = false;
-  /** Every look may meet the same trouble for days: it is told when it begins. */
+  /** Log a persistent error only once. */
   let toldTrouble: string | null = null;
   const onTrouble = (error: unknown): void => {
     const trouble = String(error);
@@ -93,6 +93,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
         const planned = asked.engine.plan(...turn);
         return {
           ...planned,
+          isCurrent: () => asked === current.backend && planned.isCurrent(),
           async *run(signal, onSettled) {
             for (let backend = asked, plan = planned; ;) {
               let hasBegun = false;

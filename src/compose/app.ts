@@ -42,7 +42,7 @@ import { VERSION } from '../version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
-  /** The answer to what is no request. */
+  /** The answer to bytes that are not a valid request. */
   readonly refuse: HttpServer['refuse'];
   /** Who answers now. */
   state(): BackendState;
@@ -62,7 +62,7 @@ export interface AppDeps {
   readonly log?: Pick<LogSink, 'onDropped'>;
 }
 
-/** How often it is looked whether somebody signed in or out. */
+/** How often the login is checked for a change. */
 const LOOK_EVERY_MS = 2_000;
 /** After the last answer, interrupts of aborted turns may still be under way. */
 const LAST_INTERRUPTS_MS = 2_000;

@@ -10,23 +10,18 @@ import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
 import { compactionOf } from '../codex/capabilities/compaction.ts';
+import { Refusals } from '../codex/capabilities/refusals.ts';
 import { RequestStrategies } from '../engine/plan/request-strategies.ts';
-import { compactConversations } from '../engine/steps/compact-conversations.ts';
-import { endWithinBudget } from '../engine/steps/end-within-budget.ts';
-import { emulate, withEmulations } from '../engine/steps/emulate.ts';
-import { withPlans, type Engine } from '../engine/engine.ts';
-import { limitTime } from '../engine/steps/limit-time.ts';
+import type { Engine } from '../engine/engine.ts';
+import { BACKEND_STEPS, type BackendStepDeps } from '../engine/steps/order.ts';
+import { withSteps } from '../engine/steps/step.ts';
 import type { McpAccess } from '../engine/mcp/mcp-access.ts';
 import { listMcpTools, type ListedMcp } from '../engine/mcp/mcp-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../engine/model-directory.ts';
-import { keepSecrets } from '../engine/steps/keep-secrets.ts';
 import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
-import { keepToolChoice } from '../engine/steps/keep-tool-choice.ts';
-import { withProseTools } from '../engine/prose-tools/prose-engine.ts';
 import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import { createEngine } from '../engine/attempt/run-turn.ts';
-import { safeNames } from '../engine/plan/safe-names.ts';
 import { PreStartedThreads } from '../engine/attempt/pre-started-threads.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
@@ -42,7 +37,7 @@ export interface Backend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
-  /** What can be asked beside turns. */
+  /** Queries other than turns. */
   readonly codexAccount: CodexAccount;
   /** The models in the form in which codex keeps them. */
   codexModels(): readonly JsonObject[];
@@ -56,7 +51,7 @@ export interface Backend {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login'> {
+export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login' | 'refusals'> {
   readonly config: Config;
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
@@ -66,11 +61,11 @@ export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' |
   /** What models thought before they called tools. */
   readonly reasoning: ReasoningMemory;
   readonly mcp: McpAccess;
-  /** The backend refused the login: somebody may have signed in anew. */
+  /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
 }
 
-/** How long somebody waits who only wants to know which tools there are. */
+/** How long listing tools may take. */
 const LIST_TOOLS_MS = 60_000;
 
 export const createBackend = async (
@@ -79,6 +74,7 @@ export const createBackend = async (
   deps: BackendDeps,
 ): Promise<Backend> => {
   const { config, homes } = deps;
+  const refusals = new Refusals(systemAmbient.clock);
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).toReversed()) await close();
@@ -91,6 +87,7 @@ export const createBackend = async (
       config: config.upstream,
       wire,
       login: homes.login,
+      refusals,
     });
     closers.push(() => placed.close());
     const offered = await openModels({
@@ -113,6 +110,7 @@ export const createBackend = async (
         identity: chosen.identity,
         offered,
         workers,
+        refusals,
         wasRenewedSince: async (timeMs) =>
           opened.backend.kind === 'login' && homes.login.wasRenewedSince(timeMs),
         deps,
@@ -151,12 +149,13 @@ const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
 };
 
 export interface EngineParts {
-  /** As it was chosen, not as the app-server is told it. */
+  /** As configured, not as the app-server sees it. */
   readonly chosen: BackendTarget;
   /** The same as long as it is the same backend, with the same account. */
   readonly identity: string;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
   readonly workers: WorkerPool;
+  readonly refusals: Refusals;
   /** Whether the login's tokens have been renewed since then. */
   readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
   readonly deps: EngineNeeds;
@@ -167,10 +166,10 @@ type EngineNeeds = Pick<
   'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
 > & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
 
-/** The engine of a south, with all that is promised beside what its backend does. */
+/** The engine of a backend, with all steps that add what the backend does not do itself. */
 export const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: BackendTarget },
-  { chosen, identity, offered, workers, wasRenewedSince, deps }: EngineParts,
+  { chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
   if (backend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
@@ -183,10 +182,12 @@ export const engineOf = (
   const engine = createEngine({
     workers,
     relay,
+    refusals,
     preStarted: new PreStartedThreads(systemAmbient.clock),
     strategies: new RequestStrategies({
       formats: isChatgpt ? formats : null,
       hasRelay: relay !== null,
+      refusals,
       clock: systemAmbient.clock,
       onLearnt: (model, refused, taken) =>
         deps.logger.warn(
@@ -204,7 +205,7 @@ export const engineOf = (
       hasRelay: relay !== null,
       knows: (model) => offered.current().knows(model),
     },
-    reasoning: deps.reasoning.of(identity),
+    reasoning: deps.reasoning.of(identity, refusals),
     onRecalled: (items) => metrics.reasoningRecalled.inc(items),
     mcp: deps.mcp,
     idleTimeoutMs: config.upstream.idleTimeoutMs,
@@ -218,40 +219,42 @@ export const engineOf = (
     },
     wasRenewedSince,
   });
-  const speaking = withProseTools(relay === null ? emulate(engine, safeNames) : engine, {
-    isProse: (model) => transportFor(config.api.toolTransport, model) === 'prose',
-    guide: deps.guide,
-    instructionsTarget: config.api.instructionsTarget,
-    ambient: systemAmbient,
-    onAnomaly: (anomaly) => metrics.upstreamAnomalies.inc({ oddity: anomaly }),
-  });
-  const compacting = compactConversations(keepToolChoice(speaking, systemAmbient.clock), {
-    support: compactionOf(chosen, relay?.profile ?? null),
-    ambient: systemAmbient,
-    onLearnt: (model) =>
+  const stepDeps: BackendStepDeps = {
+    secrets: secretsOf(config),
+    turnTimeoutMs: config.upstream.turnTimeoutMs,
+    tokenizer: deps.tokenizer,
+    hasRelay: relay !== null,
+    refusals,
+    compaction: compactionOf(chosen, relay?.profile ?? null),
+    onNoCompaction: (model) =>
       deps.logger.warn(
         { model },
         'the backend does not support compaction: conversations are summarised instead',
       ),
-  });
-  const limited = withPlans(compacting, limitTime(config.upstream.turnTimeoutMs, systemAmbient.clock));
-  const whole = withPlans(
-    withEmulations(limited, deps.tokenizer, systemAmbient.clock),
-    endWithinBudget(systemAmbient.clock),
-    keepSecrets(secretsOf(config)),
-  );
+    prose: {
+      isProse: (model) => transportFor(config.api.toolTransport, model) === 'prose',
+      guide: deps.guide,
+      instructionsTarget: config.api.instructionsTarget,
+      ambient: systemAmbient,
+      onAnomaly: (anomaly) => metrics.upstreamAnomalies.inc({ oddity: anomaly }),
+    },
+    ...systemAmbient,
+  };
+  const plan = withSteps<BackendStepDeps>(BACKEND_STEPS, engine.plan, stepDeps);
   return {
     plan(request, context) {
       const { trace } = context;
+      const catalogue = offered.current();
       if (trace.isRecording)
         trace.record('backend', {
           backend: chosen.kind,
           isChatgpt,
           hasRelay: relay !== null,
           refuses: [...(relay?.refusedFor(request, context) ?? [])],
-          ...modelFacts(offered.current(), request.model),
+          ...modelFacts(catalogue, request.model),
         });
-      return whole.plan(request, context);
+      const planned = plan(request, context);
+      return { ...planned, isCurrent: () => planned.isCurrent() && catalogue === offered.current() };
     },
   };
 };

@@ -60,7 +60,7 @@ export const describeState = (state: BackendState): string => {
   }
 };
 
-/** What stands before everything else, because nothing works without it. */
+/** Printed first, because nothing works without a login. */
 const warningOf = (state: BackendState, login: string): readonly string[] => {
   if (state.kind !== 'signed-out') return [];
   const where = state.isNamed ? `CODEX_HOME=${state.home} contains no usable login` : 'Not signed in';
@@ -73,7 +73,7 @@ const captureWarning = (directory: string | null): readonly string[] =>
     ? []
     : [`  Requests and answers are written to files in ${directory} (PROXY_CAPTURE_DIR).`, ''];
 
-/** Nobody is asked to sign in who has signed in, or has named a provider. */
+/** Shown only while the demo model answers. */
 const signInOf = (state: BackendState, login: string): readonly string[] =>
   state.kind === 'demo'
     ? [

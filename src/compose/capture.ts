@@ -5,7 +5,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { openCapture, type OpenCaptures } from '../capture/capture.ts';
 import { VERSION } from '../version.ts';
 
-/** Where the stories of requests are written; null: nobody wants them. */
+/** Where captures of requests are written; null: they are off. */
 export const captureOf = async (
   config: Config,
   ownKey: string | null,

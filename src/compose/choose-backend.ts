@@ -56,7 +56,7 @@ export const createChooser = (
       });
       return { ...chosen, revision };
     }
-    // Who named a home meant its login: the demo model would only hide that there is none.
+    // The user named a home and expects its login: the demo model would hide that it is missing.
     const isNamed = codexHome !== null;
     if (!isNamed && config.demoEnabled) return demo;
     return fixed('none', { kind: 'none' }, { kind: 'signed-out', home, isNamed });
@@ -87,11 +87,12 @@ const demo: ChosenBackend = {
   },
 };
 
-/** Serves nobody; the failure says how to change that. */
+/** Rejects every request; the failure says how to change that. */
 export const signedOutEngine: Engine = {
   plan: () => ({
     ignored: [],
     refused: [],
+    isCurrent: () => true,
     // eslint-disable-next-line require-yield
     async *run() {
       throw gatewayError('sign_in_required');

@@ -77,7 +77,7 @@ export const turnDeps = (
     metrics.formatMismatches.inc();
     logger.warn({ requestId }, 'the answer does not match the requested format');
   },
-  openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger }),
+  openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger, clock: systemAmbient.clock }),
   repair: {
     attempts: config.tools.repairAttempts,
     inStreams: config.tools.repairStreams,

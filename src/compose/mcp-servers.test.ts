@@ -55,7 +55,7 @@ const tools = async ({ config }: ReachableMcp): Promise<number> => {
 };
 
 describe('MCP servers of the deployment', () => {
-  it('are told to the app-server as they are if they are processes, and without address and headers if not', async () => {
+  it('are configured in the app-server unchanged if they are processes, and without address and headers if not', async () => {
     const there = await serve();
     const stdio = server({ kind: 'stdio', command: 'c', args: ['x'], env: { K: 'v' }, cwd: '/d' }, 'b');
     const { deployment, reach } = await open([web(there.url), stdio], null);
@@ -116,7 +116,7 @@ describe('MCP servers that clients name', () => {
   ])('are refused: %s with the addresses %j', async (url, addresses, status, message) => {
     const { reach } = await open([], {
       resolve: async () => {
-        if (addresses === null) throw new Error('nobody knows it');
+        if (addresses === null) throw new Error('unknown name');
         return addresses;
       },
     });

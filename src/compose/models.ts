@@ -16,7 +16,7 @@ import type { Logger } from '../observe/log.ts';
 export interface OpenModels extends ModelSource {
   /** For a worker that is about to start. */
   catalogue(): Promise<Catalogue>;
-  /** What the workers of now are told: which models have request formats, say. */
+  /** The configuration of the current workers, such as the models that have request formats. */
   current(): Catalogue;
   /** The backend does not know a model that was asked for: its list may be another by now. */
   refresh(): void;
@@ -27,9 +27,9 @@ export interface OpenModels extends ModelSource {
 
 export interface OpenModelsOptions {
   readonly homes: CodexHomes;
-  /** As it was chosen, not as the app-server is told it. */
+  /** As configured, not as the app-server sees it. */
   readonly backend: BackendTarget;
-  /** As the app-server is told it: the relay, as far as there is one. */
+  /** As the app-server sees it: the relay, if there is one. */
   readonly told: BackendTarget;
   readonly hasRelay: boolean;
   /** The key of a provider. */

@@ -2,7 +2,7 @@ import type { Clock } from '../kit/ambient.ts';
 
 /** How long the way around the relay is taken. */
 export const BYPASS_MS = 15 * 60_000;
-/** So many pages, with no answer between them, are no passing trouble. */
+/** So many block pages in a row, with no answer between them, are not a temporary problem. */
 const PAGES = 3;
 
 /**

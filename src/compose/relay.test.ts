@@ -155,7 +155,7 @@ describe('the way to the backend', () => {
   });
 });
 
-/** Made for this test; valid for a hundred years, and for nobody. */
+/** Made for this test; valid for a hundred years. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUOgAwIBAgIUXudI8GxDYa3xWZf3bGbUO3y32L0wCgYIKoZIzj0EAwIw
 FTETMBEGA1UEAwwKcmVsYXkgdGVzdDAgFw0yNjExMTUyMjM1NTFaGA8yMTI2MTAy

@@ -1,4 +1,5 @@
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
+import type { Refusals } from '../codex/capabilities/refusals.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
 import { CookieJar } from '../codex/relay/transport/cookies.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
@@ -20,7 +21,7 @@ import { reportRelayLosses } from '../observe/upstream-losses.ts';
 export interface PlacedRelay {
   /** Null where model requests do not pass through it. */
   readonly relay: Relay | null;
-  /** The backend as the app-server is told it: the relay, as far as there is one. */
+  /** The backend as the app-server sees it: the relay, if there is one. */
   readonly backend: BackendTarget;
   close(): Promise<void>;
 }
@@ -38,6 +39,7 @@ export interface PlaceRelayOptions {
   /** Where renewed tokens are kept. */
   readonly login: RenewedLogin;
   readonly conversations: Conversations;
+  readonly refusals: Refusals;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** A page stood between the relay and the backend. */
@@ -74,6 +76,7 @@ export const placeRelay = async (
     dispatcher,
     idleTimeoutMs: config.idleTimeoutMs,
     profile,
+    refusals: options.refusals,
     affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
     onRetry: (reason) => {
       metrics.upstreamRetries.inc();
@@ -132,7 +135,7 @@ const targetsOf = (
   return { ...NOWHERE, model: backend.kind === 'login' ? (backend.baseUrl ?? API_TARGET) : backend.baseUrl };
 };
 
-/** What the app-server is told. The key of a provider stays here: the relay sets it. */
+/** The backend as the app-server sees it. The key of a provider stays here: the relay sets it. */
 const behind = (
   backend: BackendTarget,
   at: RelayAddresses,
@@ -160,7 +163,7 @@ const behind = (
   }
 };
 
-/** Without the relay codex finds its backend beside the account, which the relay now stands in front of. */
+/** Without the relay codex derives the backend from the address of the account; that address now points to the relay. */
 const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string | null =>
   account === null ? baseUrl : `${account}/codex`;
 

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { SettingRow } from './setting-row.ts';
+import { deployment, documents, everyday, tuning } from './setting-row.ts';
 import { baseUrl, filePath, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
 
 /** The requirement documents name it. On Linux any user may create it first. */
@@ -10,276 +10,201 @@ export const DEFAULT_WORK_DIR =
 
 /** The backend side: the provider or login, the app-server, files and logs. */
 export const BACKEND_SETTINGS = {
-  PROXY_UPSTREAM_BASE_URL: {
-    group: 'everyday',
-    slice: 'upstream',
-    field: 'baseUrl',
+  PROXY_UPSTREAM_BASE_URL: everyday({
+    at: 'upstream.baseUrl',
     type: baseUrl,
-    default: null,
     description:
       'The base URL of a provider with a Responses API, such as `https://api.openai.com/v1`. If set, this provider answers and the Codex login is not used.',
-  },
-  PROXY_UPSTREAM_API_KEY: {
-    group: 'everyday',
-    slice: 'upstream',
-    field: 'apiKey',
+  }),
+  PROXY_UPSTREAM_API_KEY: everyday({
+    at: 'upstream.apiKey',
     type: secret,
-    default: null,
     secret: true,
     description:
       'The API key for that provider. The relay adds it to requests; with `PROXY_WIRE=off` codex gets it in its environment. This server never writes it to a file.',
-  },
-  CODEX_HOME: {
-    group: 'everyday',
-    slice: 'upstream',
-    field: 'codexHome',
+  }),
+  CODEX_HOME: everyday({
+    at: 'upstream.codexHome',
     type: filePath,
-    default: null,
     description:
       'A codex home whose login this server uses, such as `~/.codex`. If not set, the server uses its own login from `npm run login` and does not read `~/.codex`.',
-  },
-  PROXY_DEMO: {
-    group: 'deployment',
-    slice: 'upstream',
-    field: 'demoEnabled',
+  }),
+  PROXY_DEMO: deployment({
+    at: 'upstream.demoEnabled',
     type: yesOrNo,
     default: 'true',
     description:
       'Whether the built-in demo model answers when there is neither a provider nor a login. Set `false` in production: requests then get `sign_in_required`.',
-  },
-  PROXY_WIRE: {
-    group: 'documents',
-    slice: 'upstream',
-    field: 'wire',
+  }),
+  PROXY_WIRE: documents({
+    at: 'upstream.wire',
     type: oneOf(['on', 'off']),
     default: 'on',
     description:
       'Whether the relay runs between the app-server and its backend (`on`). With `off` only JSON-RPC is used, and parameters that the app-server has no field for have no effect.',
-  },
-  PROXY_UPSTREAM_PARAMS: {
-    group: 'deployment',
-    slice: 'upstream',
-    field: 'params',
+  }),
+  PROXY_UPSTREAM_PARAMS: deployment({
+    at: 'upstream.params',
     type: paramList,
-    default: null,
     description:
       'The request parameters that the backend accepts, such as `temperature,top_p`, or `all`, or `none`. If not set, the server knows them or learns them from errors. Add `compaction_trigger` for a backend that compacts conversations itself.',
-  },
-  PROXY_UPSTREAM_IDLE_TIMEOUT_MS: {
-    group: 'tuning',
-    slice: 'upstream',
-    field: 'idleTimeoutMs',
-    type: wholeNumber(1, MAX_TIMER_MS),
+  }),
+  PROXY_UPSTREAM_IDLE_TIMEOUT_MS: tuning({
+    at: 'upstream.idleTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS, 'ms'),
     default: '300000',
-    unit: 'ms',
     description:
       'How long the backend may send nothing, before its answer and between two events, until the request fails with `upstream_timeout`. Keepalives do not count as events.',
-  },
-  PROXY_TURN_TIMEOUT_MS: {
-    group: 'deployment',
-    slice: 'upstream',
-    field: 'turnTimeoutMs',
-    type: wholeNumber(0, MAX_TIMER_MS),
+  }),
+  PROXY_TURN_TIMEOUT_MS: deployment({
+    at: 'upstream.turnTimeoutMs',
+    type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
     default: '0',
-    unit: 'ms',
     description: 'How long a whole answer may take until it fails with `turn_timeout`. 0: no limit.',
-  },
-  PROXY_CHATGPT_BASE_URL: {
-    group: 'deployment',
-    slice: 'upstream',
-    field: 'chatgptBaseUrl',
+  }),
+  PROXY_CHATGPT_BASE_URL: deployment({
+    at: 'upstream.chatgptBaseUrl',
     type: baseUrl,
     default: 'https://chatgpt.com/backend-api',
     description:
       'The address of the backend for a ChatGPT login. Change it only if your network reaches that backend at another address.',
-  },
-  PROXY_CHATGPT_LANE: {
-    group: 'tuning',
-    slice: 'upstream',
-    field: 'chatgptLane',
+  }),
+  PROXY_CHATGPT_LANE: tuning({
+    at: 'upstream.chatgptLane',
     type: oneOf(['auto', 'full', 'lite']),
     default: 'auto',
     description:
       "The request format for a ChatGPT login. `lite` is codex's own format for newer models, `full` is the format of the public Responses API. `auto` uses codex's own unless a request needs something that it cannot express.",
-  },
-  PROXY_REASONING_MEMORY_MB: {
-    group: 'tuning',
-    slice: 'upstream',
-    field: 'reasoningMemoryMb',
-    type: wholeNumber(0, 1_000_000),
+  }),
+  PROXY_REASONING_MEMORY_MB: tuning({
+    at: 'upstream.reasoningMemoryMb',
+    type: wholeNumber(0, 1_000_000, 'MB'),
     default: '64',
-    unit: 'MB',
     description:
       'Memory for reasoning of recent answers. It is kept for one hour and sent back to the model with tool outputs when a client leaves it out. 0: off.',
-  },
-  PROXY_STATE_DIR: {
-    group: 'everyday',
-    slice: 'state',
-    field: 'dir',
+  }),
+  PROXY_STATE_DIR: everyday({
+    at: 'state.dir',
     type: filePath,
     default: '~/.codex-app-server-proxy',
     description:
       'The folder for the API key, the login and the other files of this server. If it contains a `config.json`, that is the config file; such a file cannot set this folder.',
-  },
-  PROXY_CONFIG: {
-    group: 'everyday',
-    slice: 'state',
-    field: 'configFile',
+  }),
+  PROXY_CONFIG: everyday({
+    at: 'state.configFile',
     type: filePath,
-    default: null,
     defaultInDocs: '`config.json` in `PROXY_STATE_DIR`, if it exists',
     environmentOnly: true,
     description: 'A JSON file with settings; see [config file](#config-file). The environment wins.',
-  },
-  PROXY_SANDBOX_MODE: {
-    group: 'documents',
-    slice: 'codex',
-    field: 'sandboxMode',
+  }),
+  PROXY_SANDBOX_MODE: documents({
+    at: 'codex.sandboxMode',
     type: oneOf(['read-only', 'workspace-write', 'danger-full-access']),
     default: 'read-only',
     noEffect: "codex's own tools are switched off",
     description:
       "The sandbox that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
-  },
-  PROXY_APPROVAL_POLICY: {
-    group: 'documents',
-    slice: 'codex',
-    field: 'approvalPolicy',
+  }),
+  PROXY_APPROVAL_POLICY: documents({
+    at: 'codex.approvalPolicy',
     type: oneOf(['never', 'on-request', 'untrusted']),
     default: 'never',
     noEffect: "codex's own tools are switched off",
     description:
       "The approval policy that `thread/start` asks for. It has no effect at present because codex's own tools are switched off; the server warns at the start if it is set.",
-  },
-  PROXY_CODEX_WORKDIR: {
-    group: 'documents',
-    slice: 'codex',
-    field: 'workDir',
+  }),
+  PROXY_CODEX_WORKDIR: documents({
+    at: 'codex.workDir',
     type: filePath,
     default: DEFAULT_WORK_DIR,
     defaultInDocs: '`/tmp/codex-work` (on Windows `codex-work` in the temporary directory)',
     description:
       'The working directory in `thread/start`. If another user owns the default or can write to it, the server uses `work` in the state directory instead.',
-  },
-  PROXY_ENABLE_FEEDBACK: {
-    group: 'deployment',
-    slice: 'codex',
-    field: 'feedback',
+  }),
+  PROXY_ENABLE_FEEDBACK: deployment({
+    at: 'codex.feedback',
     type: yesOrNo,
     default: 'false',
     description:
       'Whether `POST /v1/codex/feedback` is served. It sends the text of a client to the makers of codex; nothing is sent without such a request.',
-  },
-  PROXY_MCP_CONFIG: {
-    group: 'everyday',
-    slice: 'mcp',
-    field: 'configFile',
+  }),
+  PROXY_MCP_CONFIG: everyday({
+    at: 'mcp.configFile',
     type: filePath,
-    default: null,
     description:
       'A JSON file with the MCP servers that requests may use, in the usual `mcpServers` form; see [MCP servers](mcp.md). The config file can list them itself, under `mcpServers`.',
-  },
-  PROXY_MCP_CLIENT_SERVERS: {
-    group: 'deployment',
-    slice: 'mcp',
-    field: 'clientServers',
+  }),
+  PROXY_MCP_CLIENT_SERVERS: deployment({
+    at: 'mcp.clientServers',
     type: yesOrNo,
     default: 'false',
     description: 'Whether a request may name an MCP server by URL. This server then connects to that URL.',
-  },
-  PROXY_MCP_CLIENT_PRIVATE: {
-    group: 'deployment',
-    slice: 'mcp',
-    field: 'clientPrivate',
+  }),
+  PROXY_MCP_CLIENT_PRIVATE: deployment({
+    at: 'mcp.clientPrivate',
     type: yesOrNo,
     default: 'false',
     description: 'Whether such a URL may lead to a private, loopback or link-local address.',
-  },
-  PROXY_WORKERS: {
-    group: 'deployment',
-    slice: 'worker',
-    field: 'count',
-    type: wholeNumber(1, 64),
+  }),
+  PROXY_WORKERS: deployment({
+    at: 'worker.count',
+    type: wholeNumber(1, 64, 'processes'),
     default: '1',
-    unit: 'processes',
     description: 'How many app-server processes share the requests. Each needs about 170 MB of memory.',
-  },
-  PROXY_WORKER_HANG_TIMEOUT_MS: {
-    group: 'tuning',
-    slice: 'worker',
-    field: 'hangTimeoutMs',
-    type: wholeNumber(1_000, MAX_TIMER_MS),
+  }),
+  PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
+    at: 'worker.hangTimeoutMs',
+    type: wholeNumber(1_000, MAX_TIMER_MS, 'ms'),
     default: '10000',
-    unit: 'ms',
     description: 'How long an app-server may answer nothing at all before it is killed and replaced.',
-  },
-  PROXY_WORKER_MAX_THREADS: {
-    group: 'tuning',
-    slice: 'worker',
-    field: 'maxThreads',
-    type: wholeNumber(1, 1_000_000),
+  }),
+  PROXY_WORKER_MAX_THREADS: tuning({
+    at: 'worker.maxThreads',
+    type: wholeNumber(1, 1_000_000, 'threads'),
     default: '500',
-    unit: 'threads',
     description: 'How many unused threads an app-server may hold before it is replaced.',
-  },
-  PROXY_WORKER_MAX_RSS_MB: {
-    group: 'tuning',
-    slice: 'worker',
-    field: 'maxRssMb',
-    type: wholeNumber(1, 1_000_000),
+  }),
+  PROXY_WORKER_MAX_RSS_MB: tuning({
+    at: 'worker.maxRssMb',
+    type: wholeNumber(1, 1_000_000, 'MB'),
     default: '1024',
-    unit: 'MB',
     description: 'How much memory an app-server may use before it is replaced.',
-  },
-  PROXY_WORKER_MAX_HOME_MB: {
-    group: 'tuning',
-    slice: 'worker',
-    field: 'maxHomeMb',
-    type: wholeNumber(16, 1_000_000),
+  }),
+  PROXY_WORKER_MAX_HOME_MB: tuning({
+    at: 'worker.maxHomeMb',
+    type: wholeNumber(16, 1_000_000, 'MB'),
     default: '128',
-    unit: 'MB',
     description: 'How much an app-server may write to its home, mostly its own logs, before it is replaced.',
-  },
-  PROXY_LOG_LEVEL: {
-    group: 'everyday',
-    slice: 'log',
-    field: 'level',
+  }),
+  PROXY_LOG_LEVEL: everyday({
+    at: 'log.level',
     type: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     default: 'info',
     description: 'The lowest level that is logged.',
-  },
-  PROXY_LOG_FORMAT: {
-    group: 'deployment',
-    slice: 'log',
-    field: 'format',
+  }),
+  PROXY_LOG_FORMAT: deployment({
+    at: 'log.format',
     type: oneOf(['auto', 'json', 'pretty']),
     default: 'auto',
     description:
       'The form of log lines: one JSON object each (`json`) or short lines for people (`pretty`). `auto` is `pretty` in a terminal and `json` elsewhere. `NO_COLOR` removes the colours.',
-  },
-  PROXY_LOG_CONTENT: {
-    group: 'deployment',
-    slice: 'log',
-    field: 'content',
+  }),
+  PROXY_LOG_CONTENT: deployment({
+    at: 'log.content',
     type: yesOrNo,
     default: 'false',
     description: 'Whether the log also contains prompts and answers, up to 4,000 characters per text.',
-  },
-  PROXY_ENABLE_METRICS: {
-    group: 'deployment',
-    slice: 'log',
-    field: 'metrics',
+  }),
+  PROXY_ENABLE_METRICS: deployment({
+    at: 'log.metrics',
     type: yesOrNo,
     default: 'true',
     description: 'Whether `GET /metrics` is served. It needs a key, except from this machine itself.',
-  },
-  PROXY_CAPTURE_DIR: {
-    group: 'deployment',
-    slice: 'log',
-    field: 'captureDir',
+  }),
+  PROXY_CAPTURE_DIR: deployment({
+    at: 'log.captureDir',
     type: filePath,
-    default: null,
     description:
       'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](operating.md#stories).',
-  },
-} as const satisfies Record<string, SettingRow>;
+  }),
+};

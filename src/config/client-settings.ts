@@ -1,191 +1,141 @@
-import type { SettingRow } from './setting-row.ts';
+import { deployment, documents, everyday, tuning } from './setting-row.ts';
 import { hostName, MAX_TIMER_MS, oneOf, originList, secretList, wholeNumber, yesOrNo } from './value.ts';
 
 /** The client side: the HTTP server, its limits, and the form of requests and answers. */
 export const CLIENT_SETTINGS = {
-  PORT: {
-    group: 'everyday',
-    slice: 'http',
-    field: 'port',
+  PORT: everyday({
+    at: 'http.port',
     type: wholeNumber(0, 65_535),
     default: '11435',
     description: 'The TCP port to listen on. 0: any free port.',
-  },
-  PROXY_HOST: {
-    group: 'deployment',
-    slice: 'http',
-    field: 'host',
+  }),
+  PROXY_HOST: deployment({
+    at: 'http.host',
     type: hostName,
     default: '127.0.0.1',
     description: 'The address to listen on. `0.0.0.0` opens the server to the network.',
-  },
-  PROXY_API_KEY: {
-    group: 'everyday',
-    slice: 'http',
-    field: 'apiKeys',
+  }),
+  PROXY_API_KEY: everyday({
+    at: 'http.apiKeys',
     type: secretList,
     default: '',
     defaultInDocs: 'a key made at the first start, in `PROXY_STATE_DIR/api-key`',
     secret: true,
     description: 'The keys that clients may use, separated by commas.',
-  },
-  PROXY_CORS_ALLOWED_ORIGINS: {
-    group: 'deployment',
-    slice: 'http',
-    field: 'corsAllowedOrigins',
+  }),
+  PROXY_CORS_ALLOWED_ORIGINS: deployment({
+    at: 'http.corsAllowedOrigins',
     type: originList,
     default:
       'app://obsidian.md,capacitor://localhost,http://localhost,http://localhost:*,http://127.0.0.1:*,http://[::1]:*',
     description:
       'The origins whose pages may call this server from a browser. `*` alone allows every page; `*` as a port allows any port.',
-  },
-  PROXY_MAX_BODY_BYTES: {
-    group: 'tuning',
-    slice: 'http',
-    field: 'maxBodyBytes',
-    type: wholeNumber(1, 500_000_000),
+  }),
+  PROXY_MAX_BODY_BYTES: tuning({
+    at: 'http.maxBodyBytes',
+    type: wholeNumber(1, 500_000_000, 'bytes'),
     default: '33554432',
-    unit: 'bytes',
     description:
       'The largest request body; a larger one gets 413. Items that a request refers to (`item_reference`) may together be as large.',
-  },
-  PROXY_UPLOAD_IDLE_TIMEOUT_MS: {
-    group: 'tuning',
-    slice: 'http',
-    field: 'uploadIdleTimeoutMs',
-    type: wholeNumber(1, MAX_TIMER_MS),
+  }),
+  PROXY_UPLOAD_IDLE_TIMEOUT_MS: tuning({
+    at: 'http.uploadIdleTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS, 'ms'),
     default: '30000',
-    unit: 'ms',
     description:
       'How long a client may send nothing, or less than 1,024 bytes per second, while the server reads its body. Then it gets 408 and the connection is closed.',
-  },
-  PROXY_SSE_KEEPALIVE_MS: {
-    group: 'tuning',
-    slice: 'http',
-    field: 'sseKeepaliveMs',
-    type: wholeNumber(1, MAX_TIMER_MS),
+  }),
+  PROXY_SSE_KEEPALIVE_MS: tuning({
+    at: 'http.sseKeepaliveMs',
+    type: wholeNumber(1, MAX_TIMER_MS, 'ms'),
     default: '15000',
-    unit: 'ms',
     description:
       'How long a stream may be silent before a keepalive comment is sent. Lower it if a proxy in between closes idle connections earlier.',
-  },
-  PROXY_DRAIN_TIMEOUT_MS: {
-    group: 'deployment',
-    slice: 'http',
-    field: 'drainTimeoutMs',
-    type: wholeNumber(0, MAX_TIMER_MS),
+  }),
+  PROXY_DRAIN_TIMEOUT_MS: deployment({
+    at: 'http.drainTimeoutMs',
+    type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
     default: '30000',
-    unit: 'ms',
     description: 'How long running answers may take to finish after SIGTERM before they are interrupted.',
-  },
-  PROXY_MAX_CONCURRENT_TURNS: {
-    group: 'tuning',
-    slice: 'load',
-    field: 'maxConcurrentTurns',
-    type: wholeNumber(1, 100_000),
+  }),
+  PROXY_MAX_CONCURRENT_TURNS: tuning({
+    at: 'load.maxConcurrentTurns',
+    type: wholeNumber(1, 100_000, 'turns'),
     default: '256',
-    unit: 'turns',
     description: 'How many turns run at the same time. Each of the `n` choices of a request is one turn.',
-  },
-  PROXY_MAX_QUEUED_TURNS: {
-    group: 'tuning',
-    slice: 'load',
-    field: 'maxQueuedTurns',
-    type: wholeNumber(0, 1_000_000),
+  }),
+  PROXY_MAX_QUEUED_TURNS: tuning({
+    at: 'load.maxQueuedTurns',
+    type: wholeNumber(0, 1_000_000, 'turns'),
     default: '1024',
-    unit: 'turns',
     description:
       'How many turns wait for a free place, fairly between keys. Further ones get 429 or 503 at once.',
-  },
-  PROXY_MAX_MODEL_REQUESTS: {
-    group: 'tuning',
-    slice: 'load',
-    field: 'maxModelRequests',
-    type: wholeNumber(1, 100_000),
+  }),
+  PROXY_MAX_MODEL_REQUESTS: tuning({
+    at: 'load.maxModelRequests',
+    type: wholeNumber(1, 100_000, 'requests'),
     default: '64',
-    unit: 'requests',
     description:
       'How many model requests one answer may need, counted separately for each of the `n` choices: MCP calls, retries, repairs and forced calls together. Then the answer is incomplete, or fails with `model_request_limit_exceeded`.',
-  },
-  PROXY_QUEUE_TIMEOUT_MS: {
-    group: 'tuning',
-    slice: 'load',
-    field: 'queueTimeoutMs',
-    type: wholeNumber(1, MAX_TIMER_MS),
+  }),
+  PROXY_QUEUE_TIMEOUT_MS: tuning({
+    at: 'load.queueTimeoutMs',
+    type: wholeNumber(1, MAX_TIMER_MS, 'ms'),
     default: '30000',
-    unit: 'ms',
     description: 'How long a request waits for a free place before it gets 503.',
-  },
-  PROXY_MAX_BYTES_IN_FLIGHT_MB: {
-    group: 'tuning',
-    slice: 'load',
-    field: 'maxBytesInFlightMb',
-    type: wholeNumber(1, 1_000_000),
+  }),
+  PROXY_MAX_BYTES_IN_FLIGHT_MB: tuning({
+    at: 'load.maxBytesInFlightMb',
+    type: wholeNumber(1, 1_000_000, 'MB'),
     default: '256',
-    unit: 'MB',
     description:
       'The total size of all request bodies in work, and separately of all unread answer text. Further bodies wait, then get 503.',
-  },
-  PROXY_STRICT_PARAMS: {
-    group: 'deployment',
-    slice: 'api',
-    field: 'strictParams',
+  }),
+  PROXY_STRICT_PARAMS: deployment({
+    at: 'api.strictParams',
     type: yesOrNo,
     default: 'false',
     description:
       'Whether a parameter without effect gets a 400 instead of being ignored and listed in a header.',
-  },
-  PROXY_INSTRUCTIONS_TARGET: {
-    group: 'documents',
-    slice: 'api',
-    field: 'instructionsTarget',
+  }),
+  PROXY_INSTRUCTIONS_TARGET: documents({
+    at: 'api.instructionsTarget',
     type: oneOf(['base', 'developer']),
     default: 'base',
     description:
       "Where a client's instructions go: into the backend's own field (`base`), or together with all prompts into one developer message at the beginning (`developer`).",
-  },
-  PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: {
-    group: 'documents',
-    slice: 'api',
-    field: 'ignoreClientSystemPrompt',
+  }),
+  PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: documents({
+    at: 'api.ignoreClientSystemPrompt',
     type: yesOrNo,
     default: 'false',
     description: "Whether a client's instructions, system messages and developer messages are dropped.",
-  },
-  PROXY_RESPONSES_LAYOUT: {
-    group: 'documents',
-    slice: 'api',
-    field: 'responsesLayout',
+  }),
+  PROXY_RESPONSES_LAYOUT: documents({
+    at: 'api.responsesLayout',
     type: oneOf(['message-first', 'natural']),
     default: 'natural',
     description:
       "The order of output items. `natural`: the model's own items in its own order, as OpenAI does. `message-first`: all text in one message at `output[0]`, tool call k at `output[1 + k]`, no reasoning. The header `x-proxy-output-layout` overrides it for one request.",
-  },
-  PROXY_ITEM_MEMORY_MB: {
-    group: 'tuning',
-    slice: 'api',
-    field: 'itemMemoryMb',
-    type: wholeNumber(0, 1_000_000),
+  }),
+  PROXY_ITEM_MEMORY_MB: tuning({
+    at: 'api.itemMemoryMb',
+    type: wholeNumber(0, 1_000_000, 'MB'),
     default: '64',
-    unit: 'MB',
     description:
       'Memory for items of recent responses, kept for one hour, so that a request can refer to them by `item_reference`. 0: off. Items of requests with `store: false` are never kept.',
-  },
-  PROXY_CHAT_REASONING: {
-    group: 'documents',
-    slice: 'api',
-    field: 'chatReasoning',
+  }),
+  PROXY_CHAT_REASONING: documents({
+    at: 'api.chatReasoning',
     type: yesOrNo,
     default: 'true',
     description:
       'Whether chat answers contain the reasoning summary, as `reasoning_content` and `reasoning`.',
-  },
-  PROXY_USAGE_POLICY: {
-    group: 'documents',
-    slice: 'api',
-    field: 'usagePolicy',
+  }),
+  PROXY_USAGE_POLICY: documents({
+    at: 'api.usagePolicy',
     type: oneOf(['exact', 'zeros']),
     default: 'exact',
     description: 'What `usage` is when the backend sent no numbers: left out (`exact`) or zeros (`zeros`).',
-  },
-} as const satisfies Record<string, SettingRow>;
+  }),
+};

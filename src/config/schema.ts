@@ -14,15 +14,16 @@ export type SettingName = keyof Settings;
 
 type Value<R extends SettingRow> =
   | (R['type'] extends ValueType<infer Output> ? Output : never)
-  | (R['default'] extends null ? null : never);
+  | (null extends R['default'] ? null : never);
 
-type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly slice: S }>;
+type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly at: `${S}.${string}` }>;
+type FieldOf<S extends Slice, At> = At extends `${S}.${infer Field}` ? Field : never;
 
 export type Source = 'environment' | 'config file' | 'default';
 
 /** The whole configuration: frozen, read once, passed on in slices. */
 export type Config = {
-  readonly [S in Slice]: { readonly [R in RowOf<S> as R['field']]: Value<R> };
+  readonly [S in Slice]: { readonly [R in RowOf<S> as FieldOf<S, R['at']>]: Value<R> };
 } & {
   /** From the file of `PROXY_MCP_CONFIG`, or from the config file. */
   readonly mcpServers: readonly McpServer[];

@@ -44,6 +44,7 @@ export type Group = keyof typeof GROUPS;
 export interface SettingRow {
   readonly group: Group;
   /** Where the value is found: `config[slice][field]`. The field names its unit. */
+  readonly at: `${Slice}.${string}`;
   readonly slice: Slice;
   readonly field: string;
   readonly type: ValueType<unknown>;
@@ -51,7 +52,6 @@ export interface SettingRow {
   readonly default: string | null;
   /** For a default that depends on the machine: what the docs say. */
   readonly defaultInDocs?: string;
-  readonly unit?: string;
   readonly secret?: true;
   /** The config file cannot set it. */
   readonly environmentOnly?: true;
@@ -60,6 +60,21 @@ export interface SettingRow {
   /** The first sentence is also the line of `--help`. */
   readonly description: string;
 }
+
+/** A row as the tables have it; `at` says the slice and the field, and without a default it is null. */
+type Given = Omit<SettingRow, 'group' | 'slice' | 'field' | 'default'> & { readonly default?: string };
+
+const inGroup =
+  (group: Group) =>
+  <const Row extends Given>(row: Row): Omit<SettingRow, keyof Row> & Row => {
+    const [slice, field] = row.at.split('.') as [Slice, string];
+    return { default: null, ...row, group, slice, field };
+  };
+
+export const everyday = inGroup('everyday');
+export const deployment = inGroup('deployment');
+export const documents = inGroup('documents');
+export const tuning = inGroup('tuning');
 
 /** The name of a setting in the config file: `PROXY_MODEL_ALIASES` is `modelAliases`. */
 export const fileKeyOf = (name: string): string =>

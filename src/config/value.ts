@@ -16,6 +16,7 @@ export interface ValueType<Output> {
   readonly decode?: (text: string) => unknown;
   /** A relative path: taken from the working directory, or from the folder of the config file. */
   readonly isPath?: true;
+  readonly unit?: string;
   /** Its values are numbers or known words, which cannot contain a secret, a path or a name. */
   readonly isPlain?: true;
 }
@@ -23,10 +24,11 @@ export interface ValueType<Output> {
 /** Node's timers overflow above this and fire at once. */
 export const MAX_TIMER_MS = 2_147_483_647;
 
-export const wholeNumber = (min: number, max: number): ValueType<number> => ({
+export const wholeNumber = (min: number, max: number, unit?: string): ValueType<number> => ({
   allowed: `a whole number from ${min} to ${max}`,
   schema: z.int().min(min).max(max),
   decode: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : text),
+  ...(unit === undefined ? {} : { unit }),
   isPlain: true,
 });
 

@@ -55,7 +55,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('for a WebSocket is told that there are none', async () => {
+  it('for a WebSocket gets 426', async () => {
     const { send } = serveRoutes([route(() => new Response(), { path: '/v1/responses', method: 'POST' })]);
     const answer = await send('/v1/responses', { headers: { upgrade: 'WebSocket' } });
     expect([answer.status, await answer.json()]).toMatchObject([
@@ -126,7 +126,7 @@ describe('a route that throws', () => {
     expect(log).toEqual([accessLine({ status: 429, errorCode: 'insufficient_quota' })]);
   });
 
-  it('a bug: 500 without a word about it, and the log knows', async () => {
+  it('a bug: 500 without details, which are in the log', async () => {
     const { send, log } = serveRoutes([
       route(() => {
         throw new TypeError('secret of the house');

@@ -45,7 +45,7 @@ export interface ServerDeps {
 
 export interface HttpServer {
   readonly fetch: (http: Request, connectionInfo?: ConnectionInfo) => Promise<Response> | Response;
-  /** The answer to what is no request, with a line in the log. The origin is that of a page, where it is known. */
+  /** The answer to an invalid request, with a log line. The origin is that of a page, if known. */
   refuse(failed: Failure, origin?: string | null): Response;
   draining(): boolean;
   /** How many requests have not got their whole answer yet. */
@@ -54,7 +54,7 @@ export interface HttpServer {
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** For the log and the metrics only: nobody is left to receive it. */
+/** For the log and the metrics only: the client is gone. */
 const CLIENT_GONE = 499;
 /** For them, too: what could not be read as a request. */
 const NO_ROUTE = '(malformed)';

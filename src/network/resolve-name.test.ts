@@ -60,10 +60,10 @@ const { signal } = new AbortController();
 
 describe('createNameResolver', () => {
   it('finds addresses, and what has none', async () => {
-    server = await startNameServer({ 'images.test': '203.0.113.7', 'nobody.test': null });
+    server = await startNameServer({ 'images.test': '203.0.113.7', 'missing.test': null });
     const resolve = createNameResolver({ isLocalAllowed: false, servers: [server.address] });
     expect(await resolve('images.test', signal)).toEqual(['203.0.113.7']);
-    await expect(resolve('nobody.test', signal)).rejects.toThrow('the name does not exist');
+    await expect(resolve('missing.test', signal)).rejects.toThrow('the name does not exist');
     expect(await resolve('a.localhost', signal)).toEqual(['127.0.0.1', '::1']);
   });
 
@@ -91,7 +91,7 @@ describe('createNameResolver', () => {
     await expect(impatient('dead.test', signal)).rejects.toMatchObject({ code: 'ETIMEOUT' });
   });
 
-  it('keeps nobody else waiting: four hundred dead names, and the threads of the process are free', async () => {
+  it('blocks no other work: four hundred dead names, and the threads of the process are free', async () => {
     server = await startNameServer({});
     const resolve = createNameResolver({ isLocalAllowed: true, servers: [server.address] });
     const gone = new AbortController();

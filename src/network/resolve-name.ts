@@ -20,8 +20,8 @@ const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Asks name servers by itself. The system's own way has four threads for the whole process: a few names
- * that nobody answers for would keep everybody else waiting, also those who write to a file.
+ * Queries name servers itself. The system resolver uses the four threads of the process: a few names
+ * without an answer would block everything else that needs them, such as writing files.
  */
 export const createNameResolver = (options: NameResolverOptions): ResolveName => {
   const asking = new Slots(NAMES_AT_ONCE);

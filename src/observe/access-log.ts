@@ -43,7 +43,7 @@ export interface AccessFacts {
   readonly traceparent?: string | null;
   /** Obsidian Copilot's own id of a trace. */
   readonly copilotTraceId?: string | null;
-  /** What a request was seen to want beside the conversation of its user. */
+  /** The kind of side request that was detected, such as a title. */
   readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;

@@ -42,7 +42,7 @@ describe('BackendWatch', () => {
     ],
     ['well again', [failed('upstream_error'), completed], { state: 'ok', since: 2 }],
     ['a refused request has reached it', [failed('invalid_prompt')], { state: 'ok', since: 1 }],
-    ['a busy moment is no trouble', [failed('rate_limit_exceeded')], { state: 'ok', since: 1 }],
+    ['a busy moment is not a problem', [failed('rate_limit_exceeded')], { state: 'ok', since: 1 }],
     ['our own trouble says nothing', [failed('worker_lost'), abandoned], { state: 'unknown' }],
   ])('%s', (_, endings, expected) => {
     expect(after(...endings)).toEqual(expected);

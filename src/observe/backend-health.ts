@@ -1,7 +1,7 @@
 import type { Clock } from '../kit/ambient.ts';
 import type { TurnObserver, TurnSummary } from './observer.ts';
 
-/** Coarse on purpose: whoever may ask whether the server is ready is told nothing about the account. */
+/** Coarse on purpose: readiness is public and must not reveal anything about the account. */
 export type BackendTrouble = 'unreachable' | 'blocked' | 'unauthorized' | 'limited' | 'failing';
 
 export type BackendHealth =

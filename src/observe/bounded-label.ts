@@ -1,4 +1,4 @@
-/** What stands for every value beyond the bound, and for what is no name. */
+/** Replaces every value beyond the bound, and invalid names. */
 const OTHER = 'other';
 
 const SANE = /^[\w./:[\]-]{1,64}$/;
@@ -17,7 +17,7 @@ export const boundedLabel = (max = 50): ((value: string) => string) => {
   };
 };
 
-/** One of the values that we know, or the one that stands for all others. */
+/** A known value, or the one that replaces all others. */
 export const knownLabel =
   (known: ReadonlySet<string>): ((value: string) => string) =>
   (value) =>

@@ -84,7 +84,7 @@ describe('frameTally', () => {
 });
 
 describe('turnMetrics', () => {
-  it('counts items of types that nobody knows', async () => {
+  it('counts items of unknown types', async () => {
     const metrics = createMetrics();
     const observer = turnMetrics(metrics);
     for (const type of ['dream_call', 'web_search_call', 'dream_call', 'not plain']) {

@@ -1,54 +1,48 @@
-import type { MetricRow } from './metrics.ts';
+import { counter, histogram } from './metric-row.ts';
 
-/** What is said on either side, and what of it nobody here understands. */
+/** Metrics about the traffic on both sides, and about the part of it that is not understood here. */
 export const COMPATIBILITY_METRICS = {
   rpcSeconds: {
-    kind: 'histogram',
-    name: 'proxy_rpc_seconds',
-    help: 'Duration of JSON-RPC calls to the app-server, by method; includes failed calls.',
-    labels: ['rpc_method'],
+    ...histogram(
+      'proxy_rpc_seconds',
+      'Duration of JSON-RPC calls to the app-server, by method; includes failed calls.',
+      ['rpc_method'],
+    ),
     buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
   },
-  rpcErrors: {
-    kind: 'counter',
-    name: 'proxy_rpc_errors_total',
-    help: 'Failed JSON-RPC calls to the app-server, by method and error code; `timeout`: no answer in time, `closed`: the app-server exited.',
-    labels: ['rpc_method', 'rpc_error_code'],
-  },
-  responseEvents: {
-    kind: 'counter',
-    name: 'proxy_response_events_total',
-    help: 'Stream events sent to clients, by type: the event type of Responses, Images or reviews, `chat.completion.chunk`, `text_completion`, `error`, `[DONE]`; `other`: a type from the backend.',
-    labels: ['response_event_type'],
-  },
-  unknownItems: {
-    kind: 'counter',
-    name: 'proxy_unknown_items_total',
-    help: 'Output items of an unknown type, which are passed to the client unchanged. After 50 types the rest is `other`.',
-    labels: ['type'],
-  },
-  responseItemParseErrors: {
-    kind: 'counter',
-    name: 'proxy_response_item_parse_errors_total',
-    help: 'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired).',
-    labels: ['response_item_parse_error'],
-  },
-  parseFailures: {
-    kind: 'counter',
-    name: 'proxy_parse_failures_total',
-    help: 'Data that could not be parsed: `request_body` (of a client), `upstream_event` (not a JSON object, or without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (violates the Responses API; it is repaired). Lines of the app-server have their own counter.',
-    labels: ['of'],
-  },
-  ignoredParams: {
-    kind: 'counter',
-    name: 'proxy_ignored_params_total',
-    help: 'Request parameters that had no effect, by name; `other`: a parameter that this server does not know.',
-    labels: ['param'],
-  },
-  capturesLost: {
-    kind: 'counter',
-    name: 'proxy_stories_lost_total',
-    help: 'Requests whose capture file (PROXY_CAPTURE_DIR) is missing or incomplete, by reason: `crowded` (too many at once), `slow` (the disk does not keep up), `disk` (a write failed).',
-    labels: ['reason'],
-  },
-} as const satisfies Record<string, MetricRow>;
+  rpcErrors: counter(
+    'proxy_rpc_errors_total',
+    'Failed JSON-RPC calls to the app-server, by method and error code; `timeout`: no answer in time, `closed`: the app-server exited.',
+    ['rpc_method', 'rpc_error_code'],
+  ),
+  responseEvents: counter(
+    'proxy_response_events_total',
+    'Stream events sent to clients, by type: the event type of Responses, Images or reviews, `chat.completion.chunk`, `text_completion`, `error`, `[DONE]`; `other`: a type from the backend.',
+    ['response_event_type'],
+  ),
+  unknownItems: counter(
+    'proxy_unknown_items_total',
+    'Output items of an unknown type, which are passed to the client unchanged. After 50 types the rest is `other`.',
+    ['type'],
+  ),
+  responseItemParseErrors: counter(
+    'proxy_response_item_parse_errors_total',
+    'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired).',
+    ['response_item_parse_error'],
+  ),
+  parseFailures: counter(
+    'proxy_parse_failures_total',
+    'Data that could not be parsed: `request_body` (of a client), `upstream_event` (not a JSON object, or without a type), `upstream_event_too_long`, `upstream_event_too_deep`, `upstream_event_too_wide`, `upstream_answer` (a stream without `response.completed`), `upstream_usage` (violates the Responses API; it is repaired). Lines of the app-server have their own counter.',
+    ['of'],
+  ),
+  ignoredParams: counter(
+    'proxy_ignored_params_total',
+    'Request parameters that had no effect, by name; `other`: a parameter that this server does not know.',
+    ['param'],
+  ),
+  capturesLost: counter(
+    'proxy_stories_lost_total',
+    'Requests whose capture file (PROXY_CAPTURE_DIR) is missing or incomplete, by reason: `crowded` (too many at once), `slow` (the disk does not keep up), `disk` (a write failed).',
+    ['reason'],
+  ),
+} as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { messageTold } from '../../test/support/told-items.ts';
+import { messageTold } from '../../test/support/item-events.ts';
 import { turnRequest } from '../../test/support/turn-request.ts';
 import { contentLog } from './content-log.ts';
 import { createLogger } from './log.ts';

@@ -34,7 +34,7 @@ const typeOf = (data: unknown): string => {
   return typeof object === 'string' ? object : 'error';
 };
 
-/** Those that we write ourselves. What a hosted tool is doing is told in the words of its backend, whatever they are. */
+/** The events that we write ourselves. The progress of a hosted tool is reported with event types of its backend. */
 const labelOf = knownLabel(
   new Set([
     ...['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((end) => `response.${end}`),

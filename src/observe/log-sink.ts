@@ -14,7 +14,7 @@ export interface LogSink extends DestinationStream {
   flush(timeoutMs: number): Promise<void>;
   /** What is left, as far as it can be written without waiting. For the very end. */
   close(): void;
-  /** Told of lines that nobody will read, also of those from before. */
+  /** Called with the number of dropped lines, including earlier ones. */
   onDropped(listener: (lines: number) => void): void;
   /** Told when lines are written again, and how many were dropped before. */
   onResumed(listener: (lines: number) => void): void;

@@ -110,7 +110,7 @@ describe('createLogger', () => {
     expect(text()).toContain('"[deep]"');
   });
 
-  it('throws at nobody', () => {
+  it('never throws', () => {
     const { logger, lines } = capture();
     const trap = {
       get boom(): never {

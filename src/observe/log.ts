@@ -48,7 +48,7 @@ const shielded =
       try {
         logger[name]('log line that cannot be serialised');
       } catch {
-        // A log is no reason to fail.
+        // Logging must not fail a request.
       }
     }
   };

@@ -46,7 +46,7 @@ describe('createMetrics', () => {
     expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  it('throws at nobody, whatever it is told to count', async () => {
+  it('never throws, whatever it has to count', async () => {
     const metrics = createMetrics();
     metrics.requestSeconds.observe(Number.NaN);
     metrics.tokens.inc({ kind: 'input' }, -1);

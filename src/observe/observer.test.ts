@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { END, messageTold } from '../../test/support/told-items.ts';
+import { END, messageTold } from '../../test/support/item-events.ts';
 import { gatewayError, failure } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Usage } from '../canonical/events/usage.ts';
@@ -137,7 +137,7 @@ describe('tap', () => {
     });
   });
 
-  it('tells nobody of a turn that was never begun', async () => {
+  it('does not report a turn that never started', async () => {
     const watcher = recorder();
     await tap(play(events), [watcher], options()).return();
     expect(watcher.calls).toEqual([]);

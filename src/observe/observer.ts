@@ -31,7 +31,7 @@ export interface TapOptions {
   readonly clock: Clock;
   /** When the request came, by the same clock. */
   readonly startedAt: number;
-  /** Told of the first throw of each observer in a turn; must not throw itself. */
+  /** Called with the first error of each observer in a turn; must not throw. */
   readonly onObserverError: (error: unknown) => void;
   /** The caller's: what breaks after it is aborted is the caller's going, not a failure of ours. */
   readonly signal?: AbortSignal;

@@ -24,7 +24,7 @@ export const isSecretName = (name: string): boolean => {
 };
 
 /**
- * What of an error is logged beside its words. Libraries put whatever they have into their errors: the
+ * The fields of an error that are logged besides its message. Libraries put whatever they have into their errors: the
  * one for a malformed answer carries the answer.
  */
 const ERROR_FIELDS: ReadonlySet<string> = new Set([
@@ -57,7 +57,7 @@ const describeError = (error: Error, depth: number): Record<string, unknown> => 
 
 const MAX_WORDS = 2_000;
 
-/** A parser quotes what it could not parse, which may be what somebody wrote. */
+/** A parser quotes what it could not parse, which may be content of a user. */
 const wordsOf = ({ message }: Error): string =>
   message.slice(0, MAX_WORDS).replace(/^(.{0,60}?), .* is not valid JSON$/s, '$1: this is not valid JSON');
 

@@ -2,7 +2,7 @@ import { boundedLabel } from './bounded-label.ts';
 import type { Metrics } from './metrics.ts';
 import type { TurnObserver } from './observer.ts';
 
-/** Counts turns, their tokens, and items that nobody knows. One for all turns: what backends call items has a bound. */
+/** Counts turns, their tokens, and items of unknown types. One for all turns: the number of types is bounded. */
 export const turnMetrics = (
   metrics: Pick<Metrics, 'turnsActive' | 'tokens' | 'firstEventSeconds' | 'unknownItems'>,
 ): TurnObserver => {

@@ -14,7 +14,7 @@ it('logs unreadable events once per answer, and repairs once', () => {
   const { lines, metrics, logger } = watched();
   const losses = reportRelayLosses(metrics, logger);
   for (const nth of [1, 2, 1]) losses.onUnreadable('no-json', nth);
-  for (const what of ['usage', 'usage', 'arguments'] as const) losses.onRepaired(what);
+  for (const repaired of ['usage', 'usage', 'arguments'] as const) losses.onRepaired(repaired);
   const repaired = 'the upstream deviates from the Responses API; its events are repaired';
   expect(lines).toEqual([
     [{ why: 'no-json' }, 'an upstream event could not be read'],

@@ -7,7 +7,7 @@ type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | '
 interface RelayLosses {
   /** An event of a stream could not be read, the nth one of its answer. */
   onUnreadable(why: keyof typeof UNREADABLE, nth: number): void;
-  /** A stream ended without `response.completed`; `message` is what the client is told. */
+  /** A stream ended without `response.completed`; `message` is what the client gets. */
   onUnfinished(message: string): void;
   /** An event did not have the form of the Responses API, and was repaired. */
   onRepaired(what: 'no_call_id' | 'arguments' | 'usage'): void;

@@ -45,7 +45,7 @@ describe('what is said about parameters', () => {
     ]);
   });
 
-  it('is that there are none', () => {
+  it('says that there are none', () => {
     expect(describeParameters({ type: 'object', properties: {} })).toEqual(['- none']);
     expect(describeParameters({ $ref: '#' })).toEqual(['- none']);
   });

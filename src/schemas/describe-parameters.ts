@@ -71,7 +71,7 @@ class Describing {
     return names.size === 0 ? [] : [[...names].join(' or ')];
   }
 
-  /** What a reference leads to, with the description that stands beside it. */
+  /** The target of a reference, with the description next to the reference. */
   #followed(
     schema: Json | undefined,
     refs: readonly string[],

@@ -6,7 +6,7 @@ import { sampleArguments } from './sample-value.ts';
 /** An example that is longer shows less than it takes. */
 const MAX_EXAMPLE_CHARS = 2_000;
 
-/** What a model is told of the parameters of a tool; null: the schema is too odd. */
+/** The prose description of the parameters of a tool; null: the schema is too odd. */
 export const guideTo = (text: string): Guidance | null => {
   const schema = parseJsonObject(text);
   if (schema === null) return null;

@@ -75,7 +75,7 @@ const CASES: readonly (readonly [string, JsonObject, Json])[] = [
     { a: 3, b: 'Paris' },
   ],
   [
-    'anyOf beside properties',
+    'anyOf next to properties',
     {
       type: 'object',
       properties: { a: { type: 'integer' }, b: { type: 'string' } },

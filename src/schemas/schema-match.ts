@@ -4,7 +4,7 @@ import { resolvePointer } from '../kit/json/json-pointer.ts';
 
 /**
  * Whether a value fits a schema, for the keywords that the sampler knows. It keeps the sampler
- * honest about `oneOf`, `not` and clashes between keywords; it is no general validator.
+ * honest about `oneOf`, `not` and clashes between keywords; it is not a general validator.
  */
 export const matches = (
   schema: Json | undefined,
@@ -69,7 +69,7 @@ export const fitsPattern = (pattern: Json | undefined, value: string): boolean =
   try {
     return new RegExp(pattern, 'u').test(value);
   } catch {
-    // Not a pattern of this language: nobody here can tell.
+    // Not a valid JavaScript pattern: unknown.
     return true;
   }
 };

@@ -25,7 +25,7 @@ const openGuide = (timeoutMs = 20_000, tick = 0) => {
 
 const CITY = JSON.stringify({ properties: { city: { type: 'string' } }, required: ['city'] });
 const ABOUT_CITY = { parameters: ['- city (string, required)'], example: '{"city":"example"}' };
-/** Takes longer than anybody lives. */
+/** Takes practically for ever. */
 const ENDLESS = JSON.stringify({
   properties: { a: { type: 'string', minLength: 40, pattern: '^(([a-z])+)+([a-z]+)+[A-Z]$' } },
   required: ['a'],
@@ -66,7 +66,7 @@ describe('the guide', () => {
 });
 
 describe('an explanation', () => {
-  it('is none for a schema that is too odd', () => {
+  it('is null for a schema that is too odd', () => {
     const deep = `${'{"items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
     expect(guideTo(`{"properties":{"a":${deep}},"required":["a"]}`)).toBeNull();
     expect(guideTo('{"$ref":"#/%"}')).toEqual({ parameters: ['- none'], example: null });

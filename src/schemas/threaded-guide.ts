@@ -20,7 +20,7 @@ export interface ThreadedGuide extends ToolGuide {
 /** For all schemas of a request, once its first one was looked at. */
 const TOTAL_MS = 2_000;
 
-/** Larger than what anybody explains. */
+/** Larger than any schema that is worth describing. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
 /** The tools of a conversation come again with each of its requests. */
 const MAX_KNOWN = 200;

@@ -115,7 +115,7 @@ describe('a pool of threads', () => {
 });
 
 describe('besideModule', () => {
-  it('is a source beside a source, and a built file beside a built one', () => {
+  it('is a source next to a source, and a built file next to a built one', () => {
     expect(
       ['file:///a/src/x.ts', 'file:///a/dist/x.js'].map((url) => besideModule(url, 'thread').pathname),
     ).toEqual(['/a/src/thread.ts', '/a/dist/thread.js']);

@@ -52,10 +52,10 @@ export const textHead = (text: string, tokens: number, encoding: Encoding): stri
   return '';
 };
 
-/** More bytes than the longest text of a request has. A token may stand for a hundred of them. */
+/** More bytes than the longest text of a request has. A token may decode to a hundred of them. */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
-/** What these tokens say; null: one of them is none, they are not whole characters, or it is too much. */
+/** The text of these tokens; null: one is invalid, they end within a character, or the text is too long. */
 export const textOf = (tokens: readonly number[], encoding: Encoding): string | null => {
   const bytes = bytesOf(tokens, encoding, MAX_TEXT_BYTES);
   if (bytes === null) return null;
@@ -97,7 +97,7 @@ const MAX_WORD = 256;
 const tokensOf = (text: string, { encode }: Encoding): number[] => {
   const tokens: number[] = [];
   for (const piece of piecesOf(text)) {
-    // Special tokens in a text are text: the model wrote them, nobody gave them a meaning.
+    // Special tokens in a text are text: the model wrote them, and they have no meaning here.
     for (const token of encode(piece, { disallowedSpecial: new Set() })) tokens.push(token);
   }
   return tokens;

@@ -21,7 +21,7 @@ export interface ThreadedTokenizerOptions {
 }
 
 export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
-  /** The text of tokens; null: they are no text. Rejects when the tokenizer does not answer. */
+  /** The text of tokens; null: they are not valid text. Rejects when the tokenizer does not answer. */
   textOf(tokens: readonly number[], by: TokenUse): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -33,8 +33,8 @@ const CURRENT = '';
 const CHARS_PER_TOKEN = 4;
 
 /**
- * The tokenizer, in a thread of its own: loading its table takes a third of a second, in which nobody
- * else would be served, and texts of a model may be long and odd.
+ * The tokenizer, in its own thread: loading its table takes a third of a second, which would block
+ * all requests, and texts of a model may be long and odd.
  */
 export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): ThreadedTokenizer => {
   const pool = createThreadPool<TokenJob, TokenResult>({

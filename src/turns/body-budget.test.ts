@@ -32,7 +32,7 @@ const budgetOf = (maxBytes: number) => {
   /** "a1" comes with the key "a". */
   const open = (name: string, signal = never): HeldBytes =>
     budget.open(name.slice(0, 1), signal, (error) => yielded.push([name, error.failure]));
-  /** Somebody whose body is announced, and has arrived in part. */
+  /** A request whose body is announced and has partly arrived. */
   const begin = async (name: string, announced: number, arrived: number): Promise<HeldBytes> => {
     const held = open(name);
     await held.start(announced);
@@ -73,7 +73,7 @@ describe('createBodyBudget', () => {
     expect(told).toEqual({ bytes: 0, refused: 0 });
   });
 
-  it('does not let it wait for ever, nor for somebody who is gone', async () => {
+  it('does not let it wait for ever, nor for a request that has ended', async () => {
     const { begin, open, told } = budgetOf(100);
     const first = await begin('a1', 60, 1);
     const client = new AbortController();
@@ -100,7 +100,7 @@ describe('createBodyBudget', () => {
     expect([told, names()]).toEqual([{ bytes: 93, refused: 0 }, []]);
   });
 
-  it('lets a key have its share beside what others have announced, and wait for more', async () => {
+  it('lets a key have its share in addition to what others have announced, and wait for more', async () => {
     const { begin, open } = budgetOf(100);
     const first = await begin('a1', 100, 1);
     await begin('b1', 30, 1);
@@ -130,7 +130,7 @@ describe('createBodyBudget', () => {
     expect([growthOf(second, 1), growthOf(first, 0)]).toEqual([gaveWay, 'grown']);
   });
 
-  it('nobody gives way to a key above its share, nor one whose turn runs', async () => {
+  it('a body does not give way to a key above its share, nor once its turn runs', async () => {
     const { begin, names } = budgetOf(100);
     const fixed = await begin('a1', 60, 60);
     fixed.settle();
@@ -145,7 +145,7 @@ describe('createBodyBudget', () => {
   it('half of many bodies together do not wait for each other: the newest of one key goes', async () => {
     const { open, told, names } = budgetOf(100);
     const bodies = ['a1', 'a2', 'a3', 'a4'].map((name) => open(name));
-    // Chunked: nobody knows how long they will be.
+    // Chunked: their length is unknown.
     await Promise.all(bodies.map((body) => body.start(0)));
     for (const body of bodies) body.grow(25);
     expect(bodies.slice(0, 2).map((body) => growthOf(body, 10))).toEqual(['grown', 'grown']);

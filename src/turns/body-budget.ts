@@ -18,7 +18,7 @@ export interface HeldBytes {
   start(announced: number): Promise<void>;
   /** Bytes have arrived, or were made of them. Throws if there is no room for them, or this body gave way to another. */
   grow(bytes: number): void;
-  /** Its turn runs: it gives way to nobody any more. */
+  /** Its turn runs: it no longer gives way to others. */
   settle(): void;
   /** The request is over. May be said more than once, also while it still waits. */
   letGo(): void;
@@ -175,7 +175,7 @@ class Budget implements BodyBudget {
     else this.#waiting.set(caller, size);
   }
 
-  /** Somebody has gone: lets in whoever can be. */
+  /** A request has ended: admits those that now fit. */
   #changed(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       this.#lastWaitMs = this.#options.clock.now() - next.since;

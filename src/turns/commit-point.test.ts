@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { collect, emit, fixedAmbient } from '../../test/support/turn-events.ts';
-import { END, messageEnded, messageStarted, textDelta } from '../../test/support/told-items.ts';
+import { END, messageEnded, messageStarted, textDelta } from '../../test/support/item-events.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -24,7 +24,7 @@ const noBug = (error: unknown): void => {
   throw error;
 };
 
-/** Emits these, then does what it is told; says whether it was left. */
+/** Emits these, then runs the given end; records whether it was returned early. */
 const source = (events: readonly TurnEvent[], then: () => Promise<void> | void = () => {}) => {
   const state = { left: false };
   async function* generate(): AsyncGenerator<TurnEvent> {
@@ -87,7 +87,7 @@ describe('one turn', () => {
     ]);
   });
 
-  it('a throw that nobody planned is reported, and the client learns nothing of it', async () => {
+  it('an unexpected error is reported, and hidden from the client', async () => {
     const bug = new TypeError('secret path /root');
     const onBug = vi.fn<(error: unknown) => void>();
     const { events } = source([ACCEPTED], () => {
@@ -165,7 +165,7 @@ it('a silent turn can be given up: its next event is not waited for', async () =
 });
 
 describe('several turns', () => {
-  it('can be given up while one of them is silent: nobody waits for its first word', async () => {
+  it('can be given up while one of them is silent, without waiting for its first event', async () => {
     const given: AbortSignal[] = [];
     const plan = planOf(async function* (signal) {
       given.push(signal);

@@ -26,8 +26,8 @@ export interface CommitOptions {
 
 /**
  * Waits for the turn's first event, because after the HTTP status is sent an error can only be a
- * frame. A turn that fails before it says anything is thrown, and becomes a status. A turn that
- * says nothing for `patienceMs` is committed all the same: the client must hear that we are alive.
+ * frame. A turn that fails before its first event is thrown, and becomes a status. A turn that
+ * is silent for `patienceMs` is committed anyway: the client must see that we are alive.
  */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,

@@ -5,7 +5,7 @@ import type { Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { conversationKey, type Client } from './conversation-key.ts';
 
-const ANYBODY: Client = { caller: 'test', session: null };
+const ANY_CLIENT: Client = { caller: 'test', session: null };
 
 const said = (role: 'user' | 'assistant' | 'system', text: string): Item => ({
   kind: 'message',
@@ -42,31 +42,31 @@ describe('the key of a conversation', () => {
       maxOutputTokens: 100,
       sampling: { ...NO_SAMPLING, temperature: 0.5 },
     });
-    expect(conversationKey(later, ANYBODY)).toBe(conversationKey(first, ANYBODY));
-    expect(conversationKey(first, ANYBODY)).toMatch(/^[0-9a-f]{32}$/);
+    expect(conversationKey(later, ANY_CLIENT)).toBe(conversationKey(first, ANY_CLIENT));
+    expect(conversationKey(first, ANY_CLIENT)).toMatch(/^[0-9a-f]{32}$/);
   });
 
   it('differs by conversation, model, instructions, prompt, tools, caller and session', () => {
     const keys = [
-      conversationKey(first, ANYBODY),
-      conversationKey(turnRequest({ ...first, items: [said('user', 'hello')] }), ANYBODY),
+      conversationKey(first, ANY_CLIENT),
+      conversationKey(turnRequest({ ...first, items: [said('user', 'hello')] }), ANY_CLIENT),
       conversationKey(
         turnRequest({ ...first, items: [said('system', 'Be quick.'), said('user', 'hi')] }),
-        ANYBODY,
+        ANY_CLIENT,
       ),
-      conversationKey(turnRequest({ ...first, model: 'gpt-5.6-luna' }), ANYBODY),
-      conversationKey(turnRequest({ ...first, instructions: 'Be quick.' }), ANYBODY),
-      conversationKey(turnRequest({ ...first, instructions: null }), ANYBODY),
+      conversationKey(turnRequest({ ...first, model: 'gpt-5.6-luna' }), ANY_CLIENT),
+      conversationKey(turnRequest({ ...first, instructions: 'Be quick.' }), ANY_CLIENT),
+      conversationKey(turnRequest({ ...first, instructions: null }), ANY_CLIENT),
       conversationKey(
         turnRequest({
           ...first,
           tools: [functionTool('f')],
         }),
-        ANYBODY,
+        ANY_CLIENT,
       ),
-      conversationKey(turnRequest({ ...first, items: [said('assistant', 'nobody asked')] }), ANYBODY),
-      conversationKey(first, { ...ANYBODY, caller: 'someone else' }),
-      conversationKey(first, { ...ANYBODY, session: 'a session' }),
+      conversationKey(turnRequest({ ...first, items: [said('assistant', 'unprompted')] }), ANY_CLIENT),
+      conversationKey(first, { ...ANY_CLIENT, caller: 'someone else' }),
+      conversationKey(first, { ...ANY_CLIENT, session: 'a session' }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -77,7 +77,7 @@ describe('the key of a conversation', () => {
     expect(conversationKey(other, named)).toBe(conversationKey(first, named));
     expect(conversationKey(first, { ...named, caller: 'other' })).not.toBe(conversationKey(first, named));
     const own = conversationKey(withKey('mine'), named);
-    expect(conversationKey(withKey('mine', { items: other.items }), ANYBODY)).toBe(own);
+    expect(conversationKey(withKey('mine', { items: other.items }), ANY_CLIENT)).toBe(own);
     expect(own).not.toBe(conversationKey(first, named));
   });
 
@@ -91,9 +91,9 @@ describe('the key of a conversation', () => {
       dataUrl('B', 'x'),
       dataUrl('A', 'xx'),
     ];
-    const keys = urls.map((url) => conversationKey(showed(url), ANYBODY));
+    const keys = urls.map((url) => conversationKey(showed(url), ANY_CLIENT));
     expect(new Set(keys).size).toBe(urls.length);
-    expect(urls.map((url) => conversationKey(showed(url), ANYBODY))).toEqual(keys);
+    expect(urls.map((url) => conversationKey(showed(url), ANY_CLIENT))).toEqual(keys);
   });
 
   it('looks at the first of very many values, and at what was said in any case', () => {
@@ -102,7 +102,7 @@ describe('the key of a conversation', () => {
     );
     const tool = (name: string) => functionTool(name, { parameters: { properties } });
     const asked = (text: string, ...names: readonly string[]) =>
-      conversationKey(turnRequest({ tools: names.map(tool), items: [said('user', text)] }), ANYBODY);
+      conversationKey(turnRequest({ tools: names.map(tool), items: [said('user', text)] }), ANY_CLIENT);
     expect(asked('hi', 'a', 'b', 'c')).toBe(asked('hi', 'a', 'b', 'c'));
     expect(
       new Set([asked('hi', 'a', 'b', 'c'), asked('ho', 'a', 'b', 'c'), asked('hi', 'x', 'b', 'c')]).size,

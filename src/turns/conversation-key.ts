@@ -49,7 +49,7 @@ const withoutPassing = (item: Item): unknown => {
 
 /** How much of both ends of a long text is looked at. */
 const END = 8 * 1024;
-/** Of the tools, and of the first messages; what comes behind them tells no two conversations apart. */
+/** Of the tools, and of the first messages; what follows does not distinguish conversations. */
 const MAX_VALUES = 1_000;
 /** Behind so much text, its length and a few characters must do. */
 const MAX_CHARS = 1024 * 1024;

@@ -1,55 +1,70 @@
 import type { Turn } from '../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from '../engine/engine.ts';
-import { repairCalls } from '../engine/steps/repair-calls.ts';
-import { retryWhole } from '../engine/steps/retry-whole.ts';
+import { ANSWER_STEPS, type AnswerStepDeps } from '../engine/steps/order.ts';
+import { withSteps } from '../engine/steps/step.ts';
 import type { ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './start-run.ts';
-import { stopEarly } from './stop-early.ts';
 
 interface Answering {
   readonly parsed: ParsedRequest;
   readonly call: RunCall;
   readonly deps: RunDeps;
+  /** Fetches the attachments of a request. */
+  readonly resolve: (request: TurnRequest, plan: Plan) => Promise<TurnRequest>;
 }
 
-/** The plan of a request whose attachments are resolved. Each run of it, one per choice, has a budget of its own. */
-export const planAnswer = (turn: Turn, { parsed, call, deps }: Answering): Plan => {
-  const planOf = (one: Turn): Plan => {
-    const sound = withRepair(deps.engine.plan(one.request, one.context), one, {
-      deps,
-      isStream: parsed.stream,
-    });
-    const stopped = stopEarly(sound, parsed.dialect?.stopEarly ?? null);
-    return parsed.stream ? stopped : retryWhole(stopped);
+export interface PlannedAnswer {
+  /** As far as it is known before the attachments are fetched. */
+  readonly plan: Plan;
+  /** The plan to run: planned again only if the attachments or something that was learned since change it. */
+  prepare(): Promise<Plan>;
+}
+
+/** Plans the answer to a request. */
+export const planAnswer = async (
+  turn: Turn,
+  { parsed, call, deps, resolve }: Answering,
+): Promise<PlannedAnswer> => {
+  const { clock } = deps.ambient;
+  const side = await deps.sideTurns(parsed, turn.request, call);
+  const stepDeps: AnswerStepDeps = {
+    clock,
+    isStream: parsed.stream,
+    keepaliveMs: deps.keepaliveMs,
+    tokenizer: deps.tokens,
+    short: side === null ? null : { ...side, prepare: (request) => resolve(request, first) },
+    stopEarly: parsed.dialect?.stopEarly ?? null,
+    repair: {
+      ...deps.repair,
+      check: ({ parameters }, input, caller) => deps.formats.problemWith(input, parameters ?? {}, caller),
+    },
   };
-  const first = planOf(turn);
-  let hasRun = false;
+  const plan = withSteps<AnswerStepDeps>(ANSWER_STEPS, deps.engine.plan, stepDeps);
+  const withBudgets = (request: TurnRequest): Plan =>
+    budgetPerRun(plan(request, turn.context), () =>
+      plan(request, { ...turn.context, budget: deps.openBudget(call, turn.context.trace) }),
+    );
+  const first = withBudgets(turn.request);
   return {
-    ...first,
-    run(...how) {
-      const again = (): Turn => ({
-        ...turn,
-        context: { ...turn.context, budget: deps.openBudget(call) },
-      });
-      const plan = hasRun ? planOf(again()) : first;
-      hasRun = true;
-      return plan.run(...how);
+    plan: first,
+    async prepare() {
+      // Otherwise they are fetched only if no short answer comes.
+      const request = side === null ? await resolve(turn.request, first) : turn.request;
+      return request === turn.request && first.isCurrent() ? first : withBudgets(request);
     },
   };
 };
 
-const withRepair = (
-  plan: Plan,
-  { request, context }: Turn,
-  { deps, isStream }: { readonly deps: RunDeps; readonly isStream: boolean },
-): Plan => {
-  const { attempts, inStreams, onRepair } = deps.repair;
-  if (isStream && !inStreams) return plan;
-  return repairCalls(plan, request, {
-    plan: (again) => deps.engine.plan(again, context),
-    attempts,
-    holds: isStream ? 'calls' : 'answer',
-    check: ({ parameters }, input) => deps.formats.problemWith(input, parameters ?? {}, context.caller.keyId),
-    onRepair,
-  });
+/** Each run of a plan, one per choice, has a budget of its own. */
+const budgetPerRun = (plan: Plan, again: () => Plan): Plan => {
+  let hasRun = false;
+  return {
+    ...plan,
+    run(...how) {
+      const current = hasRun ? again() : plan;
+      hasRun = true;
+      return current.run(...how);
+    },
+  };
 };

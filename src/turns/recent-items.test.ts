@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { collect, emit } from '../../test/support/turn-events.ts';
-import { END, messageTold } from '../../test/support/told-items.ts';
+import { END, messageTold } from '../../test/support/item-events.ts';
 import type { Produced } from '../canonical/request/item.ts';
 import { RecentItems, rememberItems } from './recent-items.ts';
 

@@ -80,7 +80,7 @@ async function* remembered(
   }
 }
 
-/** About what an object and a field take beside their text. */
+/** About what an object and a field take in addition to their text. */
 const VALUE_BYTES = 48;
 
 /** Without recursion: a backend decides how deep its items are nested. */

@@ -3,7 +3,7 @@ import type { Steer } from '../canonical/context/turn-context.ts';
 
 /** So much can be said to one response: the app-server keeps what its model has not read yet. */
 const MAX_SAID_CHARS = 8 * 1024 * 1024;
-/** What a call costs beside its text. */
+/** What a call costs in addition to its text. */
 const CALL_CHARS = 1024;
 
 interface Running {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../test/support/models.ts';
-import { planOf } from '../../test/support/plan.ts';
-import { turnOf } from '../../test/support/turn-request.ts';
+import { planOf, throughStep } from '../../test/support/plan.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { answerShortly } from '../engine/steps/answer-shortly.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
@@ -27,15 +29,15 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
     metrics: createMetrics(),
     logger: { info: (line: object) => void lines.push(line) },
   });
-  const plan = await turns({ sideRequest } as ParsedRequest, turnOf({ model: 'large' }), {
-    ignored: ['user'],
-    call: { requestId: 'req_1', note() {} },
-    async prepare() {
-      models.push('ordinary');
-      return planOf(() => emit([]));
-    },
-  });
-  if (plan === null) return null;
+  const request = turnRequest({ model: 'large' });
+  const side = await turns({ sideRequest } as ParsedRequest, request, { requestId: 'req_1', note() {} });
+  if (side === null) return null;
+  const prepare = async (one: TurnRequest): Promise<TurnRequest> => {
+    models.push('ordinary');
+    return one;
+  };
+  const ordinary = planOf(() => emit([]), { ignored: ['user'] });
+  const plan = throughStep(answerShortly, { short: { ...side, prepare } }, ordinary, request);
   await collect(plan.run(new AbortController().signal));
   return { models, ignored: plan.ignored, lines };
 };

@@ -11,7 +11,7 @@ import { createMetrics } from '../observe/metrics.ts';
 import { responsesApi } from '../openai/responses/api.ts';
 import { dialectSettings } from '../../test/support/dialect-settings.ts';
 import { modelList } from '../../test/support/models.ts';
-import { engineOf, planOf } from '../../test/support/plan.ts';
+import { planOf } from '../../test/support/plan.ts';
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
 import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
@@ -106,7 +106,7 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
     {
       ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, []),
       ambient,
-      engine: engineOf(planOf((own) => turn.events(own))),
+      engine: { plan: () => planOf((own) => turn.events(own)) },
       tokens: { countTexts: async () => 0 },
       sideTurns: () => null,
       formats,

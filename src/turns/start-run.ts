@@ -1,10 +1,10 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace } from '../canonical/context/trace.ts';
 import type { TraceContext, Turn } from '../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
-import { countEnds } from '../engine/steps/count-ends.ts';
-import type { RepairResult } from '../engine/steps/repair-calls.ts';
+import type { RepairRules } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
@@ -23,7 +23,6 @@ import { conversationKey } from './conversation-key.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 import type { FormatChecks } from './format/check-format.ts';
 import { formatObserver } from './format/format-observer.ts';
-import { needLogprobs } from './need-logprobs.ts';
 import { planAnswer } from './plan-answer.ts';
 import { rememberItems, type RecentItems } from './recent-items.ts';
 import { foregroundRun, keptRun, type KeepLimit, type Run } from './run.ts';
@@ -50,21 +49,13 @@ export interface RunDeps {
   readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
   readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
   readonly onFormatMismatch: (call: RunCall) => void;
-  readonly repair: RepairRules;
+  readonly repair: Omit<RepairRules, 'check'>;
   /** Opens the budget of an answer. */
-  readonly openBudget: (call: RunCall) => ModelBudget;
+  readonly openBudget: (call: RunCall, trace: Trace) => ModelBudget;
   readonly sideTurns: SideTurns;
   /** How long a stream waits for the first event before its head is sent. */
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
-}
-
-/** What is done about calls of strict functions whose arguments break their schema. */
-export interface RepairRules {
-  readonly attempts: number;
-  /** Whether streams are held back for it. */
-  readonly inStreams: boolean;
-  readonly onRepair: (result: RepairResult) => void;
 }
 
 /** Who started a run, and what it takes over from them. */
@@ -129,8 +120,19 @@ const start = async (
   // Parsing a long conversation takes a while, and so does starting its turn.
   await yieldToLoop(signal);
   const turns = turnsOf(parsed, call, { deps, owned });
-  const known = mapAll(turns, ({ request, context }) => deps.engine.plan(request, context));
-  const rejections = known.flatMap((plan) => plan.refused);
+  const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
+    const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
+      signal,
+      nameOf: (path) => parsed.nameOf(path),
+      passesUrls: () => deps.passesImageUrls && takesImageUrls === true,
+    });
+    await yieldToLoop(signal);
+    return resolved;
+  };
+  const planned = await Promise.all(
+    mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve })),
+  );
+  const rejections = planned.flatMap(({ plan }) => plan.refused);
   const refused = refusalOf(parsed, rejections, deps.strictParams);
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
@@ -145,25 +147,7 @@ const start = async (
   });
   owned.add(() => places.forEach((place) => place.leave()));
   held.settle();
-  /** Planned again: while the request waited, more may have been learned about its backend. */
-  const prepare = async ({ request: sent, context }: Turn): Promise<Plan> => {
-    const request = await resolveAttachments(sent, counted(deps.fetchImage, held, trace), {
-      signal,
-      nameOf: (path) => parsed.nameOf(path),
-      passesUrls: () => deps.passesImageUrls && deps.engine.plan(sent, context).takesImageUrls === true,
-    });
-    await yieldToLoop(signal);
-    return planAnswer({ request, context }, { parsed, call, deps });
-  };
-  const plans = await Promise.all(
-    mapAll(turns, (one, index) => {
-      const ordinary = (): Promise<Plan> => prepare(one);
-      const ignored = known[index]?.ignored ?? [];
-      return deps.sideTurns(parsed, one, { ignored, prepare: ordinary, call }) ?? ordinary();
-    }),
-  );
-  const counter = { tokenizer: deps.tokens, clock };
-  const counting = mapAll(plans, (plan, index) => countEnds(plan, turns[index] ?? turns[0], counter));
+  const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
   const pace = held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once';
   const watchers = [
     ...observers,
@@ -172,12 +156,8 @@ const start = async (
   ];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
-  const events = mapAll(runChoices(counting, places, { signal: either, pace }), (turn) =>
-    tap(
-      parsed.request.logprobs.isNeeded ? needLogprobs(turn, parsed.stream ? deps.keepaliveMs : null) : turn,
-      watchers,
-      { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal },
-    ),
+  const events = mapAll(runChoices(plans, places, { signal: either, pace }), (turn) =>
+    tap(turn, watchers, { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal }),
   );
   const committed = await allPastCommitPoint(events, {
     patienceMs: parsed.stream ? deps.keepaliveMs : null,
@@ -225,7 +205,7 @@ const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting
     context: {
       caller: { keyId: caller },
       conversation: conversationKey(one, { caller, session }),
-      budget: deps.openBudget(call),
+      budget: deps.openBudget(call, trace),
       trace,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(traceContext === null ? {} : { traceContext }),

@@ -3,7 +3,7 @@ import type { Path } from '../canonical/request/path.ts';
 import { NO_EFFECT_IN_STRICT, type Rejection } from '../canonical/failure/rejection.ts';
 import type { ParsedRequest } from './api.ts';
 
-/** The fields of a body that have no effect: those that its API does not read, and those that nobody can heed. */
+/** The fields of a body that have no effect: those that its API does not read, and those that the backend cannot honour. */
 export const namesWithoutEffect = (ask: ParsedRequest, ignored: readonly Path[]): readonly string[] => [
   ...ask.ignored,
   ...ignored.map((path) => ask.nameOf(path)),

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import type { Settings } from './settings.ts';
 import { LIMITS, MODELS_ETAG } from './stream.ts';
-import type { TokenDesk } from './token-desk.ts';
+import type { TokenService } from './token-service.ts';
 
 export interface PlainRequest {
   readonly method: string;
@@ -22,7 +22,7 @@ export interface PlainAnswer {
 
 export interface AccountRoutes {
   readonly settings: Settings;
-  readonly tokens: TokenDesk;
+  readonly tokens: TokenService;
   /** Where codex, as its own provider, sends the model requests of this account. */
   readonly workspaceOrigin: string;
 }

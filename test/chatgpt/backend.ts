@@ -20,7 +20,7 @@ import { brokenRules, refusalOf } from './rules.ts';
 import { standardSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import { asChatGptSends } from './stream.ts';
-import { TokenDesk } from './token-desk.ts';
+import { TokenService } from './token-service.ts';
 
 /** Any request received, in order of arrival. */
 export interface RecordedRequest {
@@ -95,7 +95,7 @@ interface Pending {
 
 export const startChatGptBackend = async (options: BackendOptions): Promise<ChatGptBackend> => {
   const settings = standardSettings();
-  const tokens = new TokenDesk(() => settings);
+  const tokens = new TokenService(() => settings);
   const issued = new Set<string>();
   const turnStates = new Map<string, string>();
   const requests: RecordedRequest[] = [];

@@ -13,7 +13,7 @@ import { mapItems, PROVIDER_DIFFERENCES, textOf, without } from '../laws/exact-d
 import { openThread, startAppServer, type AppServerClient } from '../support/app-server-client.ts';
 import { openCodexRoom, openProviderRoom, type CodexRoom } from '../support/codex-exec.ts';
 import { hello } from '../support/scripts.ts';
-import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
+import { startRecordingProxy, type RecordingHop } from '../support/recording-proxy.ts';
 import { accountOf, makeTokens } from './login.ts';
 import { startChatGptProxy, violationsOf, type ChatGptProxy } from './proxy.ts';
 import { LIMITS } from './stream.ts';
@@ -25,7 +25,7 @@ let hop: RecordingHop;
 const rooms: CodexRoom[] = [];
 beforeAll(async () => {
   proxy = await startChatGptProxy({ script });
-  hop = await startRecordingHop(proxy.url);
+  hop = await startRecordingProxy(proxy.url);
 });
 afterAll(async () => {
   await Promise.all(rooms.map((room) => room.close()));

@@ -9,7 +9,7 @@ import { expectedOf, printed } from '../laws/exact-body.ts';
 import { PROVIDER_DIFFERENCES } from '../laws/exact-differences.ts';
 import { openProviderRoom, type CodexRoom, type ExecResult } from '../support/codex-exec.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { startRecordingHop, type RecordingHop } from '../support/recording-hop.ts';
+import { startRecordingProxy, type RecordingHop } from '../support/recording-proxy.ts';
 import { SCENARIOS, scenarioOf, scenarioScript, type Scenario } from './codex-scenarios.ts';
 
 /** A real `codex exec`, once with us as its provider, and once with the model itself. */
@@ -23,7 +23,7 @@ beforeAll(async () => {
     startProxy(scenarioScript),
     startModelServer({ script: scenarioScript, keepRequests: 100 }),
   ]);
-  hop = await startRecordingHop(proxy.url);
+  hop = await startRecordingProxy(proxy.url);
   await Promise.all(
     SCENARIOS.flatMap((scenario) => [
       runScenario(scenario, `${hop.url}/v1`).then((done) => ours.set(scenario.name, done)),

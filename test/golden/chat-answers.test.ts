@@ -11,7 +11,7 @@ import { renderChat } from '../../src/openai/chat/render.ts';
 import { projectCompletion, renderCompletion } from '../../src/openai/completions/answer.ts';
 import { encodeFrame } from '../../src/openai/shared/sse.ts';
 import { HELLO_USAGE } from '../support/scripts.ts';
-import { ACCEPTED, END } from '../support/told-items.ts';
+import { ACCEPTED, END } from '../support/item-events.ts';
 import { collect, emit } from '../support/turn-events.ts';
 
 /** Chat answers, byte for byte, as JSON and as a stream. */

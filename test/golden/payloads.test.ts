@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import { readStory, type Told } from '../../scripts/replay/read-story.ts';
-import { keptStory } from '../support/kept-story.ts';
+import { capturedTrace } from '../support/captured-trace.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 import { PAYLOAD_REQUESTS } from './payload-requests.ts';
@@ -50,7 +50,7 @@ describe.each(['on', 'off'] as const)('with PROXY_WIRE=%s', async (wire) => {
   it.each(Object.entries(PAYLOAD_REQUESTS))('%s', async (name, { endpoint, body }) => {
     const answer = await proxy.post(endpoint, body);
     expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
-    const told = await readStory(await keptStory(captures, answer.headers.get('x-request-id') ?? ''));
+    const told = await readStory(await capturedTrace(captures, answer.headers.get('x-request-id') ?? ''));
     const payloads = {
       request: { endpoint, body },
       calls: callsOf(told),

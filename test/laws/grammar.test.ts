@@ -8,23 +8,27 @@ import type { CompactionSupport } from '../../src/codex/capabilities/compaction.
 import { compactConversations } from '../../src/engine/steps/compact-conversations.ts';
 import { customAgain } from '../../src/engine/plan/custom-as-functions.ts';
 import { runChoices } from '../../src/turns/choices.ts';
-import { withEmulations } from '../../src/engine/steps/emulate.ts';
-import type { Engine, Plan } from '../../src/engine/engine.ts';
-import { keepSecrets } from '../../src/engine/steps/keep-secrets.ts';
+import type { Plan, PlanTurn } from '../../src/engine/engine.ts';
+import { hideSecrets } from '../../src/engine/steps/hide-secrets.ts';
 import { keepToolChoice } from '../../src/engine/steps/keep-tool-choice.ts';
 import { endWithinBudget } from '../../src/engine/steps/end-within-budget.ts';
 import { limitTime } from '../../src/engine/steps/limit-time.ts';
 import { COALESCE_ABOVE, Mailbox } from '../../src/engine/attempt/mailbox.ts';
-import { repairCalls, type RepairOptions } from '../../src/engine/steps/repair-calls.ts';
-import { withProseTools } from '../../src/engine/prose-tools/prose-engine.ts';
+import { limitOutput } from '../../src/engine/steps/limit-output.ts';
+import { repairCalls } from '../../src/engine/steps/repair-calls.ts';
+import { toolsInProse } from '../../src/engine/prose-tools/prose-engine.ts';
 import { retryWhole } from '../../src/engine/steps/retry-whole.ts';
+import { withSteps } from '../../src/engine/steps/step.ts';
+import { stopSequences } from '../../src/engine/steps/stop-sequences.ts';
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
+import type { Clock } from '../../src/kit/ambient.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/turns/commit-point.ts';
 import { tap } from '../../src/observe/observer.ts';
 import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
-import { engineOf, planOf } from '../support/plan.ts';
+import { planOf, throughStep } from '../support/plan.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 
@@ -47,13 +51,22 @@ const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> 
 };
 
 /** A model with tools described in prose that answers with these events. */
-const prose = (events: readonly TurnEvent[]): Engine =>
-  withProseTools(engineOf(telling(events)), {
-    isProse: () => true,
-    guide: { guide: async (schemas) => schemas.map(() => null) },
-    instructionsTarget: 'base',
-    ambient: { clock, ids },
-    onAnomaly() {},
+const prose = (events: readonly TurnEvent[]): PlanTurn =>
+  toolsInProse.wrap(() => telling(events), {
+    prose: {
+      isProse: () => true,
+      guide: { guide: async (schemas) => schemas.map(() => null) },
+      instructionsTarget: 'base',
+      ambient: { clock, ids },
+      onAnomaly() {},
+    },
+  });
+
+/** Planning with the steps that shorten the output. */
+const shortened = (plan: PlanTurn): PlanTurn =>
+  withSteps<{ readonly tokenizer: Tokenizer; readonly clock: Clock }>([limitOutput, stopSequences], plan, {
+    tokenizer: characters,
+    clock,
   });
 
 /** A limit above which deltas are joined. */
@@ -85,32 +98,33 @@ const PILE: readonly TurnEvent[] = [
 /** A conversation to compact, with a backend that always answers with these events. */
 const compacted = (events: readonly TurnEvent[], support: CompactionSupport): AsyncIterable<TurnEvent> =>
   run(
-    compactConversations(engineOf(telling(events)), { support, ambient: { clock, ids }, onLearnt() {} }),
+    compactConversations.wrap(() => telling(events), {
+      compaction: support,
+      refusals: new Refusals(clock),
+      ids,
+      onNoCompaction() {},
+    }),
     withCompactionTrigger(turnRequest({})),
   );
 
 type Transform = (events: readonly TurnEvent[], size: number) => AsyncIterable<TurnEvent>;
-const run = (engine: Engine, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
-  engine.plan(turnRequest(different), turnContext()).run(never);
+const run = (plan: PlanTurn, different: Parameters<typeof turnRequest>[0]): AsyncIterable<TurnEvent> =>
+  plan(turnRequest(different), turnContext()).run(never);
 
 /** Every second call is invalid, and all attempts have the same events. */
-const repairedTwice = (
-  events: readonly TurnEvent[],
-  holds: RepairOptions['holds'],
-): AsyncIterable<TurnEvent> => {
+const repairedTwice = (events: readonly TurnEvent[], isStream: boolean): AsyncIterable<TurnEvent> => {
   let checked = 0;
-  const plan = telling(events);
-  const request = turnRequest({ tools: [functionTool('b', { strict: true, parameters: {} })] });
-  return repairCalls(plan, request, {
-    plan: () => plan,
+  const repair = {
     attempts: 2,
-    holds,
+    inStreams: true,
     async check() {
       checked += 1;
       return checked % 2 === 1 ? 'wrong' : null;
     },
     onRepair() {},
-  }).run(never);
+  };
+  const tools = [functionTool('b', { strict: true, parameters: {} })];
+  return throughStep(repairCalls, { repair, isStream }, telling(events), { tools }).run(never);
 };
 
 const TRANSFORMS: Readonly<Record<string, Transform>> = {
@@ -123,34 +137,48 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
   'chat with the answer only': (events) =>
     arrangeChat(emit(events), { showReasoning: false, showCommentary: false }),
   'a limit of the output': (events, size) =>
-    run(withEmulations(engineOf(telling(events)), characters, clock), { maxOutputTokens: size }),
+    run(
+      shortened(() => telling(events)),
+      { maxOutputTokens: size },
+    ),
   stops: (events) =>
-    run(withEmulations(engineOf(telling(events)), characters, clock), { stop: ['\n', 'a', '😀', 'data:'] }),
+    run(
+      shortened(() => telling(events)),
+      { stop: ['\n', 'a', '😀', 'data:'] },
+    ),
   'stops and a limit': (events, size) =>
-    run(withEmulations(engineOf(telling(events)), characters, clock), {
-      stop: ['e', '"a'],
-      maxOutputTokens: size,
-    }),
+    run(
+      shortened(() => telling(events)),
+      {
+        stop: ['e', '"a'],
+        maxOutputTokens: size,
+      },
+    ),
   'a call that must come': (events) =>
-    run(keepToolChoice(engineOf(telling(events)), clock), {
-      toolChoice: { mode: 'named', tool: { kind: 'function', name: 'b' } },
-    }),
+    run(
+      keepToolChoice.wrap(() => telling(events), { clock }),
+      {
+        toolChoice: { mode: 'named', tool: { kind: 'function', name: 'b' } },
+      },
+    ),
   'a compaction': (events) => compacted(events, 'native'),
   'a summary': (events) => compacted(events, 'unknown'),
-  'a second try of strict calls': (events) => repairedTwice(events, 'answer'),
-  'a second try of strict calls in a stream': (events) => repairedTwice(events, 'calls'),
+  'a second try of strict calls': (events) => repairedTwice(events, false),
+  'a second try of strict calls in a stream': (events) => repairedTwice(events, true),
   'tools in prose': (events) => run(prose(events), { tools: [functionTool('f')] }),
   'one tool in prose, stops and a limit': (events, size) =>
-    run(withEmulations(prose(events), characters, clock), {
+    run(shortened(prose(events)), {
       tools: [functionTool('f')],
       parallelToolCalls: false,
       stop: ['e'],
       maxOutputTokens: size,
     }),
-  'a limit of the time': (events) => limitTime(60_000, clock)(telling(events)).run(never),
-  'a budget of model requests': (events) => endWithinBudget(clock)(telling(events)).run(never),
-  secrets: (events) => keepSecrets(['secret'])(telling(events)).run(never),
-  'a second attempt': (events) => retryWhole(telling(events)).run(never),
+  'a limit of the time': (events) =>
+    throughStep(limitTime, { turnTimeoutMs: 60_000, clock }, telling(events)).run(never),
+  'a budget of model requests': (events) =>
+    throughStep(endWithinBudget, { clock }, telling(events)).run(never),
+  secrets: (events) => throughStep(hideSecrets, { secrets: ['secret'] }, telling(events)).run(never),
+  'a second attempt': (events) => throughStep(retryWhole, { isStream: false }, telling(events)).run(never),
   'one of several choices': (events) =>
     runChoices([telling(events)], [{ leave() {} }, { leave() {} }], {
       signal: never,
@@ -164,6 +192,14 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
       items: [],
     }),
 };
+
+interface OutputDeps {
+  readonly isStream: boolean;
+  readonly secrets: readonly string[];
+  readonly tokenizer: Tokenizer;
+  readonly clock: Clock;
+  readonly turnTimeoutMs: number;
+}
 
 const size = fc.nat(20);
 
@@ -190,10 +226,12 @@ describe('the grammar of events', () => {
   it('is kept by all of them in sequence', async () => {
     await fc.assert(
       fc.asyncProperty(turnEvents, size, fc.boolean(), async (events, max, isChat) => {
-        const limited = engineOf(limitTime(60_000, clock)(telling(events)));
-        const emulated = withEmulations(limited, characters, clock);
-        const plan = emulated.plan(turnRequest({ stop: ['a'], maxOutputTokens: max }), turnContext());
-        const told = await collect(retryWhole(keepSecrets(['s'])(plan)).run(never));
+        const planned = withSteps<OutputDeps>(
+          [retryWhole, hideSecrets, limitOutput, stopSequences, limitTime],
+          () => telling(events),
+          { isStream: false, secrets: ['s'], tokenizer: characters, clock, turnTimeoutMs: 60_000 },
+        );
+        const told = await collect(run(planned, { stop: ['a'], maxOutputTokens: max }));
         const shown = isChat
           ? arrangeChat(emit(told), { showReasoning: true, showCommentary: false })
           : arrange(emit(told), 'message-first', { ids, showCommentary: true });
@@ -246,62 +284,11 @@ describe('the grammar of events of a turn that breaks off', () => {
     await fc.assert(
       fc.asyncProperty(cut, async ({ beginning }) => {
         const plan = planOf((signal) => broken({ beginning, how: 'hangs' }, signal));
-        expect(checkGrammar(await collect(limitTime(1, clock)(plan).run(never)))).toEqual([]);
+        expect(
+          checkGrammar(await collect(throughStep(limitTime, { turnTimeoutMs: 1, clock }, plan).run(never))),
+        ).toEqual([]);
       }),
       { numRuns: 50 },
     );
-  });
-});
-
-describe('checkGrammar', () => {
-  const head = { kind: 'tool-call', id: 'c', tool: 'function', callId: 'k', name: 'f', input: '' } as const;
-  const started: TurnEvent = { type: 'item-started', item: head };
-  const said: TurnEvent = { type: 'item-delta', itemId: 'c', at: 'input', delta: 'x' };
-  const ended: TurnEvent = { type: 'item-ended', item: { ...head, input: 'x' } };
-  const end: TurnEvent = { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 1 };
-  const accepted: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
-  const part = (index: number): TurnEvent => ({
-    type: 'item-delta',
-    itemId: 'r',
-    at: { list: 'summary', index },
-    delta: '',
-  });
-  const reasoning = { kind: 'reasoning', id: 'r', summary: [] } as const;
-
-  it.each<[string, readonly TurnEvent[], readonly string[]]>([
-    ['nothing', [accepted, started, said, ended, end], []],
-    [
-      'a late acceptance',
-      [started, said, ended, accepted, end],
-      ['3 turn-accepted: it is not the first event'],
-    ],
-    ['an item that never ends', [started, said, end], ['2 turn-ended: c is still open']],
-    ['a delta behind the end', [started, said, ended, said, end], ['3 item-delta: c is not open']],
-    ['text without a delta', [started, ended, end], ['1 item-ended: its input is not what the deltas said']],
-    [
-      'a fact that changes',
-      [started, said, { type: 'item-ended', item: { ...head, input: 'x', name: 'g' } }, end],
-      ['2 item-ended: its name is another than at its start'],
-    ],
-    [
-      'an item that begins twice',
-      [started, said, ended, started, said, ended, end],
-      ['3 item-started: c began before'],
-    ],
-    ['something behind the end', [end, end], ['0 turn-ended: it is not the last event']],
-    ['no end', [], ['the turn does not end']],
-    [
-      'parts out of order',
-      [
-        { type: 'item-started', item: reasoning },
-        part(1),
-        part(0),
-        { type: 'item-ended', item: reasoning },
-        end,
-      ],
-      ['2 item-delta: summary 0 comes after 1'],
-    ],
-  ])('finds %s', (_, events, problems) => {
-    expect(checkGrammar(events)).toEqual(problems);
   });
 });

@@ -7,7 +7,9 @@ import { Agent } from 'undici';
 import { afterEach, expect, vi } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
+import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import {
   startRelay,
@@ -101,7 +103,12 @@ export interface TestRelay {
   readonly noted: Noted;
   /** A turn, and what the relay reports about it. */
   /** `isBegun`: the answers already have a reader. */
-  open(threadId: string, request?: Partial<TurnRequest>, isBegun?: boolean): OpenTurn;
+  open(
+    threadId: string,
+    request?: Partial<TurnRequest>,
+    isBegun?: boolean,
+    context?: Partial<TurnContext>,
+  ): OpenTurn;
   /** Like the app-server. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
@@ -128,6 +135,7 @@ export const startTestRelay = async (
     dispatcher,
     idleTimeoutMs: 60_000,
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
+    refusals: new Refusals({ now: () => Date.now() }),
     affinity: { conversations, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
@@ -155,12 +163,12 @@ export const startTestRelay = async (
     relay,
     backend,
     noted,
-    open(threadId, request = {}, isBegun = true) {
+    open(threadId, request = {}, isBegun = true, context = {}) {
       const events: UpstreamEvent[] = [];
       let refused: Failure | null = null;
       const relayTurn = relay.open(threadId, {
         request: turnRequest(request),
-        context: turnContext(),
+        context: turnContext(context),
         shape: SHAPE,
         onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;

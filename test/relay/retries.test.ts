@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { ModelBudget } from '../../src/canonical/context/model-budget.ts';
 import { failure } from '../../src/canonical/failure/failure.ts';
+import { NO_SAMPLING } from '../support/turn-request.ts';
 import { WHOLE, completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 
 const start = freshRelays();
@@ -64,6 +66,36 @@ describe('a failure before the first byte', () => {
   });
 });
 
+describe('the retry budget of the answer', () => {
+  const spent = (): ModelBudget => {
+    const budget = new ModelBudget(64);
+    while (budget.retry('worker lost'));
+    return budget;
+  };
+
+  it('counts each retry', async () => {
+    const { backend, open, post } = await start(status(503));
+    const budget = new ModelBudget(64);
+    open('t1', {}, true, { budget });
+    await post('t1', {});
+    expect([backend.arrivals.length, budget.used, budget.retries]).toEqual([3, 3, 2]);
+  });
+
+  it.each([
+    ['a reset', reset],
+    ['503', status(503)],
+    [
+      'a rejected field',
+      status(400, { error: { message: 'Unsupported parameter: temperature', param: 'temperature' } }),
+    ],
+  ])('allows none when it is spent: %s', async (_, answer) => {
+    const { backend, open, post } = await start(answer);
+    open('t1', { sampling: { ...NO_SAMPLING, temperature: 0.5 } }, true, { budget: spent() });
+    await post('t1', { model: 'm' });
+    expect(backend.arrivals).toHaveLength(1);
+  });
+});
+
 describe('failures that are not retried', () => {
   it('include a refused connection', async () => {
     const dead = await start(completed);
@@ -91,7 +123,7 @@ describe('failures that are not retried', () => {
     expect((await post('t1', {})).status).toBe(502);
     expect(noted.retries.filter((reason) => reason !== 'EAI_AGAIN')).toEqual([]);
     expect(refused()?.message).toMatch(
-      /^The upstream at nowhere\.invalid could not be reached: its name .* \(E[A-Z_]+\)\.$/,
+      /^The upstream at nowhere\.invalid could not be reached: its host name .* \(E[A-Z_]+\)\.$/,
     );
   });
 

@@ -9,7 +9,7 @@ import { accept, compare } from '../../scripts/replay/compare.ts';
 import { play } from '../../scripts/replay/play.ts';
 import { readStory, type Told } from '../../scripts/replay/read-story.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import { keptStory } from '../support/kept-story.ts';
+import { capturedTrace } from '../support/captured-trace.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, http429, http400, reasoningThenText, says, toolCall } from '../support/scripts.ts';
 
@@ -31,7 +31,7 @@ const ask = async (
   proxy.use(script);
   const answer = await proxy.post(at, body, { headers: { ...headers, 'x-request-id': id } });
   const text = await answer.text();
-  return { file: await keptStory(directory, id), text };
+  return { file: await capturedTrace(directory, id), text };
 };
 
 const replay = (file: string): Promise<{ code: number; said: string }> =>

@@ -8,6 +8,7 @@ import { turnContext } from '../support/turn-request.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
@@ -92,6 +93,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         dispatcher,
         idleTimeoutMs: 60_000,
         profile: profileOf(upstream, null),
+        refusals: new Refusals({ now: () => Date.now() }),
         affinity: { conversations, cacheKeys: 'any' },
         onRetry() {},
         onLearnt() {},

@@ -1,3 +1,4 @@
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { RequestStrategies } from '../../src/engine/plan/request-strategies.ts';
@@ -10,7 +11,9 @@ import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
-type Different = Partial<Omit<EngineDeps, 'workers' | 'settings' | 'preStarted' | 'strategies'>> & {
+type Different = Partial<
+  Omit<EngineDeps, 'workers' | 'settings' | 'preStarted' | 'strategies' | 'refusals'>
+> & {
   readonly workdir?: string;
 };
 
@@ -21,11 +24,13 @@ export const engineOn = (
 ): Engine => {
   const { clock } = ambient;
   const hasRelay = relay !== null;
+  const refusals = new Refusals(clock);
   return createEngine({
     workers,
     relay,
     preStarted: new PreStartedThreads(clock),
-    strategies: new RequestStrategies({ formats: null, hasRelay, clock, onLearnt() {} }),
+    refusals,
+    strategies: new RequestStrategies({ formats: null, hasRelay, refusals, clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
@@ -33,7 +38,7 @@ export const engineOn = (
     mcp: NO_MCP,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,
-    reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend'),
+    reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend', refusals),
     onRecalled() {},
     onAnomaly() {},
     onRefused() {},

@@ -1,3 +1,4 @@
+import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import type { BackendTarget } from '../../src/codex/home/backend.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
@@ -32,6 +33,7 @@ export const placeLogged = async (
     environment,
     login: NO_LOGIN,
     conversations,
+    refusals: new Refusals({ now: () => 0 }),
     logger,
     metrics: createMetrics(),
     onBlocked() {},

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ModelBudget } from './model-budget.ts';
+import { MAX_RETRIES, ModelBudget, RETRY_WITHIN_MS, type Retry } from './model-budget.ts';
 
 describe('ModelBudget', () => {
   it('allows requests up to its limit', () => {
@@ -18,8 +18,10 @@ describe('ModelBudget', () => {
 
   it('reports the exceeded limit once, and names its setting', () => {
     let reports = 0;
-    const budget = new ModelBudget(1, () => {
-      reports += 1;
+    const budget = new ModelBudget(1, {
+      onExceeded() {
+        reports += 1;
+      },
     });
     budget.take();
     expect(budget.take()).toBe(false);
@@ -32,5 +34,32 @@ describe('ModelBudget', () => {
       })),
     );
     expect(reports).toBe(1);
+  });
+
+  it('limits retries of all reasons together, and reports each', () => {
+    const retries: Retry[] = [];
+    const budget = new ModelBudget(64, { onRetry: (retry) => retries.push(retry) });
+    for (let nth = 0; nth < MAX_RETRIES; nth += 1) {
+      expect(budget.retry(nth % 2 === 0 ? 'worker lost' : 'invalid arguments')).toBe(true);
+    }
+    expect([budget.retry('worker lost'), budget.retry('no connection'), budget.retries]).toEqual([
+      false,
+      false,
+      MAX_RETRIES,
+    ]);
+    expect(retries.slice(0, 2)).toEqual([
+      { reason: 'worker lost', count: 1, isAllowed: true, afterMs: 0 },
+      { reason: 'invalid arguments', count: 2, isAllowed: true, afterMs: 0 },
+    ]);
+    expect(retries.at(-1)).toMatchObject({ reason: 'no connection', isAllowed: false });
+  });
+
+  it('begins no retry that the client would wait too long for', () => {
+    let now = 5;
+    const budget = new ModelBudget(64, { clock: { now: () => now } });
+    now += RETRY_WITHIN_MS - 1;
+    expect(budget.retry('worker lost')).toBe(true);
+    now += 1;
+    expect(budget.retry('worker lost')).toBe(false);
   });
 });

@@ -1,23 +1,77 @@
+import type { Clock } from '../../kit/ambient.ts';
 import { failure, type Failure } from '../failure/failure.ts';
 
+export interface BudgetOptions {
+  /** Called once, when the answer ends because of the limit. */
+  readonly onExceeded?: () => void;
+  /** Called for each retry. */
+  readonly onRetry?: (retry: Retry) => void;
+  readonly clock?: Clock;
+}
+
+/** Something is asked for again. */
+export interface Retry {
+  readonly reason: RetryReason;
+  /** 1 for the first retry of the answer, whatever its reason. */
+  readonly count: number;
+  /** False: the limit of retries is reached, and it is not asked for again. */
+  readonly isAllowed: boolean;
+  /** Since the budget was opened. */
+  readonly afterMs: number;
+}
+
+export type RetryReason =
+  /** The app-server died. */
+  | 'worker lost'
+  /** The tokens of the login were replaced while the turn began. */
+  | 'login renewed'
+  /** The backend rejected the request, and there is another way to write it. */
+  | 'request rejected'
+  /** The backend rejected a field, which is then left out. */
+  | 'field rejected'
+  | 'reasoning rejected'
+  | 'effort rejected'
+  | 'no connection'
+  | 'backend overloaded'
+  /** The backend was asked for a compaction and made none. */
+  | 'no compaction'
+  | 'no short answer'
+  | 'forced call missing'
+  /** Arguments of a call break the schema of its tool. */
+  | 'invalid arguments'
+  /** A call of a tool that was not declared. */
+  | 'unknown tool';
+
+/** More than any single loop takes: rejected fields (8) and ways to write a request (6), with a lost worker or two. */
+export const MAX_RETRIES = 20;
+/** A retry does not start later than this: the client has waited long enough. */
+export const RETRY_WITHIN_MS = 30 * 60_000;
+
 /**
- * Limits the model requests of one answer. Several loops send model requests (retries, forced calls, repairs, MCP
- * tools), and separate limits would multiply. So all of them share one budget.
+ * Limits the model requests and the retries of one answer. Several loops ask a model again (lost workers, rejected
+ * requests, forced calls, repairs, MCP tools), and separate limits would multiply. So all of them share one budget.
  */
 export class ModelBudget {
-  readonly #onExceeded: () => void;
+  readonly #options: BudgetOptions;
+  readonly #openedAt: number;
   #limit: number;
   #used = 0;
+  #retries = 0;
   #isReported = false;
 
-  /** `onExceeded` is called once, when the answer ends because of the limit. */
-  constructor(limit: number, onExceeded: () => void = () => {}) {
+  constructor(limit: number, options: BudgetOptions = {}) {
     this.#limit = limit;
-    this.#onExceeded = onExceeded;
+    this.#options = options;
+    this.#openedAt = this.#now();
   }
 
   get used(): number {
     return this.#used;
+  }
+
+  /** How many retries have begun. */
+  get retries(): number {
+    return this.#retries;
   }
 
   /** True if no further model request may be sent. */
@@ -32,6 +86,15 @@ export class ModelBudget {
     return true;
   }
 
+  /** Counts a retry that is about to begin; false: it must not begin. */
+  retry(reason: RetryReason): boolean {
+    const afterMs = this.#now() - this.#openedAt;
+    const isAllowed = this.#retries < MAX_RETRIES && afterMs < RETRY_WITHIN_MS;
+    if (isAllowed) this.#retries += 1;
+    this.#options.onRetry?.({ reason, count: this.#retries, isAllowed, afterMs });
+    return isAllowed;
+  }
+
   /** Allows one more request, because the client has sent new input. */
   grant(): void {
     this.#limit += 1;
@@ -39,10 +102,14 @@ export class ModelBudget {
 
   /** The failure that ends the answer. */
   exceeded(): Failure {
-    if (!this.#isReported) this.#onExceeded();
+    if (!this.#isReported) this.#options.onExceeded?.();
     this.#isReported = true;
     return failure('model_request_limit_exceeded', {
       message: `This answer reached the limit of ${this.#used} model requests (PROXY_MAX_MODEL_REQUESTS) and is still incomplete.`,
     });
+  }
+
+  #now(): number {
+    return this.#options.clock?.now() ?? 0;
   }
 }

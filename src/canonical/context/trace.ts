@@ -29,6 +29,8 @@ export type TraceKind =
   | 'backend'
   /** Reasoning that was restored from memory. */
   | 'recalled'
+  /** A retry, and why. */
+  | 'retry'
   /** An item of an earlier answer that the client references. */
   | 'referred'
   /** A fetched image. */

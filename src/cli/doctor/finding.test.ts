@@ -25,7 +25,7 @@ it('shows what a terminal would act on as its escape, and the beginning of what 
   expect(says).toBe(`${'x'.repeat(2_000)} …`);
 });
 
-it('does not wait for ever, and tells the check that nobody does', async () => {
+it('does not wait for ever, and aborts the check', async () => {
   let signal: AbortSignal | null = null;
   const silent = check((given) => {
     signal = given;

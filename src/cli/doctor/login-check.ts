@@ -43,7 +43,7 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
   },
 });
 
-/** Pure. The dates are those in the tokens; nobody is asked. */
+/** Pure. The dates come from the tokens; nothing is requested. */
 export const judgeLogin = (
   facts: LoginFacts,
   { now, signIn }: { readonly now: Date; readonly signIn: string },

@@ -66,9 +66,9 @@ describe('judgeError', () => {
       withCode('DEPTH_ZERO_SELF_SIGNED_CERT'),
       'the certificate of chatgpt.com is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)',
     ],
-    ['nobody', withCode('ECONNREFUSED'), 'no connection to chatgpt.com (ECONNREFUSED)'],
+    ['no server', withCode('ECONNREFUSED'), 'no connection to chatgpt.com (ECONNREFUSED)'],
     [
-      'nobody at any address',
+      'no server at any address',
       new AggregateError([withCode('ECONNREFUSED'), withCode('ENETUNREACH')]),
       'no connection to chatgpt.com (ECONNREFUSED)',
     ],

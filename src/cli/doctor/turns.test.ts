@@ -99,7 +99,7 @@ describe('judgeTurn', () => {
     ['upstream_unauthorized', 'check PROXY_UPSTREAM_API_KEY'],
     ['upstream_unreachable', 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY'],
     ['upstream_error', 'check PROXY_UPSTREAM_BASE_URL (most end in /v1); the provider may have a problem'],
-  ])('asks nobody to sign in where a provider answers: %s', (code, advice) => {
+  ])('does not suggest a sign-in where a provider answers: %s', (code, advice) => {
     expect(judgeTurn(refused(502, code, 'No.'), null)).toMatchObject({ grade: 'problem', advice });
   });
 });

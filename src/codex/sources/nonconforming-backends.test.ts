@@ -5,7 +5,7 @@ import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Anomaly, SourceSignal } from './source.ts';
 import { RelaySource } from './relay-source.ts';
-import { BEGUN, turnCompleted } from '../../../test/support/wire-answer.ts';
+import { BEGUN, turnCompleted } from '../../../test/support/upstream-events.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { CallableTools } from '../../canonical/request/tool.ts';
 

@@ -12,7 +12,7 @@ import {
   start,
   told,
   turnCompleted,
-} from '../../../test/support/wire-answer.ts';
+} from '../../../test/support/upstream-events.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import { CallableTools, type Tool } from '../../canonical/request/tool.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

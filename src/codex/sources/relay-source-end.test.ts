@@ -12,7 +12,7 @@ import {
   told,
   TURN,
   turnCompleted,
-} from '../../../test/support/wire-answer.ts';
+} from '../../../test/support/upstream-events.ts';
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { SourceSignal } from './source.ts';

@@ -11,7 +11,7 @@ import {
   message,
   said,
   turnCompleted,
-} from '../../../test/support/wire-answer.ts';
+} from '../../../test/support/upstream-events.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';

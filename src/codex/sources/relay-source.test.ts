@@ -13,7 +13,7 @@ import {
   textPart,
   told,
   turnCompleted,
-} from '../../../test/support/wire-answer.ts';
+} from '../../../test/support/upstream-events.ts';
 import type { SourceSignal } from './source.ts';
 describe('the content of an answer', () => {
   it('is emitted as the backend sends it, with its ids and log probabilities', () => {

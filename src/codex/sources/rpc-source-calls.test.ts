@@ -15,7 +15,7 @@ import {
   callTold,
   END,
   messageTold,
-} from '../../../test/support/told-items.ts';
+} from '../../../test/support/item-events.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import { MAX_ITEMS } from './item-limit.ts';

@@ -10,7 +10,7 @@ import {
   text,
   USAGE,
 } from '../../../test/support/rpc-notes.ts';
-import { messageEnded } from '../../../test/support/told-items.ts';
+import { messageEnded } from '../../../test/support/item-events.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 describe('usage', () => {
   it('is the sum over all answers of the model in the turn', () => {

@@ -10,7 +10,7 @@ import {
   text,
   TURN,
 } from '../../../test/support/rpc-notes.ts';
-import { END, messageEnded, messageStarted, textDelta } from '../../../test/support/told-items.ts';
+import { END, messageEnded, messageStarted, textDelta } from '../../../test/support/item-events.ts';
 import { itemIdOf } from '../../canonical/events/turn-event.ts';
 
 /** Whole turns of the real binary are in test/scenarios; these are the edge cases. */

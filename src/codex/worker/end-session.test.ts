@@ -15,6 +15,7 @@ const LEAVES_ONE = `
 
 it.runIf(process.platform === 'linux')(
   'ends the processes that a process left behind, and no others',
+  { meta: { needs: 'sessions of processes: Linux' } },
   async () => {
     const start = async (): Promise<{ readonly session: number; readonly left: number }> => {
       const child = spawn(process.execPath, ['-e', LEAVES_ONE], {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import { CLOSED, fakePool, run, settled } from '../../../test/support/fake-pool.ts';
-import { ACCEPTED, END, messageTold } from '../../../test/support/told-items.ts';
+import { ACCEPTED, END, messageTold } from '../../../test/support/item-events.ts';
 import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { engineOn } from '../../../test/support/engine.ts';
+import { collect } from '../../../test/support/turn-events.ts';
 import { functionTool, NO_SAMPLING, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
+import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { BackendProfile } from '../../codex/capabilities/profile.ts';
@@ -138,6 +140,21 @@ describe('a lost worker', () => {
     expect(outcomeOf(await run(fake))).toEqual({ kind: 'failed', failure: failure('worker_lost') });
     expect(fake.calls.filter((call) => call === 'turn/start')).toHaveLength(3);
     expect(fake.openLeases()).toBe(0);
+  });
+
+  it('takes its retries from the budget of the answer', async () => {
+    const budget = new ModelBudget(64);
+    const lost = async (): Promise<number> => {
+      const fake = fakePool([(thread) => thread.close()]);
+      const plan = engineOn(fake.pool).plan(turnRequest(), turnContext({ budget }));
+      expect(outcomeOf(await collect(plan.run(new AbortController().signal)))).toMatchObject({
+        kind: 'failed',
+      });
+      return fake.calls.filter((call) => call === 'turn/start').length;
+    };
+    expect([await lost(), budget.retries]).toEqual([3, 2]);
+    while (budget.retry('worker lost'));
+    expect(await lost()).toBe(1);
   });
 
   it('after something was said: the turn ends there, what is open too', async () => {

@@ -2,6 +2,7 @@ import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { isToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
+import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
@@ -20,6 +21,8 @@ export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly mcp: AttemptDeps['mcp'];
   readonly workers: WorkerPool;
   readonly strategies: RequestStrategies;
+  /** What the backend was found to reject. */
+  readonly refusals: Pick<Refusals, 'revision'>;
   /** What models thought before they called tools. */
   readonly reasoning: BackendMemory;
   /** So many items of it were put back into a conversation. */
@@ -49,6 +52,7 @@ const RENEWAL_SETTLES_MS = 10_000;
 export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request, context) {
     const turn = { request, context };
+    const { revision } = deps.refusals;
     const history = deps.reasoning.recall(turn);
     const first = draftTurn(turn, deps.strategies.first(turn), deps, history);
     const approved: ApprovedResults = new Map();
@@ -56,6 +60,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
       takesImageUrls: deps.relay?.profile.takesImageUrls === true,
+      isCurrent: () => deps.refusals.revision === revision,
       run: (signal, onSettled) => runTurn({ ...turn, history }, first, { deps, signal, onSettled, approved }),
     };
   },
@@ -98,7 +103,7 @@ async function* runTurn(
       draft,
       context: asked.context,
       signal,
-      mayRetry: losses + 1 < ATTEMPTS,
+      mayRetry: () => losses + 1 < ATTEMPTS && budget.retry('worker lost'),
       approved,
     });
     try {
@@ -123,19 +128,21 @@ async function* runTurn(
         const { refusal } = error;
         const { failure } = refusal.outcome;
         const mayAskAgain = !budget.isLimitReached;
-        if (mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt') {
+        const mayDropRecalled = mayAskAgain && trial === 'none' && failure.kind === 'invalid_prompt';
+        if (mayDropRecalled && budget.retry('reasoning rejected')) {
           trial = 'now';
           refused = failure;
           draft = draftTurn(asked, draft.strategy, deps);
           continue;
         }
-        if (mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps))) {
+        const mayRerun = mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps));
+        if (mayRerun && budget.retry('login renewed')) {
           reruns += 1;
           continue;
         }
         trial = 'over';
         const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
-        if (next === null) {
+        if (next === null || !budget.retry('request rejected')) {
           const failed = deps.strategies.told(failure);
           deps.onRefused(failed);
           yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
@@ -155,7 +162,7 @@ const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: Engi
 
 /** How many items the client did not send, or not whole. */
 const recalledIn = ({ request, history: { items, places } }: Asked): number =>
-  items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
+  items === request.items ? 0 : items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
 
 /** Null: there is no other way, or nothing of the conversation would be left in it. */
 const nextDraft = (

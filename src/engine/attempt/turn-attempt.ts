@@ -40,8 +40,8 @@ interface Attempt {
   readonly draft: Draft;
   readonly context: TurnContext;
   readonly signal: AbortSignal;
-  /** Whether there is another attempt if the worker dies. */
-  readonly mayRetry: boolean;
+  /** Asked when the worker has died: whether there is another attempt. */
+  readonly mayRetry: () => boolean;
   /** What came of calls that were agreed to, in this attempt or an earlier one. */
   readonly approved: ApprovedResults;
 }
@@ -54,7 +54,7 @@ export class TurnAttempt {
   readonly #request: TurnRequest;
   readonly #context: TurnContext;
   readonly #draft: Draft;
-  readonly #mayRetry: boolean;
+  readonly #mayRetry: () => boolean;
   readonly #approved: ApprovedResults;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
@@ -117,7 +117,7 @@ export class TurnAttempt {
         if (isFirst) {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
-            if (this.#mayRetry) throw new WorkerLostEarly();
+            if (this.#mayRetry()) throw new WorkerLostEarly();
           } else yield this.#accepted();
           isFirst = false;
         }
@@ -212,7 +212,7 @@ export class TurnAttempt {
       const failed = rpcFailure(error);
       // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
       const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
-      if (isLost && this.#mayRetry) throw new WorkerLostEarly();
+      if (isLost && this.#mayRetry()) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }

@@ -4,6 +4,7 @@ import { turnOf, type Different } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
+import { Refusals } from '../../codex/capabilities/refusals.ts';
 import { ReasoningMemory } from './reasoning-memory.ts';
 
 const ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
@@ -28,16 +29,19 @@ const thought = (id: string, size = 10): Produced => ({
 const memoryOf = (maxBytes = 1_000_000) => {
   let now = 0;
   let told = 0;
+  const clock = { now: () => now };
+  const refusals = new Refusals(clock);
   const memory = new ReasoningMemory({
     maxBytes,
-    clock: { now: () => now },
+    clock,
     onChange: (bytes) => (told = bytes),
   });
   return {
     memory,
     told: () => told,
     pass: (ms: number) => (now += ms),
-    backend: memory.of('backend'),
+    refusals,
+    backend: memory.of('backend', refusals),
   };
 };
 
@@ -54,14 +58,14 @@ const recalls = ({ items }: { readonly items: readonly Item[] }): boolean =>
 
 describe('the memory of reasoning', () => {
   it('is of one backend, one caller and one model', () => {
-    const { memory, backend } = memoryOf();
+    const { memory, refusals, backend } = memoryOf();
     backend.remember(asks(), [thought('rs_1'), call(ID)]);
     expect(
       [
         backend.recall(continues(ID)),
         backend.recall(continues(ID, { keyId: 'another' })),
         backend.recall(continues(ID, { model: 'another' })),
-        memory.of('another').recall(continues(ID)),
+        memory.of('another', refusals).recall(continues(ID)),
         backend.recall(continues('call_Zz9yXw8vUt7sRq6pOn5m')),
       ].map(recalls),
     ).toEqual([true, false, false, false, false]);

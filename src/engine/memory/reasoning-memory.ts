@@ -1,11 +1,11 @@
 import type { Item, Part, Produced } from '../../canonical/request/item.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isRandomId } from '../../kit/random-id.ts';
 import { bytesOfText, FairCache } from '../../kit/collections/fair-cache.ts';
-import { Recent } from '../../kit/collections/recent.ts';
+import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import { isUnreadable } from '../plan/request-strategies.ts';
 import {
   callingAnswerOf,
@@ -34,9 +34,6 @@ export interface BackendMemory {
 
 /** Behind the last request that needed it. */
 const REMEMBERED_FOR_MS = 60 * 60_000;
-/** A backend that takes no reasoning from its clients may learn to. */
-const REFUSED_FOR_MS = 10 * 60_000;
-const MAX_REFUSED = 1_000;
 /** What a map, its keys and the objects in it take, about. */
 const ANSWER_BYTES = 400;
 const STEP_BYTES = 200;
@@ -47,12 +44,9 @@ const STEP_BYTES = 200;
  */
 export class ReasoningMemory {
   readonly #answers: FairCache<CallingAnswer>;
-  /** By backend and circumstances: nothing is recalled there. */
-  readonly #refused: Recent<true>;
 
   constructor({ maxBytes, clock, onChange }: ReasoningMemoryOptions) {
     this.#answers = new FairCache({ maxBytes, maxAgeMs: REMEMBERED_FOR_MS, clock, onChange });
-    this.#refused = new Recent(MAX_REFUSED, REFUSED_FOR_MS, clock);
   }
 
   get bytes(): number {
@@ -60,9 +54,8 @@ export class ReasoningMemory {
   }
 
   /** `backend`: the same for as long as it is the same backend with the same account. */
-  of(backend: string): BackendMemory {
+  of(backend: string, refusals: Refusals): BackendMemory {
     const answers = this.#answers;
-    const placeOf = (turn: Turn): string => `${backend} ${circumstancesOf(turn)}`;
     return {
       remember(turn, items) {
         const asked = lastAsked(turn.request.items);
@@ -85,8 +78,7 @@ export class ReasoningMemory {
       recall: (turn) => {
         const { items } = turn.request;
         answers.settle();
-        const isRefused = this.#refused.get(placeOf(turn)) !== undefined;
-        if (answers.isEmpty || isRefused) return wholeHistory(items);
+        if (answers.isEmpty || refusals.has(turn, 'recalled reasoning')) return wholeHistory(items);
         const needed = new Set<string>();
         const history = restoreReasoning(items, (callId, asked) => {
           const key = keyOf(backend, turn, callId, asked);
@@ -99,7 +91,7 @@ export class ReasoningMemory {
         return history;
       },
       refused: (turn, refusal) => {
-        if (!isUnreadable(refusal)) this.#refused.set(placeOf(turn), true);
+        if (!isUnreadable(refusal)) refusals.add(turn, 'recalled reasoning');
         restoreReasoning(turn.request.items, (callId, asked) => {
           answers.drop(keyOf(backend, turn, callId, asked));
           return null;

@@ -4,6 +4,7 @@ import { functionTool, turnContext, turnOf, type Different } from '../../../test
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
+import { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { RequestStrategies, type RequestStrategiesOptions } from './request-strategies.ts';
 
@@ -14,7 +15,14 @@ const formats = {
 } as const;
 const clock = { now: () => 0 };
 const strategies = (different: Partial<RequestStrategiesOptions> = {}): RequestStrategies =>
-  new RequestStrategies({ formats, hasRelay: true, clock, onLearnt() {}, ...different });
+  new RequestStrategies({
+    formats,
+    hasRelay: true,
+    refusals: new Refusals(different.clock ?? clock),
+    clock,
+    onLearnt() {},
+    ...different,
+  });
 
 const CODEX: RequestStrategy = {
   requestFormat: 'codex',

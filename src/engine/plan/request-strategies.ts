@@ -1,11 +1,12 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { circumstancesOf, type Turn } from '../../canonical/context/turn-context.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { isResponsesOnly, needsResponsesFormat } from '../../codex/capabilities/request-formats.ts';
 import { hasNamespace } from '../../codex/translate/fit-tools.ts';
 import type { RequestStrategy, RequestFormat } from '../../codex/translate/request-strategy.ts';
 import { wholeHistory, withoutReasoning } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
+import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
 import { hasCustomTools } from './custom-as-functions.ts';
 
@@ -22,42 +23,32 @@ export interface RequestStrategiesOptions {
   /** Null: the backend knows plain requests only. */
   readonly formats: FormatChoice | null;
   readonly hasRelay: boolean;
+  /** What the backend was found to reject. */
+  readonly refusals: Refusals;
   readonly clock: Clock;
-  /** A backend refused the one and took the other; that is remembered for a while. */
+  /** The backend rejected the one and accepted the other. */
   readonly onLearnt: (model: string, refused: RequestStrategy, taken: RequestStrategy) => void;
 }
 
-/** Model names and conversations come from clients: what is remembered about them has an end. */
-const MAX_LEARNT = 1_000;
+/** Model names and conversations come from clients, so their number is limited. */
+const MAX_ANSWERED = 2_000;
 const MAX_CONVERSATIONS = 10_000;
-/** A backend may learn too. */
-const LEARNT_FOR_MS = 10 * 60_000;
+/** As long as a rejection is remembered. */
+const ANSWERED_FOR_MS = 10 * 60_000;
 /** A prompt cache does not live longer than this without being used. */
 const CACHED_FOR_MS = 60 * 60_000;
 
-/** How requests are put before the backend: what codex would do, what a request needs, and what was learnt. */
+/** Chooses how requests are written for the backend: by what codex would do, what a request needs, and what was learned. */
 export class RequestStrategies {
   readonly #options: RequestStrategiesOptions;
-  /** The request format that a request was refused on, while the other one worked. */
-  readonly #refusedFormats: Recent<RequestFormat>;
-  /** The request formats on which a model has answered: what is refused there is refused for its own sake. */
+  /** The request formats in which a model has answered: a rejection there has other reasons than the format. */
   readonly #answered: Recent<true>;
-  /** Where instructions do not stand in their field. */
-  readonly #asMessage: Recent<true>;
-  /** Where custom tools are told as functions. */
-  readonly #asFunctions: Recent<true>;
-  /** Where calls say nothing of their namespace. */
-  readonly #withoutNamespaces: Recent<true>;
-  /** A conversation stays on its request format: its prompt is cached there. */
+  /** A conversation keeps its request format: its prompt is cached there. */
   readonly #conversationFormats: Recent<RequestFormat>;
 
   constructor(options: RequestStrategiesOptions) {
     this.#options = options;
-    this.#refusedFormats = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
-    this.#answered = new Recent(2 * MAX_LEARNT, LEARNT_FOR_MS, options.clock);
-    this.#asMessage = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
-    this.#asFunctions = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
-    this.#withoutNamespaces = new Recent(MAX_LEARNT, LEARNT_FOR_MS, options.clock);
+    this.#answered = new Recent(MAX_ANSWERED, ANSWERED_FOR_MS, options.clock);
     this.#conversationFormats = new Recent(MAX_CONVERSATIONS, CACHED_FOR_MS, options.clock);
   }
 
@@ -105,25 +96,22 @@ export class RequestStrategies {
   /** The last of these was taken, those before it were refused. */
   worked(turn: Turn, tried: readonly RequestStrategy[]): void {
     const { request, context } = turn;
+    const { refusals } = this.#options;
     const last = tried.at(-1);
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
       if (refused.requestFormat !== last.requestFormat) {
         // One client's request must not take the request format, and what it alone can say, from all others.
         if (this.#answered.get(`${refused.requestFormat} ${request.model}`) !== undefined) continue;
-        this.#refusedFormats.set(circumstancesOf(turn), refused.requestFormat);
+        refusals.add(turn, `${refused.requestFormat} format`);
+        refusals.remove(turn, `${last.requestFormat} format`);
       } else if (refused.instructions !== last.instructions) {
-        this.#asMessage.set(circumstancesOf(turn), true);
+        refusals.add(turn, 'instructions field');
       }
       this.#options.onLearnt(request.model, refused, last);
     }
-    const circumstances = circumstancesOf(turn);
-    if (tried.some(({ customTools }) => customTools !== last.customTools)) {
-      this.#asFunctions.set(circumstances, true);
-    }
-    if (tried.some(({ namespaces }) => namespaces !== last.namespaces)) {
-      this.#withoutNamespaces.set(circumstances, true);
-    }
+    if (tried.some(({ customTools }) => customTools !== last.customTools)) refusals.add(turn, 'custom tools');
+    if (tried.some(({ namespaces }) => namespaces !== last.namespaces)) refusals.add(turn, 'namespaces');
     if (!this.#hasBothFormats(request.model)) return;
     this.#answered.set(`${last.requestFormat} ${request.model}`, true);
     this.#conversationFormats.set(context.conversation, last.requestFormat);
@@ -131,17 +119,16 @@ export class RequestStrategies {
 
   #formatFor(turn: Turn): RequestFormat {
     const { request, context } = turn;
-    const { formats, hasRelay } = this.#options;
+    const { formats, hasRelay, refusals } = this.#options;
     if (formats === null || !formats.usesCodexFormat(request.model)) return 'responses';
     // Only a relay can give a model of the Responses format its name back.
     if (!hasRelay) return 'codex';
     if (formats.setting !== 'auto') return formats.setting;
-    const refused = this.#refusedFormats.get(circumstancesOf(turn));
-    // Who wants no answer without what only that request format can say gets it tried again.
-    const isWanted =
-      refused === 'responses' &&
-      ((request.isStrict === true && needsResponsesFormat(request)) || request.tools.some(isResponsesOnly));
-    if (refused !== undefined && !isWanted) return refused === 'responses' ? 'codex' : 'responses';
+    if (refusals.has(turn, 'codex format')) return 'responses';
+    // A request that needs this format is tried again.
+    const isNeeded =
+      (request.isStrict === true && needsResponsesFormat(request)) || request.tools.some(isResponsesOnly);
+    if (!isNeeded && refusals.has(turn, 'responses format')) return 'codex';
     return needsResponsesFormat(request)
       ? 'responses'
       : (this.#conversationFormats.get(context.conversation) ?? 'codex');
@@ -149,17 +136,16 @@ export class RequestStrategies {
 
   #on(requestFormat: RequestFormat, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
     const { model } = turn.request;
-    const { hasRelay } = this.#options;
-    const isLearnt = (what: Recent<true>): boolean => what.get(circumstancesOf(turn)) !== undefined;
-    const isMessage = requestFormat === 'codex' || !hasRelay || isLearnt(this.#asMessage);
+    const { hasRelay, refusals } = this.#options;
+    const isMessage = requestFormat === 'codex' || !hasRelay || refusals.has(turn, 'instructions field');
     return {
       requestFormat,
       slug: requestFormat === 'responses' && this.#hasBothFormats(model) ? this.#responsesSlug(model) : model,
       instructions: isMessage ? 'message' : 'field',
       reasoning,
-      // The app-server itself can tell of functions only.
-      customTools: !hasRelay || isLearnt(this.#asFunctions) ? 'functions' : 'native',
-      namespaces: isLearnt(this.#withoutNamespaces) ? 'left-out' : 'kept',
+      // The app-server itself knows only functions.
+      customTools: !hasRelay || refusals.has(turn, 'custom tools') ? 'functions' : 'native',
+      namespaces: refusals.has(turn, 'namespaces') ? 'left-out' : 'kept',
     };
   }
 

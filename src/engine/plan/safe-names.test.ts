@@ -1,11 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
+import type { PlanTurn } from '../engine.ts';
 import { safeNames } from './safe-names.ts';
 
 const call = (name: string, more: Partial<Item> = {}): Item =>
@@ -15,6 +18,17 @@ const started = (name: string): TurnEvent => ({
   item: { ...call(name), id: name } as Produced,
 });
 
+/** The request that goes on. */
+const sentFor = (request: TurnRequest): TurnRequest => {
+  const sent: TurnRequest[] = [];
+  const plan: PlanTurn = (one) => {
+    sent.push(one);
+    return planOf(() => emit([]));
+  };
+  safeNames.wrap(plan, { hasRelay: false })(request, turnContext());
+  return sent[0] ?? request;
+};
+
 describe('safeNames', () => {
   it('puts others in the place of taken names, wherever a request has them', () => {
     const taken = { kind: 'function', name: 'mcp__x' } as const;
@@ -23,7 +37,7 @@ describe('safeNames', () => {
       toolChoice: { mode: 'allowed', required: false, tools: [taken, { kind: 'function', name: 'f' }] },
       items: [call('mcp__x'), call('exec_command'), call('mcp', { namespace: 'n' }), call('f')],
     });
-    const other = safeNames.request(request);
+    const other = sentFor(request);
     expect(other).toEqual({
       ...request,
       tools: [functionTool('tool2_mcp__x'), functionTool('tool_mcp__x'), functionTool('f')],
@@ -43,7 +57,7 @@ describe('safeNames', () => {
       ],
     });
     const named = { ...request, toolChoice: { mode: 'named', tool: taken } as const };
-    expect(safeNames.request(named).toolChoice).toEqual({
+    expect(sentFor(named).toolChoice).toEqual({
       mode: 'named',
       tool: { kind: 'function', name: 'tool2_mcp__x' },
     });
@@ -51,7 +65,7 @@ describe('safeNames', () => {
 
   it('leaves a request alone whose names are free', () => {
     const request = turnRequest({ tools: [functionTool('f')], items: [call('g')] });
-    expect(safeNames.request(request)).toBe(request);
+    expect(sentFor(request)).toBe(request);
   });
 
   const name = fc.oneof(
@@ -67,17 +81,17 @@ describe('safeNames', () => {
           tools: tools.map((one) => functionTool(one)),
           items: called.map((one) => call(one)),
         });
-        const sent = safeNames.request(request);
+        const sent = sentFor(request);
         const names = sent.tools.map((tool) => ('name' in tool ? tool.name : ''));
         expect(new Set(names).size).toBe(tools.length);
         for (const one of names) expect([isReservedToolName(one), one.length <= 64]).toEqual([false, true]);
-        const back = await collect(
-          safeNames.events(
-            emit(names.map(started)),
-            { request, context: turnContext() },
-            new AbortController().signal,
-          ),
+        const plan = throughStep(
+          safeNames,
+          { hasRelay: false },
+          planOf(() => emit(names.map(started))),
+          request,
         );
+        const back = await collect(plan.run(new AbortController().signal));
         expect(
           back.map(
             (event) => event.type === 'item-started' && event.item.kind === 'tool-call' && event.item.name,
@@ -89,7 +103,7 @@ describe('safeNames', () => {
 
   it("is done soon, however many names are in each other's way", () => {
     const long = Array.from({ length: 10_000 }, (_, index) => call(`mcp__${'x'.repeat(60)}${index}`));
-    const sent = safeNames.request(turnRequest({ items: long }));
+    const sent = sentFor(turnRequest({ items: long }));
     expect(new Set(sent.items.map((item) => (item.kind === 'tool-call' ? item.name : ''))).size).toBe(10_000);
   });
 });

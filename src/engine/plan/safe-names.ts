@@ -3,24 +3,32 @@ import type { Tool, ToolChoice, ToolRef } from '../../canonical/request/tool.ts'
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
-import type { Emulation } from '../steps/emulate.ts';
+import { changeEvents } from '../steps/change-events.ts';
+import type { Step } from '../steps/step.ts';
 
 /** What any backend takes. */
 const MAX_NAME = 64;
 
 /**
- * For the way without a relay, where the app-server is told of the client's tools: names that it keeps for
- * itself go under others, in declarations, choices and history, and come back as the client's own.
+ * Renames tools of the client whose names the app-server reserves for itself, in declarations, choices and history.
+ * Answers have the client's names again.
  */
-export const safeNames: Emulation = {
-  request(request) {
-    const { safe } = namesOf(request);
-    return safe.size === 0 ? request : renamed(request, (name) => safe.get(name) ?? name);
-  },
-  events(events, { request }) {
-    const { own } = namesOf(request);
-    return own.size === 0 ? events : ownNames(events, (name) => own.get(name) ?? name);
-  },
+export const safeNames: Step<{ readonly hasRelay: boolean }> = {
+  name: 'safe-names',
+  why: 'Without the relay the app-server reads the tools of the client, and rejects names that it reserves. Innermost: everything else knows tools by the names of the client.',
+  wrap: (next, { hasRelay }) =>
+    hasRelay
+      ? next
+      : (request, context) => {
+          const { safe, own } = namesOf(request);
+          if (safe.size === 0) return next(request, context);
+          const renaming = renamed(request, (name) => safe.get(name) ?? name);
+          const event = (one: TurnEvent): TurnEvent =>
+            one.type === 'item-started' || one.type === 'item-ended'
+              ? { ...one, item: renamedItem(one.item, (name) => own.get(name) ?? name) }
+              : one;
+          return changeEvents(next(renaming, context), () => ({ event }));
+        },
 };
 
 interface Names {
@@ -69,13 +77,3 @@ const renamedChoice = (choice: ToolChoice, safe: (name: string) => string): Tool
   if (choice.mode === 'named') return { ...choice, tool: renamedRef(choice.tool) };
   return choice.mode === 'allowed' ? { ...choice, tools: choice.tools.map(renamedRef) } : choice;
 };
-
-async function* ownNames(
-  events: AsyncIterable<TurnEvent>,
-  own: (name: string) => string,
-): AsyncGenerator<TurnEvent> {
-  for await (const event of events) {
-    const hasItem = event.type === 'item-started' || event.type === 'item-ended';
-    yield hasItem ? { ...event, item: renamedItem(event.item, own) } : event;
-  }
-}

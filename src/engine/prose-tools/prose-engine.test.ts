@@ -6,10 +6,11 @@ import type { Tool, ToolChoice } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { checkGrammar } from '../../../test/support/grammar.ts';
+import { planOf } from '../../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import type { Engine, Plan } from '../engine.ts';
-import { withProseTools } from './prose-engine.ts';
+import { toolsInProse, type ProseEngineOptions } from './prose-engine.ts';
 import { writeCall } from './written-call.ts';
 
 const usage = {
@@ -53,27 +54,23 @@ const behind = (
   const inner: Engine = {
     plan(request) {
       planned.push(request);
-      return {
-        ignored: [],
-        refused: [],
-        ...said,
-        run(_, onSettled) {
-          run.push(request);
-          const answer = answers[Math.min(run.length, answers.length) - 1] ?? [];
-          onSettled?.();
-          if (answer instanceof Error) throw answer;
-          return emit(answer);
-        },
-      };
+      return planOf((_, onSettled) => {
+        run.push(request);
+        const answer = answers[Math.min(run.length, answers.length) - 1] ?? [];
+        onSettled?.();
+        if (answer instanceof Error) throw answer;
+        return emit(answer);
+      }, said);
     },
   };
-  const engine = withProseTools(inner, {
+  const prose: ProseEngineOptions = {
     isProse: (model) => model !== 'native',
     guide: { guide: async (schemas) => schemas.map(() => null) },
     instructionsTarget,
     ambient: fixedAmbient(),
     onAnomaly: (anomaly) => anomalies.push(anomaly),
-  });
+  };
+  const engine = { plan: toolsInProse.wrap(inner.plan, { prose }) };
   return { engine, planned, run, anomalies };
 };
 

@@ -9,70 +9,73 @@ import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import { append } from '../../kit/collections/append.ts';
 import type { Ambient, IdSource } from '../../kit/ambient.ts';
-import type { Engine } from '../engine.ts';
+import type { PlanTurn } from '../engine.ts';
+import type { Step } from '../steps/step.ts';
 import { callsOf } from './declared-tools.ts';
 import { ProseRequest, type ProseOptions } from './prose-request.ts';
 import { CallTaking } from './take-calls.ts';
 
 export interface ProseEngineOptions extends ProseOptions {
-  /** Whether a model is told of its tools in prose. */
+  /** Whether tools are described to this model in prose. */
   readonly isProse: (model: string) => boolean;
   readonly ambient: Ambient;
   readonly onAnomaly: (anomaly: 'undeclared-call' | 'second-call-dropped' | 'half-call-dropped') => void;
 }
 
-/** How often a model is asked in one turn: again, when all that it called is unknown. */
+/** How often a model is asked in one turn: again if all tools that it called are unknown. */
 const MAX_ANSWERS = 4;
 
-/** An engine for models that cannot be told of tools but in prose, and that write their calls as text. */
-export const withProseTools = (engine: Engine, options: ProseEngineOptions): Engine => ({
-  plan(request, context) {
-    if (!options.isProse(request.model)) return engine.plan(request, context);
-    const prose = new ProseRequest(request, options);
-    if (prose.isTheSame) return engine.plan(request, context);
-    const plan = engine.plan(prose.outline(), context);
-    return {
-      ...plan,
-      ignored: ownPaths(prose, plan.ignored),
-      refused: plan.refused.map((refusal) => ({ ...refusal, path: prose.ownPath(refusal.path) ?? 'items' })),
-      run(signal, onSettled) {
-        let isAccepted = false;
-        const events = runTurn({ request, context }, { engine, options, signal, onSettled });
-        const watched = (async function* () {
-          for await (const event of events) {
-            isAccepted = true;
-            yield event;
-          }
-        })();
-        return wellFormed(watched, {
-          clock: options.ambient.clock,
-          onThrow(error) {
-            if (!isAccepted || signal.aborted) throw error;
-            return { kind: 'failed', failure: failureOf(error) };
-          },
-        });
-      },
-    };
-  },
-});
+/** Describes tools in prose to models that cannot be given any, and reads their calls from the text. */
+export const toolsInProse: Step<{ readonly prose: ProseEngineOptions }> = {
+  name: 'prose-tools',
+  why: 'Models without tool calling get their tools as text and write calls as text. Inside of all steps that judge calls, which then see ordinary ones.',
+  wrap:
+    (next, { prose: options }) =>
+    (request, context) => {
+      if (!options.isProse(request.model)) return next(request, context);
+      const prose = new ProseRequest(request, options);
+      if (prose.isTheSame) return next(request, context);
+      const plan = next(prose.outline(), context);
+      return {
+        ...plan,
+        ignored: ownPaths(prose, plan.ignored),
+        refused: plan.refused.map((refusal) => ({
+          ...refusal,
+          path: prose.ownPath(refusal.path) ?? 'items',
+        })),
+        run(signal, onSettled) {
+          const progress = { isAccepted: false };
+          const events = runTurn({ request, context }, { next, options, signal, onSettled, progress });
+          return wellFormed(events, {
+            clock: options.ambient.clock,
+            onThrow(error) {
+              if (!progress.isAccepted || signal.aborted) throw error;
+              return { kind: 'failed', failure: failureOf(error) };
+            },
+          });
+        },
+      };
+    },
+};
 
 const ownPaths = (prose: ProseRequest, paths: readonly Path[]): readonly Path[] =>
   paths.flatMap((path) => prose.ownPath(path) ?? []);
 
 interface Running {
-  readonly engine: Engine;
+  readonly next: PlanTurn;
   readonly options: ProseEngineOptions;
   readonly signal: AbortSignal;
   readonly onSettled: (() => void) | undefined;
+  readonly progress: { isAccepted: boolean };
 }
 
 /**
- * As with tools that are declared, a call of a tool that nobody has never reaches the client: it is
- * answered with an error, and the model is asked again.
+ * As with declared tools, a call of an unknown tool never reaches the client: it is answered with an error, and the
+ * model is asked again.
  */
 async function* runTurn(
   { request, context }: Turn,
-  { engine, options, signal, onSettled }: Running,
+  { next, options, signal, onSettled, progress }: Running,
 ): AsyncGenerator<TurnEvent> {
   const ids = new TurnIds(options.ambient.ids);
   const items = [...request.items];
@@ -92,10 +95,11 @@ async function* runTurn(
     });
     let isSettled = false;
     let isLost = false;
-    const events = engine.plan(asked, context).run(signal, () => {
+    const events = next(asked, context).run(signal, () => {
       isSettled = true;
     });
     for await (const event of callable.length === 0 ? events : taking.take(events)) {
+      progress.isAccepted = true;
       if (event.type === 'turn-accepted') {
         if (answer === 1) yield { ...event, ignored: ownPaths(prose, event.ignored) };
       } else if (event.type !== 'turn-ended') yield ids.fresh(event);
@@ -103,8 +107,8 @@ async function* runTurn(
         usage = addUsage(usage, event.usage);
         taking.unknown.forEach(() => options.onAnomaly('undeclared-call'));
         isLost = event.outcome.kind === 'completed' && taking.unknown.length > 0;
-        if (isLost && answer < MAX_ANSWERS) break;
-        // Not before: a model that is asked again needs its place.
+        if (isLost && answer < MAX_ANSWERS && context.budget.retry('unknown tool')) break;
+        // Not before: a model that is asked again needs its slot.
         if (isSettled) onSettled?.();
         yield { ...event, usage, ...(isLost ? { outcome: HOPELESS } : {}) };
         return;

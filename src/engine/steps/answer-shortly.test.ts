@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { checkGrammar } from '../../../test/support/grammar.ts';
-import { planOf } from '../../../test/support/plan.ts';
-import { messageTold } from '../../../test/support/told-items.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
+import { messageTold } from '../../../test/support/item-events.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
@@ -67,7 +67,7 @@ const run = async (
       onSettled?.();
       return emit(events);
     };
-  const plan = answerShortly(planOf(turn(ORDINARY)), turnRequest(different), {
+  const short: ShortOptions = {
     model: 'small',
     efforts: ['low', null],
     serviceTier: null,
@@ -79,8 +79,10 @@ const run = async (
     limitMs: 60_000,
     onResult: (result, why) =>
       results.push(why instanceof GatewayError ? [result, why.failure.kind] : result),
+    prepare: async (request) => request,
     ...options,
-  });
+  };
+  const plan = throughStep(answerShortly, { short }, planOf(turn(ORDINARY)), different);
   const events = await collect(plan.run(signal, () => void settled.push(`${asked.length}`)));
   const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
   return { events, text, asked, results, settled };

@@ -1,3 +1,4 @@
+import type { Turn } from '../../canonical/context/turn-context.ts';
 import { failureOf, GatewayError } from '../../canonical/failure/failure.ts';
 import {
   answerText,
@@ -11,53 +12,63 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { TurnAccepted, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Plan } from '../engine.ts';
+import type { PlanTurn } from '../engine.ts';
 import { Settling } from './settling.ts';
+import type { Step } from './step.ts';
 
-/** Who writes what is short, and with how much thought. */
+/** A model for short answers, and how much it may reason. */
 export interface ShortModel {
   readonly model: string;
-  /** Null: as much as it likes. A second one is for a model that may know nothing of efforts. */
+  /** Null: the model's own default. A second one is for a model that may reject the first. */
   readonly efforts: readonly (string | null)[];
   /** Null: that of the request. */
   readonly serviceTier: string | null;
 }
 
 export interface ShortOptions extends ShortModel {
-  /** What becomes of a request. */
-  readonly plan: (request: TurnRequest) => Plan;
-  /** What was written, as the caller wants it; null: that is none. */
+  /** Plans the short turn: the steps below do not apply to it. */
+  readonly plan: PlanTurn;
+  /** The text as the client wants it; null: it is not usable. */
   readonly clean: (text: string) => string | null;
   /** For all attempts together. */
   readonly limitMs: number;
-  /** `why`: the error behind it, where there is one. */
+  /** The request as the ordinary turn needs it: a short answer does without its images, for example. */
+  readonly prepare: (request: TurnRequest) => Promise<TurnRequest>;
+  /** `why`: the error that caused it, if any. */
   readonly onResult: (result: ShortResult, why: unknown) => void;
 }
 
 /**
- * `refused`: it would lack something that was asked for. `late`: the time was up. `unusable`: what was written
- * is not what the caller wants. `abandoned`: the caller went.
+ * `refused`: something that was asked for would have no effect. `late`: the time was up. `unusable`: the text is not
+ * what the client wants. `abandoned`: the client left.
  */
 export type ShortResult = 'answered' | 'refused' | 'failed' | 'late' | 'unusable' | 'abandoned';
 
-/**
- * A request whose answer is a line or two is put before another model, and its answer told in one piece. If
- * nothing comes of that, the caller does not see it: the turn that was asked for follows, in the same place.
- */
-export const answerShortly = (ordinary: Plan, request: TurnRequest, options: ShortOptions): Plan => ({
-  ...ordinary,
-  async *run(signal, onSettled) {
-    const settling = new Settling(onSettled);
-    const short = await inTime(request, options, { signal, onSettled: settling.settle });
-    options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
-    signal.throwIfAborted();
-    if (short.result !== 'answered') yield* ordinary.run(signal, onSettled);
-    else {
-      settling.isLast();
-      yield* short.events;
-    }
-  },
-});
+/** Lets a small model answer requests for a line or two, such as a title, in one piece. */
+export const answerShortly: Step<{ readonly short: ShortOptions | null }> = {
+  name: 'answer-shortly',
+  why: 'Clients ask for titles with the large model of the conversation. If no short answer comes, the client does not see the attempt: the ordinary turn, which is everything below, runs in its place.',
+  wrap: (next, { short: options }) =>
+    options === null
+      ? next
+      : (request, context) => ({
+          ...next(request, context),
+          async *run(signal, onSettled) {
+            const settling = new Settling(onSettled);
+            const running = { signal, onSettled: settling.settle };
+            const short = await inTime({ request, context }, options, running);
+            options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
+            signal.throwIfAborted();
+            if (short.result === 'answered') {
+              settling.isLast();
+              yield* short.events;
+              return;
+            }
+            context.budget.retry('no short answer');
+            yield* next(await options.prepare(request), context).run(signal, onSettled);
+          },
+        }),
+};
 
 type Short =
   | { readonly result: 'answered'; readonly events: readonly TurnEvent[]; readonly why?: never }
@@ -68,15 +79,16 @@ interface Running {
   readonly onSettled: () => void;
 }
 
-const inTime = async (request: TurnRequest, options: ShortOptions, running: Running): Promise<Short> => {
+const inTime = async (turn: Turn, options: ShortOptions, running: Running): Promise<Short> => {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), options.limitMs);
   const signal = AbortSignal.any([running.signal, late.signal]);
   let short: Short = { result: 'failed' };
   try {
     for (const effort of options.efforts) {
-      short = await attempt(request, effort, options, { ...running, signal }).catch(failedBy);
+      short = await attempt(turn, effort, options, { ...running, signal }).catch(failedBy);
       if (short.result !== 'failed' || !isAboutEffort(short.why)) break;
+      if (!turn.context.budget.retry('effort rejected')) break;
     }
   } finally {
     clearTimeout(timer);
@@ -89,18 +101,21 @@ const failedBy = (why: unknown): Short => ({ result: 'failed', why });
 const isAboutEffort = (why: unknown): boolean => failureOf(why).param?.startsWith('reasoning') === true;
 
 const attempt = async (
-  request: TurnRequest,
+  { request, context }: Turn,
   effort: string | null,
   { model, serviceTier, plan, clean }: ShortOptions,
   { signal, onSettled }: Running,
 ): Promise<Short> => {
-  const planned = plan({
-    ...request,
-    model,
-    items: request.items.map(inWords),
-    reasoning: { effort, summary: null, context: null },
-    serviceTier: serviceTier ?? request.serviceTier,
-  });
+  const planned = plan(
+    {
+      ...request,
+      model,
+      items: request.items.map(inWords),
+      reasoning: { effort, summary: null, context: null },
+      serviceTier: serviceTier ?? request.serviceTier,
+    },
+    context,
+  );
   const lost = lostBy(request, effort);
   if (planned.refused.length > 0 || rejectionsFor(request, [...planned.ignored, ...lost]).length > 0)
     return { result: 'refused' };
@@ -121,7 +136,7 @@ const attempt = async (
   return { result: 'answered', events: [begun, ...messageOf(said.id, text), ended] };
 };
 
-/** What was asked for, and what somebody thinks of who is to be quick. */
+/** What was asked for and has no effect on a short answer. */
 const lostBy = ({ reasoning, items }: TurnRequest, effort: string | null): readonly Path[] => [
   ...(reasoning.effort === null || reasoning.effort === effort ? [] : (['reasoning.effort'] as const)),
   ...(reasoning.summary === null ? [] : (['reasoning.summary'] as const)),
@@ -134,7 +149,7 @@ const lostBy = ({ reasoning, items }: TurnRequest, effort: string | null): reado
   ),
 ];
 
-/** What stands for parts that are not text: a short text is written without looking at them. */
+/** Placeholders for parts that are not text: a short answer does not look at them. */
 const SHOWN: Readonly<Partial<Record<Part['kind'], string>>> = {
   image: '[image]',
   audio: '[audio]',
@@ -152,7 +167,7 @@ const inWords = (item: Item): Item =>
         }),
       );
 
-/** Whoever writes more than this does not write what is short. */
+/** A longer answer is not a short one. */
 const MAX_CHARS = 8_192;
 
 interface Heard {
@@ -163,7 +178,7 @@ interface Heard {
   readonly text: string;
 }
 
-/** All that was said; a turn that says too much is left. */
+/** The whole answer; a turn that writes too much is left. */
 const heard = async (events: AsyncIterable<TurnEvent>): Promise<Heard | 'too-much'> => {
   let accepted: TurnAccepted | null = null;
   let ended: TurnEnded | null = null;

@@ -9,6 +9,7 @@ import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
 import { compactConversations } from './compact-conversations.ts';
 
@@ -29,28 +30,32 @@ const refused = (message: string): TurnEvent[] => [
 const open = (support: CompactionSupport, ...attempts: readonly (readonly TurnEvent[])[]) => {
   const requests: TurnRequest[] = [];
   const learnt: string[] = [];
-  const engine = compactConversations(
+  const { clock, ids } = fixedAmbient();
+  const plan = compactConversations.wrap(
+    (request) =>
+      planOf((_signal, onSettled) => {
+        requests.push(request);
+        onSettled?.();
+        return emit(attempts[requests.length - 1] ?? []);
+      }),
     {
-      plan: (request) =>
-        planOf((_signal, onSettled) => {
-          requests.push(request);
-          onSettled?.();
-          return emit(attempts[requests.length - 1] ?? []);
-        }),
+      compaction: support,
+      refusals: new Refusals(clock),
+      ids,
+      onNoCompaction: (model) => void learnt.push(model),
     },
-    { support, ambient: fixedAmbient(), onLearnt: (model) => void learnt.push(model) },
   );
   return {
     requests,
     learnt,
-    plan: (request: TurnRequest) => engine.plan(request, turnContext()),
+    plan: (request: TurnRequest) => plan(request, turnContext()),
     async run(request: TurnRequest) {
-      const plan = engine.plan(request, turnContext());
+      const planned = plan(request, turnContext());
       const settled: number[] = [];
       const events = await collect(
-        plan.run(new AbortController().signal, () => void settled.push(requests.length)),
+        planned.run(new AbortController().signal, () => void settled.push(requests.length)),
       );
-      return { events, settled, refused: plan.refused, ignored: plan.ignored };
+      return { events, settled, refused: planned.refused, ignored: planned.ignored };
     },
   };
 };

@@ -9,63 +9,60 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { allTools, isForced } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { circumstancesOf, type Turn, type TurnContext } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
-import type { Ambient, IdSource } from '../../kit/ambient.ts';
-import { Recent } from '../../kit/collections/recent.ts';
-import type { Engine, Plan } from '../engine.ts';
+import type { Refusals } from '../../codex/capabilities/refusals.ts';
+import type { IdSource } from '../../kit/ambient.ts';
+import type { Plan } from '../engine.ts';
+import { changeEvents } from './change-events.ts';
 import { holdBack, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
+import type { Step } from './step.ts';
 
-export interface CompactionOptions {
-  /** What is known of the backend. */
-  readonly support: CompactionSupport;
-  readonly ambient: Ambient;
-  /** The backend was asked for a compaction and made none; that is remembered for a while. */
-  readonly onLearnt: (model: string) => void;
+export interface CompactionDeps {
+  /** What is known about the backend. */
+  readonly compaction: CompactionSupport;
+  readonly refusals: Refusals;
+  readonly ids: IdSource;
+  /** The backend was asked for a compaction and made none. */
+  readonly onNoCompaction: (model: string) => void;
 }
 
-/** Model names come from clients, and a backend may learn too: what is remembered about them has an end. */
-const MAX_LEARNT = 1_000;
-const LEARNT_FOR_MS = 10 * 60_000;
-
 /**
- * A conversation that ends with a trigger is answered with its compaction, and with nothing else: the backend's own,
- * which only it can read, or a summary in words where it has none.
+ * Answers a conversation that ends with a compaction trigger with its compaction only: the backend's own, which only
+ * that backend can read, or a summary in words.
  */
-export const compactConversations = (engine: Engine, options: CompactionOptions): Engine => {
-  const learnt = new Recent<true>(MAX_LEARNT, LEARNT_FOR_MS, options.ambient.clock);
-  return {
-    plan(request, context) {
+export const compactConversations: Step<CompactionDeps> = {
+  name: 'compact-conversations',
+  why: 'Backends without compaction get a request for a summary instead. Around the forced tool choice, which a compaction does not have.',
+  wrap: (next, { compaction, refusals, ids, onNoCompaction }) => {
+    return (request, context) => {
       const turn = { request, context };
-      // It may have been one odd answer: what the backend has made before it can still read.
-      const support = learnt.get(circumstancesOf(turn)) === undefined ? options.support : 'unknown';
+      // A rejection may have been a single odd answer: compactions made before can still be read.
+      const support = refusals.has(turn, 'compaction trigger') ? 'unknown' : compaction;
       const unreadable = support === 'none' ? sealedIn(request) : [];
-      if (!asksForCompaction(request)) return refusing(engine.plan(request, context), unreadable);
-      const summary = (): Plan => summaryPlan(engine, turn, options.ambient.ids);
+      if (!asksForCompaction(request)) return refusing(next(request, context), unreadable);
+      const planCleared = (cleared: Cleared): Plan => planOf(next(cleared.request, context), cleared);
+      const summary = (): Plan => asSummary(planCleared(forSummary(request)), ids);
       if (support !== 'native') return refusing(summary(), unreadable);
-      const native = planOf(engine, withoutForce(request), context);
-      return {
-        ...native,
-        run: (...how) =>
-          untilCompacted(native, how, () => {
-            const plan = refusing(summary(), sealedIn(request));
-            if (plan.refused.length > 0) return null;
-            learnt.set(circumstancesOf(turn), true);
-            options.onLearnt(request.model);
-            return plan;
-          }),
+      const native = planCleared(withoutForce(request));
+      const otherwise = (): Plan | null => {
+        const plan = refusing(summary(), sealedIn(request));
+        if (plan.refused.length > 0 || !context.budget.retry('no compaction')) return null;
+        refusals.add(turn, 'compaction trigger');
+        onNoCompaction(request.model);
+        return plan;
       };
-    },
-  };
+      return { ...native, run: (...how) => untilCompacted(native, how, otherwise) };
+    };
+  },
 };
 
 const refusing = (plan: Plan, refused: readonly Rejection[]): Plan =>
   refused.length === 0 ? plan : { ...plan, refused: [...plan.refused, ...refused] };
 
-/** What the model would not know of, because its backend cannot read it. */
+/** Compactions in the conversation that this backend cannot read, so that the model would not see them. */
 const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
   items.flatMap((item, index): readonly Rejection[] => {
     if (!isEncryptedCompaction(item)) return [];
@@ -73,28 +70,24 @@ const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
     return [{ path: { item: index }, kind: 'unsupported_value', why }];
   });
 
-/** A request without what would stand in the way of a compaction, and what of that somebody would miss. */
+/** A request without what would prevent a compaction, and which of that the client asked for. */
 interface Cleared {
   readonly request: TurnRequest;
   readonly ignored: readonly Path[];
 }
 
-const planOf = (engine: Engine, { request, ignored }: Cleared, context: TurnContext): Plan => {
-  const plan = engine.plan(request, context);
+const planOf = (plan: Plan, { request, ignored }: Cleared): Plan => {
   if (ignored.length === 0) return plan;
+  const event = (one: TurnEvent): TurnEvent =>
+    one.type === 'turn-accepted' ? { ...one, ignored: [...one.ignored, ...ignored] } : one;
   return {
-    ...plan,
+    ...changeEvents(plan, () => ({ event })),
     ignored: [...plan.ignored, ...ignored],
     refused: [...plan.refused, ...rejectionsFor(request, ignored)],
-    async *run(...how) {
-      for await (const event of plan.run(...how)) {
-        yield event.type === 'turn-accepted' ? { ...event, ignored: [...event.ignored, ...ignored] } : event;
-      }
-    },
   };
 };
 
-/** No call is wanted, so none can be forced. */
+/** A compaction has no calls, so none can be forced. */
 const withoutForce = (request: TurnRequest): Cleared =>
   isForced(request.toolChoice)
     ? { request: { ...request, toolChoice: { mode: 'auto' } }, ignored: ['toolChoice'] }
@@ -146,13 +139,7 @@ const cameToNothing = ({ outcome }: TurnEnded): boolean =>
 const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
   (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
-/** A turn like any other, whose text is the compaction. */
-const summaryPlan = (engine: Engine, { request, context }: Turn, ids: IdSource): Plan => {
-  const plan = planOf(engine, forSummary(request), context);
-  return { ...plan, run: (...how) => asSummary(plan.run(...how), ids) };
-};
-
-/** What is asked for is a text as long as it need be: what the client says of its answers is not about it. */
+/** A summary is text of any length: what the client asks of its answers does not apply to it. */
 const forSummary = (request: TurnRequest): Cleared => {
   const { items, format, maxOutputTokens, logprobs, include } = request;
   const candidates: readonly (readonly [Path, boolean])[] = [
@@ -184,7 +171,13 @@ const forSummary = (request: TurnRequest): Cleared => {
   };
 };
 
-async function* asSummary(events: AsyncIterable<TurnEvent>, ids: IdSource): AsyncGenerator<TurnEvent> {
+/** A plan whose text is the compaction. */
+const asSummary = (plan: Plan, ids: IdSource): Plan => ({
+  ...plan,
+  run: (...how) => summarised(plan.run(...how), ids),
+});
+
+async function* summarised(events: AsyncIterable<TurnEvent>, ids: IdSource): AsyncGenerator<TurnEvent> {
   const texts: string[] = [];
   for await (const event of events) {
     if (event.type === 'turn-accepted') yield event;

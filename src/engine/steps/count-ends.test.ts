@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
-import { END, messageTold } from '../../../test/support/told-items.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
+import { END, messageTold } from '../../../test/support/item-events.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { turnOf } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { countEnds } from './count-ends.ts';
@@ -11,6 +10,7 @@ import { countEnds } from './count-ends.ts';
 const counter = {
   tokenizer: { countTexts: async (texts: readonly string[]) => texts.join('').length },
   clock: { now: () => 0 },
+  stopEarly: null,
 };
 const { signal } = new AbortController();
 const told = messageTold('m', 'abc');
@@ -32,10 +32,11 @@ const cut: TurnEvent = {
 };
 
 const ended = async (end: TurnEvent): Promise<TurnEvent | undefined> => {
-  const plan = countEnds(
-    planOf(() => emit([...told, end])),
-    turnOf(),
+  const plan = throughStep(
+    countEnds,
     counter,
+    planOf(() => emit([...told, end])),
+    { maxOutputTokens: 100 },
   );
   const events = await collect(plan.run(signal));
   expect(events.slice(0, -1)).toEqual(told);
@@ -77,7 +78,16 @@ describe('countEnds', () => {
         return 1;
       },
     };
-    await collect(countEnds(planOf(source), turnOf(), { ...counter, tokenizer }).run(signal));
+    await collect(
+      throughStep(countEnds, { ...counter, tokenizer }, planOf(source), { stop: ['x'] }).run(signal),
+    );
     expect(order[0]).toBe('left');
+  });
+
+  it('leaves a turn alone that this server does not end', () => {
+    const plan = planOf(() => emit(told));
+    expect(throughStep(countEnds, counter, plan)).toBe(plan);
+    const stopEarly = (events: AsyncIterable<TurnEvent>) => events;
+    expect(throughStep(countEnds, { ...counter, stopEarly }, plan)).not.toBe(plan);
   });
 });

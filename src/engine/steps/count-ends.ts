@@ -1,45 +1,63 @@
 import type { Produced } from '../../canonical/request/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { Turn } from '../../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
+import type { Clock } from '../../kit/ambient.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import { countUsage, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
+import type { Step } from './step.ts';
+import type { EndEarly } from './stop-early.ts';
 
-/** A plan whose answer has a usage also where this server ends it, and the upstream therefore gives none. */
-export const countEnds = (
+export interface CountDeps {
+  readonly tokenizer: Counting['tokenizer'];
+  readonly clock: Clock;
+  /** Null: the dialect of the client does not end answers. */
+  readonly stopEarly: EndEarly | null;
+}
+
+/** Counts the usage of answers that this server ends, for which the upstream therefore gives none. */
+export const countEnds: Step<CountDeps> = {
+  name: 'count-ends',
+  why: 'An answer that this server ends early has no usage from upstream. Around every step that may end one.',
+  wrap:
+    (next, { tokenizer, clock, stopEarly }) =>
+    (request, context) => {
+      const plan = next(request, context);
+      if (request.maxOutputTokens === null && request.stop.length === 0 && stopEarly === null) return plan;
+      const caller = context.caller.keyId;
+      return { ...plan, run: (...how) => counted(plan, how, request, { tokenizer, clock, caller }) };
+    },
+};
+
+async function* counted(
   plan: Plan,
-  { request, context }: Turn,
-  counter: Pick<Counting, 'tokenizer' | 'clock'>,
-): Plan => ({
-  ...plan,
-  async *run(signal, onSettled): AsyncGenerator<TurnEvent> {
-    const items: Produced[] = [];
-    const source = plan.run(signal, onSettled)[Symbol.asyncIterator]();
-    try {
-      for (let step = await source.next(); step.done !== true; step = await source.next()) {
-        const event = step.value;
-        if (event.type === 'item-ended') items.push(event.item);
-        if (!needsCount(event)) {
-          yield event;
-          continue;
-        }
-        // The turn is interrupted now, not after the count.
-        const left = Promise.resolve(source.return?.());
-        left.catch(() => {});
-        const counted = await unlessAborted(
-          countUsage(request, items, { ...counter, caller: context.caller.keyId, signal }),
-          signal,
-        );
-        yield { ...event, usage: addUsage(event.usage, counted) };
-        await left;
-        return;
+  [signal, onSettled]: Parameters<Plan['run']>,
+  request: TurnRequest,
+  counter: Omit<Counting, 'signal'>,
+): AsyncGenerator<TurnEvent> {
+  const items: Produced[] = [];
+  const source = plan.run(signal, onSettled)[Symbol.asyncIterator]();
+  try {
+    for (let step = await source.next(); step.done !== true; step = await source.next()) {
+      const event = step.value;
+      if (event.type === 'item-ended') items.push(event.item);
+      if (!needsCount(event)) {
+        yield event;
+        continue;
       }
-    } finally {
-      await source.return?.();
+      // The turn is interrupted now, not after the count.
+      const left = Promise.resolve(source.return?.());
+      left.catch(() => {});
+      const usage = await unlessAborted(countUsage(request, items, { ...counter, signal }), signal);
+      yield { ...event, usage: addUsage(event.usage, usage) };
+      await left;
+      return;
     }
-  },
-});
+  } finally {
+    await source.return?.();
+  }
+}
 
 const needsCount = (event: TurnEvent): event is TurnEnded =>
   event.type === 'turn-ended' && event.isEndedHere === true && event.outcome.kind !== 'failed';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { limitOutput } from './limit-output.ts';
+import { cutOutput } from './limit-output.ts';
 import { stopAt } from './stop-sequences.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
@@ -66,6 +66,6 @@ describe('log probabilities of a text that is cut', () => {
       head: async (text, tokens) => words(text).slice(0, tokens).join(''),
     };
     const events = emit(turn([['Yes', ' and', ' no']]));
-    expect(await told(limitOutput(events, { maxTokens: 1, tokenizer, clock }))).toEqual([['Yes', ['Yes']]]);
+    expect(await told(cutOutput(events, { maxTokens: 1, tokenizer, clock }))).toEqual([['Yes', ['Yes']]]);
   });
 });

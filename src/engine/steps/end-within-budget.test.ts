@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
@@ -28,7 +28,13 @@ const said = (item: Produced): readonly TurnEvent[] => [
   { type: 'item-ended', item },
 ];
 const run = (events: AsyncIterable<TurnEvent>) =>
-  collect(endWithinBudget({ now: () => 7 })(planOf(() => events)).run(new AbortController().signal));
+  collect(
+    throughStep(
+      endWithinBudget,
+      { clock: { now: () => 7 } },
+      planOf(() => events),
+    ).run(new AbortController().signal),
+  );
 
 async function* thrown(events: readonly TurnEvent[]): AsyncGenerator<TurnEvent> {
   yield* events;

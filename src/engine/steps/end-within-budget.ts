@@ -1,40 +1,37 @@
 import { failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Plan } from '../engine.ts';
+import { changeEvents, type EventChange } from './change-events.ts';
+import type { Step } from './step.ts';
 
 const INCOMPLETE: Outcome = { kind: 'incomplete', reason: 'max_model_requests' };
 
 /**
- * A turn that ends because its budget of model requests is spent keeps what it has produced: it is incomplete. Where
- * it has produced nothing, it fails, and the error names the limit.
+ * Keeps what a turn has produced when its budget of model requests is spent: it is incomplete. A turn that has produced
+ * nothing fails, and the error names the limit. The budget ends a turn between two answers, when no item is open.
  */
-export const endWithinBudget =
-  (clock: Clock) =>
-  (plan: Plan): Plan => ({
-    ...plan,
-    async *run(...how) {
-      let hasProduced = false;
-      const watched = async function* (): AsyncGenerator<TurnEvent> {
-        for await (const event of plan.run(...how)) {
-          // Lists of tools are not an answer.
-          hasProduced ||= event.type === 'item-started' && event.item.kind !== 'opaque';
-          const isOver = event.type === 'turn-ended' && event.outcome.kind === 'failed';
-          yield isOver && hasProduced && isExceeded(event.outcome.failure)
-            ? { ...event, outcome: INCOMPLETE }
-            : event;
-        }
-      };
-      yield* wellFormed(watched(), {
-        clock,
-        onThrow(error) {
-          if (!hasProduced || !(error instanceof GatewayError) || !isExceeded(failureOf(error))) throw error;
-          return INCOMPLETE;
-        },
-      });
-    },
-  });
+export const endWithinBudget: Step<{ readonly clock: Clock }> = {
+  name: 'end-within-budget',
+  why: 'The budget ends a turn wherever the model is asked again. Around all of those places, so that each may simply fail.',
+  wrap:
+    (next, { clock }) =>
+    (...turn) =>
+      changeEvents(next(...turn), (): EventChange => {
+        let hasProduced = false;
+        return {
+          event(event) {
+            // Lists of tools are not an answer.
+            hasProduced ||= event.type === 'item-started' && event.item.kind !== 'opaque';
+            if (!hasProduced || event.type !== 'turn-ended' || event.outcome.kind !== 'failed') return event;
+            return isExceeded(event.outcome.failure) ? { ...event, outcome: INCOMPLETE } : event;
+          },
+          thrown(error) {
+            if (!hasProduced || !(error instanceof GatewayError) || !isExceeded(failureOf(error)))
+              throw error;
+            return { type: 'turn-ended', outcome: INCOMPLETE, usage: null, at: clock.now() };
+          },
+        };
+      }),
+};
 
 const isExceeded = ({ kind }: Failure): boolean => kind === 'model_request_limit_exceeded';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
-import { planOf } from '../../../test/support/plan.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { failure } from '../../canonical/failure/failure.ts';
@@ -59,18 +59,15 @@ const F: ToolRef = { kind: 'function', name: 'f' };
 const keep = async (toolChoice: ToolChoice, ...attempts: readonly (readonly TurnEvent[])[]) => {
   const requests: TurnRequest[] = [];
   const settled: number[] = [];
-  const engine = keepToolChoice(
-    {
-      plan: (request) =>
-        planOf((_signal, onSettled) => {
-          requests.push(request);
-          onSettled?.();
-          return emit(attempts[requests.length - 1] ?? []);
-        }),
-    },
-    clock,
-  );
-  const plan = engine.plan(turnRequest({ toolChoice }), turnContext());
+  const plan = keepToolChoice.wrap(
+    (request) =>
+      planOf((_signal, onSettled) => {
+        requests.push(request);
+        onSettled?.();
+        return emit(attempts[requests.length - 1] ?? []);
+      }),
+    { clock },
+  )(turnRequest({ toolChoice }), turnContext());
   const events = await collect(
     plan.run(new AbortController().signal, () => void settled.push(requests.length)),
   );
@@ -170,8 +167,13 @@ describe('keepToolChoice', () => {
         yield event;
       }
     }
-    const engine = keepToolChoice({ plan: () => planOf(() => source()) }, clock);
-    const plan = engine.plan(turnRequest({ toolChoice: { mode: 'required' } }), turnContext());
+    const required = { toolChoice: { mode: 'required' } } as const;
+    const plan = throughStep(
+      keepToolChoice,
+      { clock },
+      planOf(() => source()),
+      required,
+    );
     for await (const event of plan.run(new AbortController().signal)) seen.push(`told ${event.type}`);
     expect(seen.slice(-6)).toEqual([
       'made item-delta',

@@ -1,3 +1,4 @@
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import { meetsChoice } from '../../canonical/request/forced-choice.ts';
 import { wordsOf, type Produced } from '../../canonical/request/item.ts';
@@ -5,50 +6,60 @@ import { isForced, type ToolChoice } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Engine, Plan } from '../engine.ts';
-import { holdBack, usageOf, type Verdict } from './hold-back.ts';
+import type { Plan } from '../engine.ts';
+import { holdBack, usageOf, type HoldRules, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
+import type { Step } from './step.ts';
+
+/** How often the model is asked for the call. */
+const ATTEMPTS = 2;
 
 /**
- * Makes a forced tool call happen, or the turn fail. Backends ignore such a choice, or have no field for it: so the
- * beginning of an answer is held back until the call begins, even that the turn was accepted. An answer without the
- * call is discarded, and the model is asked once more.
+ * Makes a forced tool call happen, or the turn fail. The beginning of an answer is held back until the call begins,
+ * even that the turn was accepted. An answer without the call is discarded, and the model is asked once more.
  */
-export const keepToolChoice = (engine: Engine, clock: Clock): Engine => ({
-  plan(request, context) {
-    const plan = engine.plan(request, context);
-    if (!isForced(request.toolChoice) || isOfBackend(request.toolChoice)) return plan;
-    // Planned when it is run: by then more may be known of the backend.
-    const again: Plan['run'] = (...how) => engine.plan({ ...request, insists: true }, context).run(...how);
-    const meets = meetsChoice(request.toolChoice);
-    return {
-      ...plan,
-      run: (...how) => untilKept([(...first) => plan.run(...first), again], how, { meets, clock }),
-    };
-  },
-});
+export const keepToolChoice: Step<{ readonly clock: Clock }> = {
+  name: 'keep-tool-choice',
+  why: 'Backends ignore a forced tool choice, or have no field for it. Around the tools in prose, whose calls it must see.',
+  wrap:
+    (next, { clock }) =>
+    (request, context) => {
+      const plan = next(request, context);
+      if (!isForced(request.toolChoice) || isOfBackend(request.toolChoice)) return plan;
+      // Planned when it is run: by then more may be known about the backend.
+      const again = (): Plan => next({ ...request, insists: true }, context);
+      const meets = meetsChoice(request.toolChoice);
+      const { budget } = context;
+      return { ...plan, run: (...how) => untilKept(plan, how, { again, meets, clock, budget }) };
+    },
+};
 
 /** The backend decides when to call a tool that it runs itself. */
 const isOfBackend = (choice: ToolChoice): boolean => choice.mode === 'named' && choice.tool.kind === 'hosted';
 
 interface Keeping {
+  readonly again: () => Plan;
   readonly meets: (item: Produced) => boolean;
   readonly clock: Clock;
+  readonly budget: ModelBudget;
 }
 
 async function* untilKept(
-  attempts: readonly Plan['run'][],
+  first: Plan,
   [signal, onSettled]: Parameters<Plan['run']>,
-  { meets, clock }: Keeping,
+  { again, meets, clock, budget }: Keeping,
 ): AsyncGenerator<TurnEvent> {
   let spent: Usage | null = null;
-  for (const run of attempts) {
+  let plan = first;
+  for (let attempt = 1; ; attempt += 1) {
     const settling = new Settling(onSettled);
-    const judge = judgeBy(meets);
-    const events = run(signal, settling.settle);
-    const held = yield* holdBack(events, { judge, whenFull: 'discard', signal, settling, spent });
+    const events = plan.run(signal, settling.settle);
+    const rules: HoldRules = { judge: judgeBy(meets), whenFull: 'discard', signal, settling, spent };
+    const held = yield* holdBack(events, rules);
     if (held === null) return;
     spent = addUsage(spent, usageOf(held));
+    if (attempt === ATTEMPTS || !budget.retry('forced call missing')) break;
+    plan = again();
   }
   const outcome = { kind: 'failed', failure: failure('tool_choice_not_satisfied') } as const;
   yield { type: 'turn-ended', outcome, usage: spent, at: clock.now() };

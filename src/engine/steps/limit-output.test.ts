@@ -12,11 +12,11 @@ import {
   messageStarted,
   messageTold,
   textDelta,
-} from '../../../test/support/told-items.ts';
+} from '../../../test/support/item-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { countTokens, encodingOf, textHead } from '../../tokenizer/encoding.ts';
-import { limitOutput } from './limit-output.ts';
+import { cutOutput } from './limit-output.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
 /** One character is one token: what is cut can be counted by eye. */
@@ -33,7 +33,7 @@ const limited = (
   maxTokens: number,
   tokenizer: Tokenizer = characters,
 ): Promise<TurnEvent[]> =>
-  collect(wellFormed(limitOutput(emit(events), { maxTokens, tokenizer, clock }), { clock }));
+  collect(wellFormed(cutOutput(emit(events), { maxTokens, tokenizer, clock }), { clock }));
 
 const accepted = (limitsOutput: boolean): TurnEvent => ({
   type: 'turn-accepted',
@@ -141,7 +141,7 @@ describe('limitOutput', () => {
         wasLeft = true;
       }
     }
-    await collect(limitOutput(source(), { maxTokens: 3, tokenizer: characters, clock }));
+    await collect(cutOutput(source(), { maxTokens: 3, tokenizer: characters, clock }));
     expect(wasLeft).toBe(true);
   });
 
@@ -158,7 +158,7 @@ describe('limitOutput', () => {
     };
     const long = messageTold('m', 'x'.repeat(1_000_000));
     const limit = { maxTokens: 1_000, tokenizer, clock, signal: left.signal };
-    await expect(collect(limitOutput(emit(long), limit))).rejects.toThrow('gone');
+    await expect(collect(cutOutput(emit(long), limit))).rejects.toThrow('gone');
     expect(counts).toBeLessThan(5);
   });
 });

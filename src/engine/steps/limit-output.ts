@@ -1,8 +1,10 @@
 import { isToolCall, type Slot } from '../../canonical/request/item.ts';
 import { isEmptyDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
+import { wellFormed } from '../../canonical/events/well-formed.ts';
+import { tokenizerFor, type Tokenizer } from '../tokenizer.ts';
 import { cutDelta } from './cut-logprobs.ts';
-import type { Tokenizer } from '../tokenizer.ts';
+import type { Step } from './step.ts';
 
 /** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
 const SETTLE_ABOVE = 256;
@@ -21,15 +23,33 @@ export interface OutputLimit {
   readonly signal?: AbortSignal;
 }
 
-/** What of an item is output that a client sees; reasoning is not. */
+/** Cuts answers at the client's limit. */
+export const limitOutput: Step<{ readonly tokenizer: Tokenizer; readonly clock: Clock }> = {
+  name: 'limit-output',
+  why: '`max_output_tokens` for backends without such a limit; a backend that has one keeps it, so the request is unchanged. Around the stop sequences, because what they cut is not counted.',
+  wrap:
+    (next, { tokenizer, clock }) =>
+    (request, context) => {
+      const plan = next(request, context);
+      const { maxOutputTokens: maxTokens } = request;
+      if (maxTokens === null) return plan;
+      const limit = { maxTokens, tokenizer: tokenizerFor(tokenizer, context.caller.keyId), clock };
+      return {
+        ...plan,
+        run: (signal, onSettled) =>
+          wellFormed(cutOutput(plan.run(signal, onSettled), { ...limit, signal }), { clock }),
+      };
+    },
+};
+
+/** The parts of an item that count as visible output; reasoning does not. */
 const COUNTED: ReadonlySet<Slot> = new Set<Slot>(['text', 'input']);
 
 /**
- * `max_output_tokens` for backends that have no such limit: the visible output is counted as it
- * comes, cut at the limit, and the turn ends as incomplete; `wellFormed` behind this ends what is open.
- * Leaving the source early interrupts it.
+ * Counts the visible output as it comes, cuts it at the limit, and ends the turn as incomplete; `wellFormed` around it
+ * ends the open items. Leaving the source early interrupts the turn.
  */
-export async function* limitOutput(
+export async function* cutOutput(
   events: AsyncIterable<TurnEvent>,
   { maxTokens, tokenizer, clock, signal }: OutputLimit,
 ): AsyncGenerator<TurnEvent> {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
-import { ACCEPTED, END, messageStarted, textDelta } from '../../../test/support/told-items.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
+import { ACCEPTED, END, messageStarted, textDelta } from '../../../test/support/item-events.ts';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -31,11 +31,14 @@ const saying = (...events: readonly TurnEvent[]): Plan =>
 
 const { clock } = fixedAmbient();
 
+const limited = (turnTimeoutMs: number, plan: Plan): Plan =>
+  throughStep(limitTime, { turnTimeoutMs, clock }, plan);
+
 const run = (plan: Plan, signal = new AbortController().signal) => {
   const events: TurnEvent[] = [];
   const settled = vi.fn<() => void>();
   const ended = (async () => {
-    for await (const event of limitTime(1_000, clock)(plan).run(signal, settled)) events.push(event);
+    for await (const event of limited(1_000, plan).run(signal, settled)) events.push(event);
   })();
   ended.catch(() => {});
   return { events, ended, settled };
@@ -102,7 +105,7 @@ describe('limitTime', () => {
 
   it('of nothing is no limit', () => {
     const plan = saying();
-    expect(limitTime(0, clock)(plan)).toBe(plan);
-    expect(limitTime(1, clock)(plan).ignored).toEqual(['user']);
+    expect(limited(0, plan)).toBe(plan);
+    expect(limited(1, plan).ignored).toEqual(['user']);
   });
 });

@@ -1,30 +1,41 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Plan } from '../engine.ts';
+import type { Step } from './step.ts';
 
-/** Ends turns that take longer than this, from their start to their last event; 0: none. */
-export const limitTime =
-  (limitMs: number, clock: Clock) =>
-  (plan: Plan): Plan =>
-    limitMs === 0
-      ? plan
-      : {
-          ...plan,
-          async *run(signal, onSettled) {
-            const late = new AbortController();
-            const timer = setTimeout(() => late.abort(), limitMs);
-            try {
-              const either = AbortSignal.any([signal, late.signal]);
-              yield* wellFormed(plan.run(either, onSettled), {
-                clock,
-                onThrow(error) {
-                  if (signal.aborted || !late.signal.aborted) throw error;
-                  return { kind: 'failed', failure: failure('turn_timeout') };
-                },
-              });
-            } finally {
-              clearTimeout(timer);
-            }
-          },
-        };
+export interface TimeDeps {
+  /** From the start of a turn to its last event; 0: no limit. */
+  readonly turnTimeoutMs: number;
+  readonly clock: Clock;
+}
+
+/** Ends turns that take too long. */
+export const limitTime: Step<TimeDeps> = {
+  name: 'limit-time',
+  why: '`PROXY_TURN_TIMEOUT_MS`. Around everything that asks the model again, because the limit is for all of that together.',
+  wrap: (next, { turnTimeoutMs, clock }) =>
+    turnTimeoutMs === 0
+      ? next
+      : (...turn) => {
+          const plan = next(...turn);
+          return {
+            ...plan,
+            async *run(signal, onSettled) {
+              const late = new AbortController();
+              const timer = setTimeout(() => late.abort(), turnTimeoutMs);
+              try {
+                const either = AbortSignal.any([signal, late.signal]);
+                yield* wellFormed(plan.run(either, onSettled), {
+                  clock,
+                  onThrow(error) {
+                    if (signal.aborted || !late.signal.aborted) throw error;
+                    return { kind: 'failed', failure: failure('turn_timeout') };
+                  },
+                });
+              } finally {
+                clearTimeout(timer);
+              }
+            },
+          };
+        },
+};

@@ -1,15 +1,17 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
-import { planOf } from '../../../test/support/plan.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
+import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { failure, gatewayError } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { repairCalls, type RepairOptions } from './repair-calls.ts';
+import type { FunctionTool } from '../../canonical/request/tool.ts';
+import type { Plan } from '../engine.ts';
+import { repairCalls, type RepairRules } from './repair-calls.ts';
 
 const CALLED: Outcome = { kind: 'tool-calls' };
 
@@ -48,12 +50,12 @@ const BAD = [accepted, ...text('Let me see.'), ...call('f', 'bad'), ended(CALLED
 const GOOD = [accepted, ...text('Again.', 'm2'), ...call('f', 'good', 'c2'), ended(CALLED, 10)];
 
 interface Given {
-  readonly holds?: RepairOptions['holds'];
+  readonly holds?: 'answer' | 'calls';
   readonly attempts?: number;
-  readonly check?: RepairOptions['check'];
+  readonly check?: RepairRules['check'];
 }
 
-const isGood: RepairOptions['check'] = async (_tool, input) => (input === 'bad' ? 'it is bad' : null);
+const isGood: RepairRules['check'] = async (_tool, input) => (input === 'bad' ? 'it is bad' : null);
 
 const run = async (
   { holds = 'answer', attempts = 1, check = isGood }: Given,
@@ -74,14 +76,15 @@ const run = async (
     items: [],
     tools: [functionTool('f', { strict: true, parameters: { type: 'object' } }), functionTool('loose')],
   });
+  const repair: RepairRules = {
+    attempts,
+    inStreams: true,
+    check,
+    onRepair: (result) => void results.push(result),
+  };
+  const repaired = repairCalls.wrap(plan, { repair, isStream: holds === 'calls' });
   const events = await collect(
-    repairCalls(plan(request), request, {
-      plan,
-      attempts,
-      holds,
-      check,
-      onRepair: (result) => void results.push(result),
-    }).run(new AbortController().signal, () => {
+    repaired(request, turnContext()).run(new AbortController().signal, () => {
       settled += 1;
     }),
   );
@@ -107,16 +110,14 @@ describe('repairCalls', () => {
 
   it('leaves a request alone that has no strict function, and where nothing is to be tried', async () => {
     const plan = planOf(() => emit(BAD));
-    const options = {
-      plan: () => plan,
-      attempts: 1,
-      holds: 'answer',
-      check: async () => 'x',
-      onRepair() {},
-    } as const;
-    expect(repairCalls(plan, turnRequest({ tools: [functionTool('loose')] }), options)).toBe(plan);
-    const strict = turnRequest({ tools: [functionTool('f', { strict: true, parameters: {} })] });
-    expect(repairCalls(plan, strict, { ...options, attempts: 0 })).toBe(plan);
+    const repair: RepairRules = { attempts: 1, inStreams: false, check: async () => 'x', onRepair() {} };
+    const planned = (deps: Parameters<typeof repairCalls.wrap>[1], tool: FunctionTool): Plan =>
+      throughStep(repairCalls, deps, plan, { tools: [tool] });
+    const strict = functionTool('f', { strict: true, parameters: {} });
+    expect(planned({ repair, isStream: false }, functionTool('loose'))).toBe(plan);
+    expect(planned({ repair: { ...repair, attempts: 0 }, isStream: false }, strict)).toBe(plan);
+    expect(planned({ repair, isStream: true }, strict)).toBe(plan);
+    expect(planned({ repair, isStream: false }, strict)).not.toBe(plan);
   });
 
   it('tells the model what is wrong, and the client of the last attempt only', async () => {
@@ -198,7 +199,7 @@ describe('repairCalls', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let checks = 0;
-    const check: RepairOptions['check'] = async () => {
+    const check: RepairRules['check'] = async () => {
       checks += 1;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       return null;

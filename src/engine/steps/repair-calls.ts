@@ -1,3 +1,4 @@
+import type { TurnContext } from '../../canonical/context/turn-context.ts';
 import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import type { Item, Produced, ToolOutput } from '../../canonical/request/item.ts';
@@ -10,16 +11,15 @@ import { within } from '../../kit/async/within.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
+import type { Step } from './step.ts';
 
-export interface RepairOptions {
-  /** What becomes of a request that goes on where the answer to another one went wrong. */
-  readonly plan: (request: TurnRequest) => Plan;
+export interface RepairRules {
   /** How often the model may try again. */
   readonly attempts: number;
-  /** `answer`: all of it, until it is whole. `calls`: the calls and what comes behind the first of them. */
-  readonly holds: 'answer' | 'calls';
-  /** What is wrong with the arguments of a call; null: nothing, or nobody can tell. */
-  readonly check: (tool: FunctionTool, input: string) => Promise<string | null>;
+  /** Whether streams are held back for it. */
+  readonly inStreams: boolean;
+  /** Describes what is wrong with the arguments of a call; null: nothing, or unknown. */
+  readonly check: (tool: FunctionTool, input: string, caller: string) => Promise<string | null>;
   readonly onRepair: (result: RepairResult) => void;
 }
 
@@ -27,19 +27,39 @@ export interface RepairOptions {
 export type RepairResult = 'repaired' | 'passed_on';
 
 /**
- * A model that calls a strict function with arguments that break its schema is told so and tries again, as
- * if the client had answered the call; the client does not see it. A request without such functions is left alone.
+ * Sends calls of strict functions whose arguments break their schema back to the model, as if the client had answered
+ * them, and lets it try again. The client does not see it.
  */
-export const repairCalls = (plan: Plan, request: TurnRequest, options: RepairOptions): Plan => {
-  const strict = new Map(request.tools.filter(isStrict).map((tool) => [tool.name, tool]));
-  if (strict.size === 0 || options.attempts === 0) return plan;
-  return { ...plan, run: (...how) => untilSound(plan, request, how, { ...options, strict }) };
+export const repairCalls: Step<{ readonly repair: RepairRules; readonly isStream: boolean }> = {
+  name: 'repair-calls',
+  why: 'Backends without strict mode accept `strict` and ignore it. Next to the engine, whose answers it judges before any other step acts on them.',
+  wrap: (next, { repair, isStream }) =>
+    repair.attempts === 0 || (isStream && !repair.inStreams)
+      ? next
+      : (request, context) => {
+          const plan = next(request, context);
+          const strict = new Map(request.tools.filter(isStrict).map((tool) => [tool.name, tool]));
+          if (strict.size === 0) return plan;
+          const repairing: Repairing = {
+            ...repair,
+            strict,
+            context,
+            plan: (again) => next(again, context),
+            holds: isStream ? 'calls' : 'answer',
+          };
+          return { ...plan, run: (...how) => untilSound(plan, request, how, repairing) };
+        },
 };
 
 const isStrict = (tool: Tool): tool is FunctionTool =>
   tool.kind === 'function' && tool.strict === true && tool.parameters !== null;
 
-interface Repairing extends RepairOptions {
+interface Repairing extends RepairRules {
+  readonly context: TurnContext;
+  /** Plans a request that continues after a rejected answer. */
+  readonly plan: (request: TurnRequest) => Plan;
+  /** `answer`: everything waits until the answer is complete. `calls`: only from the first call on. */
+  readonly holds: 'answer' | 'calls';
   readonly strict: ReadonlyMap<string, FunctionTool>;
 }
 
@@ -74,7 +94,7 @@ async function* untilSound(
     }
     if (held === null) return;
     const problems = attempt.isSound ? await problemsIn(attempt.reply, options) : NONE;
-    if (problems.size > 0 && left > 0) {
+    if (problems.size > 0 && left > 0 && options.context.budget.retry('invalid arguments')) {
       const { items, usage } = attempt.reply;
       spent = addUsage(spent, usage);
       append(since, items);
@@ -103,7 +123,7 @@ const MAX_HELD_BYTES = 1024 * 1024;
 
 /** One answer of the model, and what of it has to wait. */
 class Attempt {
-  readonly #holds: RepairOptions['holds'];
+  readonly #holds: Repairing['holds'];
   readonly #isFirst: boolean;
   readonly #all = new Accumulator();
   #hasCall = false;
@@ -112,7 +132,7 @@ class Attempt {
   /** Items that the client has seen the start of: they are sent to their end, whatever becomes of the calls. */
   readonly #sent = new Set<string>();
 
-  constructor(holds: RepairOptions['holds'], isFirst: boolean) {
+  constructor(holds: Repairing['holds'], isFirst: boolean) {
     this.#holds = holds;
     this.#isFirst = isFirst;
   }
@@ -168,7 +188,7 @@ const MAX_CHECK_MS = 5_000;
 /** By the id of the call, what is wrong with it, as far as there is time to look. */
 const problemsIn = async (
   { items }: Reply,
-  { strict, check }: Repairing,
+  { strict, check, context }: Repairing,
 ): Promise<ReadonlyMap<string, string>> => {
   const problems = new Map<string, string>();
   let isLate = false;
@@ -177,7 +197,7 @@ const problemsIn = async (
       if (isLate) break;
       if (item.kind !== 'tool-call' || item.tool !== 'function' || item.namespace !== undefined) continue;
       const tool = strict.get(item.name);
-      const problem = tool === undefined ? null : await check(tool, item.input);
+      const problem = tool === undefined ? null : await check(tool, item.input, context.caller.keyId);
       if (problem !== null && !isLate) problems.set(item.callId, problem);
     }
     return true;

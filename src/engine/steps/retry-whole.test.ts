@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
 import { failure } from '../../canonical/failure/failure.ts';
@@ -26,7 +26,9 @@ const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
   let count = 0;
   /** In which attempts the turn was said to be settled. */
   const settled: number[] = [];
-  const plan = retryWhole(
+  const plan = throughStep(
+    retryWhole,
+    { isStream: false },
     planOf((_signal, onSettled) => {
       count += 1;
       onSettled?.();

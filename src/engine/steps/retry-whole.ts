@@ -1,40 +1,53 @@
+import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, release } from './hold-back.ts';
 import { Settling } from './settling.ts';
+import type { Step } from './step.ts';
 
 /** A turn that was lost in its middle is run once more. */
 const ATTEMPTS = 2;
 
-/**
- * For an answer that is sent whole: the client has seen nothing of a turn until it is over, so one whose worker died
- * in the middle is run again. Only its acceptance is sent at once.
- */
-export const retryWhole = (plan: Plan): Plan => ({
-  ...plan,
-  async *run(signal, onSettled) {
-    for (let attempt = 1; ; attempt += 1) {
-      const settling = new Settling(onSettled);
-      let isAccepted = false;
-      const held = yield* holdBack(plan.run(signal, settling.settle), {
-        judge({ type }) {
-          if (type !== 'turn-accepted') return 'hold';
-          isAccepted = true;
-          return attempt === 1 ? 'send' : 'drop';
+/** Runs a turn again whose worker died in its middle, where the client has seen nothing of it. */
+export const retryWhole: Step<{ readonly isStream: boolean }> = {
+  name: 'retry-whole',
+  why: 'For an answer that is sent whole: the client sees nothing until it is over, so it can be run again. Only its acceptance is sent at once.',
+  wrap: (next, { isStream }) =>
+    isStream
+      ? next
+      : (request, context) => {
+          const plan = next(request, context);
+          return { ...plan, run: (...how) => untilWhole(plan, how, context.budget) };
         },
-        whenFull: 'decide',
-        settling,
-        signal,
-      });
-      if (held === null) return;
-      // The engine itself retries a turn that is lost before it is accepted.
-      if (attempt < ATTEMPTS && isAccepted && wasLost(held.at(-1)) && !held.some(hasRun)) continue;
-      settling.isLast();
-      yield* release(held, signal);
-      return;
-    }
-  },
-});
+};
+
+async function* untilWhole(
+  plan: Plan,
+  [signal, onSettled]: Parameters<Plan['run']>,
+  budget: ModelBudget,
+): AsyncGenerator<TurnEvent> {
+  for (let attempt = 1; ; attempt += 1) {
+    const settling = new Settling(onSettled);
+    let isAccepted = false;
+    const held = yield* holdBack(plan.run(signal, settling.settle), {
+      judge({ type }) {
+        if (type !== 'turn-accepted') return 'hold';
+        isAccepted = true;
+        return attempt === 1 ? 'send' : 'drop';
+      },
+      whenFull: 'decide',
+      settling,
+      signal,
+    });
+    if (held === null) return;
+    // The engine itself retries a turn that is lost before it is accepted.
+    const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(hasRun);
+    if (mayRepeat && attempt < ATTEMPTS && budget.retry('worker lost')) continue;
+    settling.isLast();
+    yield* release(held, signal);
+    return;
+  }
+}
 
 const wasLost = (last: TurnEvent | undefined): boolean =>
   last?.type === 'turn-ended' &&

@@ -13,7 +13,7 @@ import {
   messageStarted,
   messageTold,
   textDelta,
-} from '../../../test/support/told-items.ts';
+} from '../../../test/support/item-events.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { stopAt } from './stop-sequences.ts';
 

@@ -1,13 +1,32 @@
 import { isToolCall } from '../../canonical/request/item.ts';
 import { isEmptyDelta, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { HeldLogprobs, withLogprobs } from './cut-logprobs.ts';
+import type { Step } from './step.ts';
+
+/** Ends answers before the client's stop sequences. */
+export const stopSequences: Step<{ readonly clock: Clock }> = {
+  name: 'stop-sequences',
+  why: '`stop` of Chat: no backend of an app-server has it, so it is removed from the request. Around whatever writes text, so that no text escapes it.',
+  wrap:
+    (next, { clock }) =>
+    (request, context) => {
+      const { stop } = request;
+      if (stop.length === 0) return next(request, context);
+      const plan = next({ ...request, stop: [] }, context);
+      return {
+        ...plan,
+        run: (signal, onSettled) =>
+          wellFormed(stopAt(plan.run(signal, onSettled), stop, { clock, signal }), { clock }),
+      };
+    },
+};
 
 /**
- * `stop` for backends that have none: the answer ends before the first of these texts, also when it
- * comes in pieces, and nothing of it is sent. Only what may still become one is held back. `wellFormed`
- * behind this ends what is open. Leaving the source early interrupts the turn.
+ * Ends the answer before the first of these texts, also when it comes in pieces. Only text that may still become a
+ * stop sequence is held back. `wellFormed` around it ends the open items. Leaving the source early interrupts the turn.
  */
 export async function* stopAt(
   events: AsyncIterable<TurnEvent>,

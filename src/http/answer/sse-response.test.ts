@@ -32,7 +32,7 @@ const tick = (): Promise<void> =>
   });
 
 describe('sseResponse', () => {
-  it('has the headers of a stream that nobody may store or hold back', () => {
+  it('has the headers that forbid storing or buffering a stream', () => {
     const response = respond(all(), { headers: { 'x-proxy-ignored-params': 'seed' } });
     expect([response.status, Object.fromEntries(response.headers)]).toEqual([
       200,
@@ -116,7 +116,7 @@ describe('sseResponse', () => {
     expect(chunks.join('')).toBe(`data: ${text}\n\n`);
   });
 
-  it('stops asking for frames while nobody reads', async () => {
+  it('stops asking for frames while the client does not read', async () => {
     let asked = 0;
     async function* endless(): AsyncGenerator<Frame> {
       for (;;) {
@@ -133,7 +133,7 @@ describe('sseResponse', () => {
     await response.body?.cancel();
   });
 
-  it('a client that goes: the turn is told at once, and the exchange ends when the turn has', async () => {
+  it('aborts the turn at once when the client disconnects, and ends the exchange when the turn has ended', async () => {
     const order: string[] = [];
     const turn = Promise.withResolvers<void>();
     async function* hanging(): AsyncGenerator<Frame> {

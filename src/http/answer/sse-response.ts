@@ -17,7 +17,7 @@ const HIGH_WATER_CHARS = 64 * 1024;
 export interface SseOptions {
   readonly keepaliveMs: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Told of each frame before it is written. */
+  /** Called with each frame before it is written. */
   readonly onFrame?: (frame: Frame) => void;
   /** The client is gone. */
   readonly onGone: () => void;
@@ -129,7 +129,7 @@ class SseBody {
     }
   }
 
-  /** A renderer that throws is a bug of ours, and the client is told so. */
+  /** A renderer that throws is our bug; the client gets a server error. */
   async #endBroken(error: unknown): Promise<void> {
     if (this.#over) return;
     this.#options.onBug(error);

@@ -72,7 +72,7 @@ const decode = async (
       onBytes(chunk.byteLength);
       chunks.push(chunk);
     }
-    // What follows the end of the content would be lost without a word.
+    // Bytes after the end of the content would be lost silently.
     if (decoder.bytesWritten !== bytes.byteLength) throw new Error('more follows');
   } catch (error) {
     if (error instanceof GatewayError) throw error;

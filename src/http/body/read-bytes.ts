@@ -55,7 +55,7 @@ const takeWhole = async (request: Request, bytes: number, room: BodyRoom | undef
 /** Hears of bytes as they come. */
 export const counterOf = (limits: ReadLimits): ((bytes: number) => void) => counting(limits);
 
-/** Hears of items that a request refers to: a small body must not stand for more than a large one may say. */
+/** Counts the items that a request refers to: a small body must not expand beyond the limit of a large one. */
 export const referredCounter = (limits: ReadLimits): ((bytes: number) => void) =>
   counting(limits, 'The items that the request refers to are in total');
 

@@ -39,7 +39,7 @@ it('reads texts, and files as data URLs', async () => {
   ]);
 });
 
-it('refuses what is none, is too large, or has too many parts', async () => {
+it('rejects a body that is not a form, is too large, or has too many parts', async () => {
   expect(await refusal(written('no form'))).toContain('invalid_form: ');
   expect(await refusal(written(field('a', 'x')))).toContain('invalid_form: ');
   expect(await refusal(requestOf('x', { 'content-type': 'multipart/form-data' }))).toContain(

@@ -103,7 +103,7 @@ describe('readJson', () => {
     ]);
   });
 
-  it('reads nothing for which there is no room, and says so in the words of whoever refused', async () => {
+  it('reads nothing if the budget is used up, and throws the failure of the budget', async () => {
     const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
     const { asked, seen } = chunked(['{"a"', ':1}', 'x']);
     const start = async (): Promise<void> => {};

@@ -42,6 +42,6 @@ it('sends what a client writes, and nothing else', async () => {
   expect(await post({ classification: 'rude' }, true)).toEqual([400, 'invalid_value classification', []]);
 });
 
-it('sends nothing where nobody has agreed to that', async () => {
+it('sends nothing where feedback is not enabled', async () => {
   expect(await post({ classification: 'bug' }, false)).toEqual([404, 'endpoint_not_supported null', []]);
 });

@@ -7,7 +7,7 @@ import type { Route } from '../server.ts';
 
 export interface FeedbackDeps {
   readonly codexAccount: () => Pick<CodexAccount, 'sendFeedback'>;
-  /** Whoever runs the server has agreed that something is sent to the makers of codex. */
+  /** The operator has agreed that feedback is sent to the makers of codex. */
   readonly takesFeedback: boolean;
   readonly bodies: BodyDeps;
 }

@@ -45,7 +45,7 @@ describe('codexUsage', () => {
     });
   });
 
-  it('is no limits where nothing is metered', () => {
+  it('lists no limits where nothing is metered', () => {
     expect(codexUsage(null, NOW)).toEqual({
       plan_type: 'unknown',
       rate_limit: null,

@@ -39,7 +39,7 @@ export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): re
   })),
 ];
 
-/** What stands beside the list of models: only codex says its version there, and it reads a list of its own form. */
+/** Recognises codex by the version in the query of the model list; it reads a list in its own format. */
 export const modelsForCodex = (
   http: Request,
   { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,

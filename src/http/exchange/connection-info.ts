@@ -5,7 +5,7 @@ import { isLoopbackAddress } from '../guards/local-caller.ts';
 /** Nothing comes of a body, or far too little. */
 export type Stall = 'silent' | 'slow';
 
-/** How a request comes in, beside what a `Request` knows of it. */
+/** Facts about the connection of a request that a `Request` does not contain. */
 export interface ConnectionInfo {
   /**
    * Calls the listener once if the client sends nothing of its body, or less than the minimum rate, for so long. Only

@@ -35,7 +35,7 @@ describe('openExchange', () => {
     expect(ends).toEqual([{ status: 200 }]);
   });
 
-  it('tells its end to whoever wants to know, also afterwards', () => {
+  it('reports its end to every listener, also to late ones', () => {
     const { exchange, ends } = open();
     const told: string[] = [];
     exchange.atEnd(() => told.push('first'));

@@ -5,7 +5,7 @@ export interface Exchange {
   readonly requestId: string;
   /** By the ambient clock. */
   readonly startedAt: number;
-  /** Whether somebody on this machine itself asks; see `isLocalCaller`. */
+  /** Whether the caller is on this machine; see `isLocalCaller`. */
   readonly isLocal: boolean;
   /** Aborted when the client is gone, or the server gives up waiting at shutdown. */
   readonly signal: AbortSignal;

@@ -33,7 +33,7 @@ describe('namedSessionOf', () => {
     });
   });
 
-  it.each(['{"a":1}', 'a'.repeat(129), 'a\tb', '<x>', ' '])('%j is no name', (value) => {
+  it.each(['{"a":1}', 'a'.repeat(129), 'a\tb', '<x>', ' '])('%j is not a valid name', (value) => {
     expect(namedSessionOf(new Headers({ 'thread-id': value, originator: value }))).toBeNull();
   });
 });

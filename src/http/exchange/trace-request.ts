@@ -16,7 +16,7 @@ export interface Captures {
 
 type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Response>;
 
-/** A handler whose requests are written down from their first word to the last, where somebody wants that. */
+/** A handler whose requests are captured completely if capture is on. */
 export const withTrace =
   (deps: { readonly captures: Captures | null }, { errorBody }: Pick<Api, 'errorBody'>, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
@@ -34,7 +34,7 @@ export const withTrace =
     }
   };
 
-/** What a reader is given beside the headers. */
+/** What a reader gets besides the headers. */
 export const recordBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';

@@ -33,7 +33,7 @@ describe('loadOrCreateApiKey', () => {
     expect(await readdir(root)).toEqual(['api-key']);
   });
 
-  it('takes a key that somebody wrote, and closes the file to others', async () => {
+  it('accepts a key that the user wrote, and makes the file private', async () => {
     const file = join(root, 'api-key');
     await writeFile(file, '  sk-mine \n');
     await chmod(file, 0o644);

@@ -16,7 +16,7 @@ const readKey = async (file: string): Promise<string | null> => {
     throw error;
   }
   const key = text.trim();
-  // An empty key would let nobody in, and a new one would lock out who knows the old one.
+  // An empty key would lock out every client, and a new one those that have the old one.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Error(`${file} contains no key. Delete it: the next start creates a new one.`);
   await chmod(file, 0o600);

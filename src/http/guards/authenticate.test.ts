@@ -82,8 +82,8 @@ describe('createAuthenticator', () => {
     expect(refusal(bearer(key))).toEqual(wrongKey(shown));
   });
 
-  it('lets nobody in when there is no key', () => {
-    const nobody = createAuthenticator([]);
-    expect(() => nobody(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
+  it('rejects every caller when there is no key', () => {
+    const withoutKeys = createAuthenticator([]);
+    expect(() => withoutKeys(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
   });
 });

@@ -47,11 +47,11 @@ describe('origins', () => {
     'app://obsidian.md:1',
     'http://localhost/',
     'http://localhost, http://evil.test',
-  ])('%j is none of them', (origin) => {
+  ])('%j is not allowed', (origin) => {
     expect(cors.isAllowed(origin)).toBe(false);
   });
 
-  it('are all there are with a star, also that of a page without one; but not of what is no page', () => {
+  it('with a star allow every origin, also the origin `null`, but add nothing for callers that are not pages', () => {
     const open = createCors(['*']);
     expect(['https://any.test', 'null', null].map((origin) => open.isAllowed(origin))).toEqual([
       true,
@@ -89,7 +89,7 @@ describe('a preflight', () => {
     ]);
   });
 
-  it('of a page elsewhere is answered without a word of leave', () => {
+  it('of another page is answered without permission', () => {
     const answer = cors.preflight(
       ask({ ...page, origin: 'http://evil.test', 'access-control-request-private-network': 'true' }),
     );
@@ -125,7 +125,7 @@ describe('an answer', () => {
     });
   });
 
-  it('is nothing for other pages, and the same for everyone who is none', () => {
+  it('adds nothing for other pages, and changes nothing for callers that are not pages', () => {
     expect([share('http://evil.test', { 'x-a': '1' }), share(null, { 'x-a': '1' })]).toEqual([
       { 'x-a': '1', vary: 'origin' },
       { 'x-a': '1', vary: 'origin' },

@@ -1,7 +1,7 @@
 /** Which pages in browsers may call this server and read its answers. */
 export interface Cors {
   isAllowed(origin: string | null): boolean;
-  /** The answer to a browser that asks before it sends a page's request; null if the request is none of these. */
+  /** The answer to a browser that asks before it sends a page's request; null if the request is not a preflight. */
   preflight(http: Request): Response | null;
   /** Lets the page that asked read the answer, if its origin is allowed. Every answer passes here. */
   share(response: Response, origin: string | null): Response;

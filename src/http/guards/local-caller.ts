@@ -24,9 +24,9 @@ const LOOPBACK_ADDRESS = /^(?:::ffff:)?127(?:\.\d{1,3}){3}$|^::1$/i;
 export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.test(address);
 
 /**
- * Whether a program on this machine itself asks, and for itself. Behind a reverse proxy on this machine everybody's
- * connection comes from it, and a page in a browser can be made to believe that its own host is here: that one's
- * name stands in `host`, and no other name than one of this machine is taken.
+ * Whether a program on this machine sends the request for itself. A reverse proxy on this machine makes every
+ * connection local, and DNS rebinding lets a page reach this machine under its own host name: so `host` must be
+ * a name of this machine.
  */
 export const isLocalCaller = (
   headers: Headers,

@@ -22,7 +22,7 @@ afterEach(async () => {
   listener = null;
 });
 
-/** A server that repeats bodies, of up to a hundred bytes as a rule, to whoever has the key. */
+/** A server that echoes bodies, by default of up to a hundred bytes, to callers with the key. */
 const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
   const log: Record<string, unknown>[] = [];
   const server = createServer({
@@ -126,7 +126,7 @@ describe('a page whose request cannot be read', () => {
 });
 
 describe('a client that stands still', () => {
-  it('is told so while its body is read, and the connection ends', async () => {
+  it('gets the error while its body is read, and the connection ends', async () => {
     const { port, log } = await start(50);
     const { send, said, ended } = await dial(port);
     send(...POST, GOOD, 'content-length: 50', '', '{"a":');
@@ -136,7 +136,7 @@ describe('a client that stands still', () => {
   });
 
   it.each(['content-length: 50', 'content-length: 90000', 'transfer-encoding: chunked'])(
-    'is told so, too, if nothing of its body ever comes (%s)',
+    'gets the error also if no part of its body arrives (%s)',
     async (header) => {
       const { port, log } = await start(50, 100_000);
       const { send, said, ended } = await dial(port);
@@ -160,7 +160,7 @@ describe('a client that stands still', () => {
   });
 
   it.each(['content-length: 90000', 'transfer-encoding: chunked'])(
-    'is told that a byte now and then is too slow (%s)',
+    'gets an error if its body arrives too slowly (%s)',
     async (header) => {
       const { port, log } = await start(200, 100_000);
       const { send, said, ended } = await dial(port);
@@ -182,7 +182,7 @@ describe('a client that stands still', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   it.each([
     ['garbage', ['garbage', '', ''], ['400', 'malformed_request']],
     [
@@ -193,7 +193,7 @@ describe('what is no request', () => {
     ['long headers', [...POST, `x: ${'x'.repeat(20_000)}`, '', ''], ['431', 'headers_too_large']],
     ['no host', ['GET /echo HTTP/1.1', '', ''], ['400', 'malformed_request']],
     ['a way to others', ['CONNECT other:443 HTTP/1.1', 'host: h', '', ''], ['405', 'method_not_allowed']],
-    ['a host that is none', ['GET /echo HTTP/1.1', 'host: a b', '', ''], ['400', 'malformed_request']],
+    ['an invalid host', ['GET /echo HTTP/1.1', 'host: a b', '', ''], ['400', 'malformed_request']],
     [
       'a bad chunk',
       [...POST, GOOD, 'transfer-encoding: chunked', '', 'zz', ''],

@@ -24,7 +24,7 @@ export interface Listener {
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** The answer to what is no request; it may be noted too. The origin is that of a page, where it is known. */
+  /** The answer to an invalid request; it may be logged too. The origin is that of a page, if known. */
   readonly refuse?: (failed: Failure, origin?: string | null) => Response;
   /** A connection could not be accepted, for example because there are no descriptors left. */
   readonly onAcceptError?: (error: Error) => void;
@@ -32,7 +32,7 @@ export interface ListenOptions {
   readonly maxClients?: number | null;
 }
 
-/** How long a connection stays open for the answer to something that was no request. */
+/** How long a connection stays open for the answer to an invalid request. */
 const LINGER_MS = 500;
 
 const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
@@ -88,7 +88,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   });
   const connections = limitConnections(server, maxClients);
 
-  // A body is asked for when somebody reads it: by then key and length have been found to be good.
+  // `100 Continue` is sent when the body is read: by then key and length have been checked.
   server.on('checkContinue', (incoming, outgoing) => {
     unasked.add(incoming);
     incoming.once('resume', () => {
@@ -117,7 +117,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     void answerRaw(socket, refuse(parserFailure(error.code ?? ''), underWay?.req.headers.origin));
   });
 
-  // Node would hang up without a word.
+  // Node would close the connection without an answer.
   server.on('connect', (_incoming, socket) => {
     socket.on('error', () => socket.destroy());
     void answerRaw(socket, refuse(NO_WAY));

@@ -2,8 +2,8 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * As long as the proxies that stand in front of servers wait for a client that does not read. Node looks
- * once more where a write was under way, so it may be twice as long.
+ * As long as reverse proxies usually wait for a client that does not read. Node checks again if a write
+ * was in progress, so the real limit may be twice as long.
  */
 const STALL_MS = 60_000;
 

@@ -5,7 +5,7 @@ import { unlessAborted } from './abort.ts';
 const silent = new Promise<string>(() => {});
 
 describe('unlessAborted', () => {
-  it('is the promise while nobody aborts', async () => {
+  it('is the promise while the signal is not aborted', async () => {
     const { signal } = new AbortController();
     expect(await unlessAborted(Promise.resolve('a'), signal)).toBe('a');
     await expect(unlessAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');

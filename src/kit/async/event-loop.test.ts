@@ -44,7 +44,7 @@ describe('turns of the event loop', () => {
   });
 
   it('are used by all who wait, as far as they reach, in the order in which they came', async () => {
-    // Long work first: whoever comes while it holds the turn has to wait.
+    // Long work first: later work has to wait while it runs.
     const long = runSliced(busy(3, 20, 'long'), null);
     const done: number[] = [];
     const short = Array.from({ length: 50 }, async (_, index) => {

@@ -1,19 +1,19 @@
 /**
- * One thread serves everybody, so long work is cut into steps, and others get their turn between
+ * One thread serves all requests, so long work is cut into steps, and others get their turn between
  * them. How long a turn may be is shared: ten pieces of long work do not make it ten times as long.
  */
 
-/** Work that can be paused: it yields wherever somebody else may go first. */
+/** Work that can be paused: it yields wherever other work may run first. */
 export type Sliced<Result> = Generator<void, Result, void>;
 
-/** Long enough to get something done, short enough that nobody sees it. */
+/** Long enough to make progress, short enough to be unnoticed. */
 const TURN_MS = 10;
 
 /** The real ones, also where a test has put others in their place: turns are shared between tests. */
 const realImmediate = setImmediate;
 const realNow = performance.now.bind(performance);
 
-/** When this turn of the event loop should be over; null: nobody has worked long in it yet. */
+/** When this turn of the event loop should end; null: no long work has run in it yet. */
 let endsAt: number | null = null;
 const waiting: (() => void)[] = [];
 

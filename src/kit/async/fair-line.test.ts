@@ -9,7 +9,7 @@ const lineOf = (...names: readonly string[]): FairLine<string> => {
   return line;
 };
 
-/** Everybody, in the order in which they are served. */
+/** All waiting entries, in the order in which they are served. */
 const served = (line: FairLine<string>): string[] => {
   const order: string[] = [];
   for (let [first] = line.heads(); first !== undefined; [first] = line.heads()) {

@@ -1,6 +1,6 @@
 /** Those who wait. Keys take turns; within a key, who came first is first. */
 export class FairLine<T> {
-  /** In the order of their turns: a key that was served goes to the end. No key is here without anybody. */
+  /** In the order of their turns: a key that was served goes to the end. Keys without waiting entries are removed. */
   readonly #keys = new Map<string, T[]>();
 
   join(key: string, one: T): void {

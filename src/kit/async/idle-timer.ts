@@ -24,7 +24,7 @@ export class IdleTimer {
     this.#timer = setTimeout(() => this.#strike(), Math.min(ms, MAX_MS));
   }
 
-  /** Silence is somebody else's doing, until the next `allow`. */
+  /** Stops the timer until the next `allow`: the other side is not to blame for the silence. */
   hold(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

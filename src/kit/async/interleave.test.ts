@@ -69,7 +69,7 @@ describe('interleave', () => {
     const first = all.next();
     a.say('a1');
     await first;
-    // The value is with the reader, and until it asks again nobody else does.
+    // The reader has the value, and no source is read until it asks again.
     expect([a.asked(), b.asked()]).toEqual([0, 1]);
   });
 

@@ -38,7 +38,7 @@ test('many who ask at once are one question', async () => {
   expect([await all, asked()]).toEqual([['the answer', 'the answer', 'the answer'], 1]);
 });
 
-test('a failure is told again for a while too, and not for ever', async () => {
+test('a failure is repeated for a while too, and not for ever', async () => {
   const { ask, asked, pass } = setUp([() => Promise.reject(new Error('no'))]);
   await expect(Promise.all([ask(), ask()])).rejects.toThrow('no');
   pass(4);

@@ -4,11 +4,11 @@ export interface KeepAnswerOptions<T> {
   readonly clock: Clock;
   /** How long an answer is good for. */
   readonly keepMs: (answer: T) => number;
-  /** How long a failure is: nobody is asked again before. */
+  /** How long a failure is kept: there is no retry before. */
   readonly keepFailureMs: number;
 }
 
-/** Asks once at a time, whoever wants to know, and says for a while what it heard. */
+/** Shares one pending call between all callers and keeps its result for a while. */
 export const keepAnswer = <T>(
   ask: () => Promise<T>,
   { clock, keepMs, keepFailureMs }: KeepAnswerOptions<T>,

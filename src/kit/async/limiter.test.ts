@@ -77,7 +77,7 @@ describe('Gate', () => {
     expect(order).toEqual(['a1 in', 'a2 in', 'b1 in', 'c1 in', 'a3 in', 'b2 in', 'a4 in']);
   });
 
-  it('takes all of a large one or nothing of it, and nobody slips past it', async () => {
+  it('admits a large one as a whole or not at all, and nothing overtakes it', async () => {
     const { come, news, permit } = limiterOf({ capacity: 3, maxWaiting: 9 });
     for (const name of ['a1', 'a2', 'a3']) void come(name);
     void come('b1', 3);
@@ -125,7 +125,7 @@ describe('Gate', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('a full line is nobody’s fault where there is one key', async () => {
+  it('a full queue is not held against the only key', async () => {
     const { come, news } = limiterOf({ capacity: 1, maxWaiting: 2 });
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
     expect(await news()).toEqual(['a1 in', 'a4 full, 1 s']);
@@ -144,14 +144,14 @@ describe('Gate', () => {
       ['a1 in', 'a4 share, 1 s', 'a3 share, 1 s'],
       { inside: 1, waiting: 3 },
     ]);
-    // Everybody has the same by now but for one.
+    // All keys but one have the same by now.
     void come('b2');
     expect(await news()).toEqual(['a2 share, 1 s']);
     void come('b3');
     expect(await news()).toEqual(['b3 share, 1 s']);
   });
 
-  it('nobody gives way who is inside, or for one that could never wait', async () => {
+  it('running entries never give way, and none gives way to one that could never wait', async () => {
     const { come, news } = limiterOf({ capacity: 3, maxWaiting: 1 });
     for (const name of ['a1', 'a2', 'a3', 'c1']) void come(name);
     void come('b1', 2);

@@ -2,7 +2,7 @@ import type { Clock } from '../ambient.ts';
 import { FairLine } from './fair-line.ts';
 
 /**
- * Why somebody was turned away: their key holds more than its share while the line is full, the line is
+ * Why an entry was rejected: its key has more than its fair share while the queue is full, the queue is
  * full, or the wait took too long.
  */
 export type LimiterRefusal = 'share' | 'full' | 'late';
@@ -21,11 +21,11 @@ export interface GateOptions {
   readonly clock: Clock;
   readonly refuse: (why: LimiterRefusal, retryAfterSeconds: number) => Error;
   readonly onChange: (state: GateState) => void;
-  /** Somebody who had to wait was let in. */
+  /** An entry that had to wait was admitted. */
   readonly onWaited?: (ms: number) => void;
 }
 
-/** What somebody holds inside. */
+/** What an admitted entry holds. */
 export interface Permit {
   /** Gives some back, or all. What was given back cannot be given back again. */
   leave(size?: number): void;
@@ -40,8 +40,8 @@ interface Waiter {
 }
 
 /**
- * Lets in what fits, and lets the rest wait for a while, fairly between keys. When the line is full,
- * whoever holds most beyond an equal share of all that is inside and waits gives way, the newest first.
+ * Admits what fits, and lets the rest wait for a while, fairly between keys. When the queue is full,
+ * the key that exceeds an equal share of all running and waiting entries the most gives way, its newest first.
  */
 export class Limiter {
   readonly #options: GateOptions;
@@ -113,7 +113,7 @@ export class Limiter {
     };
   }
 
-  /** Lets in whoever can be. */
+  /** Admits all that fit. */
   #advance(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
       this.#lastWaitMs = this.#options.clock.now() - next.since;
@@ -124,7 +124,7 @@ export class Limiter {
     this.#tell();
   }
 
-  /** Nobody passes a first one who does not fit, so large ones get in. */
+  /** The first one is not overtaken if it does not fit, so that large ones are admitted. */
   #next(): Waiter | null {
     const [first] = this.#line.heads();
     return first !== undefined && this.#inside + first.size <= this.#options.capacity ? first : null;

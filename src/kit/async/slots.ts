@@ -14,7 +14,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Who is told to go while waiting leaves the line. */
+  /** An entry that is aborted while it waits leaves the queue. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal, key = ''): Promise<T> {
     await this.#enter(signal, key);
     try {

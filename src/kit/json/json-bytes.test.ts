@@ -9,7 +9,7 @@ describe('bytes of JSON', () => {
     expect(new TextDecoder().decode(atOnce(jsonBytesSteps(value)))).toBe(JSON.stringify(value));
   });
 
-  it('stand one behind the other', () => {
+  it('are concatenated', () => {
     const parts = [[1, 2], [], [3]].map((bytes) => Uint8Array.from(bytes));
     expect([...atOnce(joinSteps(parts))]).toEqual([1, 2, 3]);
     expect([...atOnce(joinSteps([]))]).toEqual([]);

@@ -13,7 +13,7 @@ export function* jsonBytesSteps(value: unknown): Sliced<Uint8Array<ArrayBuffer>>
   return yield* joinSteps(parts);
 }
 
-/** Bytes one behind the other; memory that is written for the first time is slow. */
+/** Concatenated bytes; writing to fresh memory is slow. */
 export function* joinSteps(parts: readonly Uint8Array[]): Sliced<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;

@@ -5,7 +5,7 @@ import type { Sliced } from '../async/event-loop.ts';
  * Reads JSON in steps. `JSON.parse` is the fastest there is, but it holds the event loop until it is
  * done: up to a second for a body of a few megabytes that is all brackets. So the text is looked
  * through once, byte by byte, to find where it can be cut; light pieces are left to `JSON.parse`, and
- * only what is too heavy for one step is put together here. What is no JSON fails as it does there.
+ * only what is too heavy for one step is put together here. Invalid JSON fails as it does there.
  */
 
 export interface JsonLimits {
@@ -35,7 +35,7 @@ export interface StepSize {
 
 const STEP: StepSize = { values: 2_000, bytes: 256 * 1024 };
 
-/** Throws `SyntaxError` for what is no JSON, or no UTF-8, and `JsonLimitError`. */
+/** Throws `SyntaxError` for invalid JSON or UTF-8, and `JsonLimitError`. */
 export function* readJsonSteps(
   bytes: Uint8Array,
   limits: JsonLimits = NO_LIMITS,
@@ -189,7 +189,7 @@ class JsonReader {
     frame.isAfterHeavy = false;
   }
 
-  /** Adds the members or elements that a text holds; `last` stands for the last of them. */
+  /** Adds the members or elements that a text holds; `last` replaces the last of them. */
   #append(frame: JsonFrame, text: string, ...last: readonly unknown[]): void {
     if (frame.isObject) {
       const members = parsed(`{${text}}`) as Record<string, unknown>;

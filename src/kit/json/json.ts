@@ -44,7 +44,7 @@ export const isDeeperThan = (value: unknown, levels: number): boolean => {
   return false;
 };
 
-/** Null for text that is no JSON, and for JSON that is no object. */
+/** Null if the text is not a JSON object. */
 export const parseJsonObject = (text: string): JsonObject | null => {
   try {
     const value: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ describe('hideTokens', () => {
     ['one without a signature', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ', '***'],
     ['one behind a word', 'key-eyJhbGciOiJub25lIn0.eyJhIjoxfQ.sig', 'key-***'],
     [
-      'one behind a word that is none',
+      'one after a word that is not a token',
       'eyJhbGciOiJub25lIn0 eyJhbGciOiJub25lIn0.x',
       'eyJhbGciOiJub25lIn0 ***',
     ],

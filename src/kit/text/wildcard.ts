@@ -1,4 +1,4 @@
-/** Whether a text looks like a pattern, in which `*` stands for anything. */
+/** Whether a text matches a pattern, in which `*` matches anything. */
 export const fitsWildcard = (pattern: string, text: string): boolean => {
   const [first = '', ...rest] = pattern.split('*');
   const last = rest.pop();

@@ -12,7 +12,7 @@ import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether reasoning summaries are told, as `reasoning_content` and `reasoning`. */
+  /** Whether reasoning summaries are returned, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
   readonly dialect: DialectSettings;
 }

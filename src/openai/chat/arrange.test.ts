@@ -7,7 +7,7 @@ import {
   messageEnded,
   messageStarted,
   textDelta,
-} from '../../../test/support/told-items.ts';
+} from '../../../test/support/item-events.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import { arrange, type ArrangeOptions } from './arrange.ts';
 

@@ -16,7 +16,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   prompt: {
     policy: 'mapped',
-    note: 'The last user message of a request that has none; beside a user message it is named as ignored. Without it `messages` must hold at least one message, of any role.',
+    note: 'Becomes the last user message if there is none; together with a user message it is named as ignored. Without it `messages` must contain at least one message, of any role.',
   },
   stream: { policy: 'mapped', note: 'Chunks, or the fold of the same events as JSON.' },
   stream_options: {
@@ -45,7 +45,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …), which go to it as they are; of what they do, Chat shows citations only. Further fields of tools go to the backend as they are. A tool may also be written as the Responses API writes it; calls of a custom tool that is are told as calls of a function whose `arguments` are the text. Tools that the client would have to answer in a form of their own (`shell`, `computer` …) have no place in Chat: 400 `unsupported_tool`.',
+    note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …), which go to it as they are; of what they do, Chat shows citations only. Further fields of tools go to the backend as they are. A tool may also be written as in the Responses API; calls of such a custom tool are returned as calls of a function whose `arguments` are the text. Tools that the client would have to answer in their own format (`shell`, `computer` …) do not exist in Chat: 400 `unsupported_tool`.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },

@@ -61,7 +61,7 @@ const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'we
     const list = given.tools ?? [];
     const { readers, placeOf } = eitherForm(list, ignored);
     const tools = readToolList(list, readers);
-    checkTools(tools, (_, index) => placeOf(index));
+    checkTools(tools, placeOf);
     refuseUnanswerable(tools);
     // Alone it may only say what holds anyway.
     readFunctionCall(given.function_call, []);
@@ -81,7 +81,7 @@ const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'we
   }
   const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   const placeOf = (index: number): string => `functions[${index}]`;
-  checkTools(tools, (_, index) => placeOf(index));
+  checkTools(tools, placeOf);
   return {
     tools,
     choice: readFunctionCall(given.function_call, tools),
@@ -103,8 +103,7 @@ export const refuseUnanswerable = (tools: readonly Tool[]): void => {
 };
 
 const byName = z.object({ name: z.string().min(1) });
-const namedFunction = z.object({ type: z.literal('function'), function: byName });
-const namedCustom = z.object({ type: z.literal('custom'), custom: byName });
+const nameIn = { function: z.object({ function: byName }), custom: z.object({ custom: byName }) };
 const named = z.looseObject({ type: z.string().min(1) });
 const allowed = z.object({
   type: z.literal('allowed_tools'),
@@ -136,18 +135,13 @@ const readRef = (
   given: z.output<typeof named>,
   at: string,
 ): { readonly ref: ToolRef; readonly param: string } => {
-  if ((given.type === 'function' || given.type === 'custom') && typeof given['name'] === 'string') {
-    return { ref: { kind: given.type, name: given['name'] }, param: `${at}.name` };
+  const { type: kind, name } = given;
+  if (kind !== 'function' && kind !== 'custom') {
+    return { ref: { kind: 'hosted', raw: given as RawTool }, param: at };
   }
-  if (given.type === 'function') {
-    const { name } = parseBody(namedFunction, given, at).function;
-    return { ref: { kind: 'function', name }, param: `${at}.function.name` };
-  }
-  if (given.type === 'custom') {
-    const { name } = parseBody(namedCustom, given, at).custom;
-    return { ref: { kind: 'custom', name }, param: `${at}.custom.name` };
-  }
-  return { ref: { kind: 'hosted', raw: given as RawTool }, param: at };
+  if (typeof name === 'string') return { ref: { kind, name }, param: `${at}.name` };
+  const wrapped: Partial<Record<string, { readonly name: string }>> = parseBody(nameIn[kind], given, at);
+  return { ref: { kind, name: wrapped[kind]?.name ?? '' }, param: `${at}.${kind}.name` };
 };
 
 const readFunctionCall = (given: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {

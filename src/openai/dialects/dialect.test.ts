@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { refused } from '../../../test/support/refused.ts';
-import { END, messageTold } from '../../../test/support/told-items.ts';
+import { END, messageTold } from '../../../test/support/item-events.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fold } from '../../canonical/events/accumulate.ts';
 import { isMessage, isToolCall, wordsOf } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { callTold, END, messageTold } from '../../../test/support/told-items.ts';
+import { callTold, END, messageTold } from '../../../test/support/item-events.ts';
 import { emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { stopAfterTools } from './stop-after-tools.ts';
 import type { StopRules } from './stop-rules.ts';

@@ -134,14 +134,14 @@ const readMembers = (given: readonly unknown[], place: string): readonly Namespa
   });
 
 /** Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body. */
-export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: number) => string): void => {
+export const checkTools = (tools: readonly Tool[], placeOf: (index: number) => string): void => {
   const seen = new Set<string>();
   const budget = schemaBudget();
   for (const [index, tool] of tools.entries()) {
     if (tool.kind === 'hosted') continue;
     const { name } = tool;
     if (seen.has(name)) {
-      const param = `${placeOf(tool, index)}.name`;
+      const param = `${placeOf(index)}.name`;
       throw gatewayError('invalid_value', {
         param,
         message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
@@ -152,7 +152,7 @@ export const checkTools = (tools: readonly Tool[], placeOf: (tool: Tool, index: 
       tool.kind === 'function' && tool.parameters !== null ? schemaProblem(tool.parameters, budget) : null;
     if (wrong === null) continue;
     throw gatewayError('invalid_value', {
-      param: `${placeOf(tool, index)}.parameters`,
+      param: `${placeOf(index)}.parameters`,
       code: 'invalid_function_parameters',
       message: `Invalid schema for function '${quoted(name)}': ${wrong}`,
     });

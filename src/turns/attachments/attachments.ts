@@ -59,7 +59,7 @@ const placedImages = (
 
 const maskOf = (tool: Tool): ImagePart | null => (tool.kind === 'hosted' && tool.mask) || null;
 
-/** What each URL stands for. Data URLs are known by their part: comparing megabytes is slow. */
+/** The image of each URL. Data URLs are identified by their part: comparing megabytes is slow. */
 class Images {
   readonly #byPart = new Map<ImagePart, string>();
   readonly #byUrl = new Map<string, string>();
@@ -79,7 +79,7 @@ class Images {
 
 type Job = readonly [url: string, param: string];
 
-/** A few at a time. The first failure ends the others, and is the one that is told. */
+/** A few at a time. The first failure ends the others, and is the one that is reported. */
 const fetchAll = async (
   jobs: readonly Job[],
   fetchImage: FetchImage,

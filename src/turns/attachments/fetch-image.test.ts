@@ -191,7 +191,7 @@ describe('createImageFetcher', () => {
   });
 
   it.each([['/silent'], ['/stalled']])('gives up on %s after its time, and hangs up', async (path) => {
-    expect(await refusalOf(fetchPath(path, { ...open, timeoutMs: 250 }))).toEqual(
+    expect(await refusalOf(fetchPath(path, { ...open, timeoutMs: 50 }))).toEqual(
       refused('Timeout while downloading the image.'),
     );
     await expect(gone.promise).resolves.toBeUndefined();

@@ -105,7 +105,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
         // Compressed bytes would have to be unpacked before they can be counted.
         headers: { accept: 'image/*', 'accept-encoding': 'identity' },
       });
-      // What is not read of the body ends with the agent; its error has nobody else to go to.
+      // The unread rest of the body ends with the agent; its error is not needed.
       answer.body.on('error', () => {});
       return await readAnswer(answer, { maxBytes, param, signal });
     } finally {
@@ -134,7 +134,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       return await follow(start, param, AbortSignal.any([signal, timeout]));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // The client is gone: there is nobody to tell about the image.
+      // The client is gone: the image is no longer needed.
       if (signal.aborted) throw error;
       const ours = resourceFailureFor(codeOf(error));
       if (ours !== null) throw new GatewayError(ours, { cause: error });

@@ -89,7 +89,7 @@ describe('canonicalDataUrl', () => {
       refused('Invalid data URL: a percent sign must be followed by two hex digits.'),
     ],
     ['base64 without saying so', `data:image/png,${base64}`, unsupported],
-    ['bytes that are no image', 'data:image/png;base64,aGVsbG8gd29ybGQ=', unsupported],
+    ['bytes that are not an image', 'data:image/png;base64,aGVsbG8gd29ybGQ=', unsupported],
   ])('refuses %s', (_, url, expected) => {
     expect(refusal(url)).toEqual(expected);
   });

@@ -128,7 +128,7 @@ function* unescaped(text: string, param: string): Sliced<Buffer> {
   return bytes.subarray(0, size);
 }
 
-/** -1 for what is no hex digit. */
+/** -1 if it is not a hex digit. */
 const hexDigit = (byte: number | undefined): number => {
   if (byte === undefined) return -1;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

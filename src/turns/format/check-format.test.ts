@@ -67,7 +67,7 @@ describe('checkFormat', () => {
       expect.stringMatching(/^not valid JSON/),
       'value must NOT have additional properties',
     ]);
-    // Whoever wrote it was told by somebody else, or nobody minds.
+    // An invalid schema is not reported here: the backend judges it.
     expect(await checks.problemWith('{}', { type: 'nonsense' }, 'a')).toBeNull();
   });
 
@@ -152,7 +152,7 @@ describe('checkFormat', () => {
     ['a type that does not exist', { type: 'person' }],
     ['a reference into nowhere', { $ref: '#/$defs/none' }],
     ['a reference to the network', { $ref: 'https://example.org/schema.json' }],
-    ['a pattern that is none', { type: 'string', pattern: '(' }],
+    ['an invalid pattern', { type: 'string', pattern: '(' }],
   ])('refuses %s as the mistake of the client', async (_, schema) => {
     const thrown = await checks
       .of(ofSchema(schema), 'text.format.schema', 'a')

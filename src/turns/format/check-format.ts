@@ -8,13 +8,13 @@ import { Recent } from '../../kit/collections/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
-/** Says whether a finished answer keeps to the format that the client asked for. Null: nobody can tell. */
+/** Says whether a finished answer keeps to the format that the client asked for. Null: unknown. */
 export type FormatCheck = (text: string) => Promise<boolean | null>;
 
 export interface FormatChecks {
-  /** Null when there is nothing to check. A schema that is none is the client's mistake, and thrown. */
+  /** Null when there is nothing to check. Throws if the schema is invalid. */
   of(format: OutputFormat, place: string, caller: string): Promise<FormatCheck | null>;
-  /** What is wrong with a text that should be JSON after this schema; null: nothing, or nobody can tell. */
+  /** What is wrong with a text that should be JSON after this schema; null: nothing, or unknown. */
   problemWith(text: string, schema: JsonObject, caller: string): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface FormatChecksOptions {
   readonly timeoutMs?: number;
 }
 
-/** Larger than what anybody fills in; its answers go unchecked. */
+/** Larger than any realistic schema; its answers go unchecked. */
 const MAX_SCHEMA_CHARS = 256 * 1024;
 /** Of so many schemas it is remembered what became of them, for a while: a machine may have been busy. */
 const MAX_KNOWN = 100;
@@ -68,7 +68,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
     return unchecked(outcome.reason);
   };
 
-  /** Null: nobody can tell. */
+  /** Null: unknown. */
   const answered = async (
     schema: string,
     answer: string,

@@ -2,7 +2,7 @@ import { answerText } from '../../canonical/request/item.ts';
 import type { TurnObserver } from '../../observe/observer.ts';
 import type { FormatCheck } from './check-format.ts';
 
-/** Nothing is done about an answer that breaks its format except that it does not go unseen; nobody waits for it. */
+/** Reports answers that violate their format. The check runs after the answer and delays nothing. */
 export const formatObserver = (
   keepsFormat: FormatCheck | null,
   onMismatch: () => void,

@@ -50,7 +50,7 @@ const readRegExp = Object.assign(
 
 const compile = (schema: string): Validate | Exclude<FormatVerdict, { kind: 'answered' }> => {
   // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
-  // `$async` schema would answer with a promise, whose rejection nobody takes.
+  // `$async` schema would answer with a promise, whose rejection would be unhandled.
   const { $schema: _dialect, $async: _async, ...plain } = JSON.parse(schema) as JsonObject;
   // A fresh instance each time: schemas of strangers must not meet by `$id`.
   const ajv = addFormats(

@@ -2,11 +2,12 @@ import type { Sliced } from '../../../kit/async/event-loop.ts';
 import { MAX_EVENT_BYTES } from './sse-events.ts';
 
 const LF = 0x0a;
+const CR = 0x0d;
 const NOTHING = new Uint8Array(0);
 
 /**
  * The bytes of an event stream that are passed on while it is read. The bytes of an event are held back until the
- * event is complete, so that it can be replaced; everything else passes unchanged. Lines must end in LF.
+ * event is complete, so that it can be replaced; everything else passes unchanged. Lines must end in LF or CRLF.
  */
 export class EventPassthrough {
   readonly #read: (bytes: Uint8Array) => Sliced<Uint8Array | null>;
@@ -45,6 +46,7 @@ export class EventPassthrough {
 
   /** An empty line ends an event. */
   #endsEvent(byte: number | undefined): boolean {
+    if (byte === CR) return false;
     const isEnd = byte === LF && this.#isLineEmpty;
     this.#isLineEmpty = byte === LF;
     return isEnd;

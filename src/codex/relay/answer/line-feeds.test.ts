@@ -12,10 +12,13 @@ const WAYS = ['\n', '\r\n', '\r'].flatMap((end) => {
   });
 });
 
-it('ends every line with LF and drops a byte order mark, wherever chunks end', () => {
+const withLf = (bytes: readonly Uint8Array[]): string =>
+  Buffer.concat(bytes).toString().replaceAll('\r\n', '\n');
+
+it('leaves no line that ends in CR alone and no byte order mark, wherever chunks end', () => {
   for (const chunks of WAYS) {
     const lines = new LineFeeds();
-    expect(Buffer.concat(chunks.map((chunk) => lines.push(chunk))).toString()).toBe(TEXT);
+    expect(withLf(chunks.map((chunk) => lines.push(chunk)))).toBe(TEXT);
   }
   const lines = new LineFeeds();
   const [mark, word] = [Buffer.from([0xef, 0xbb]), Buffer.from([0x41])];
@@ -32,6 +35,6 @@ it('gives the app-server the lines that the relay reads', () => {
       mintCallId: () => 'call',
     });
     const passed = chunks.map((chunk) => reader.push(chunk) as Uint8Array);
-    expect(Buffer.concat([...passed, reader.end('cut')]).toString()).toBe(TEXT);
+    expect(withLf([...passed, reader.end('cut')])).toBe(TEXT);
   }
 });

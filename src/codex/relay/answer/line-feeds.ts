@@ -4,8 +4,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const EMPTY = new Uint8Array(0);
 
 /**
- * Ends every line of an event stream with LF (it may be CRLF or CR) and drops a byte order mark: the standard allows
- * them, and codex does not read them.
+ * Rewrites a CR without LF as LF and drops a byte order mark at the start of an event stream: the standard allows both,
+ * and codex reads neither.
  */
 export class LineFeeds {
   /** The first bytes of the stream while they may be a byte order mark; null: decided. */
@@ -18,7 +18,8 @@ export class LineFeeds {
     if (bytes.length > 0) this.#endedInCr = bytes.at(-1) === CR;
     if (!rest.includes(CR)) return rest;
     const text = Buffer.from(rest.buffer, rest.byteOffset, rest.byteLength).toString('latin1');
-    return Buffer.from(text.replaceAll(/\r\n?/g, '\n'), 'latin1');
+    // At the end of a chunk it is a line end in any case: an LF that follows is dropped.
+    return Buffer.from(text.replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
   }
 
   #afterMark(bytes: Buffer): Uint8Array {

@@ -61,4 +61,20 @@ describe('server-sent events', () => {
       ['b', '2'],
     ]);
   });
+
+  it('a line that never ends is oversized after 32 MB, and is not kept', () => {
+    const seen: Seen[] = [];
+    const events = new SseEvents({
+      keepsData: () => true,
+      onEvent: (type, data) => seen.push([type, data]),
+    });
+    const chunk = Buffer.alloc(1024 * 1024, 'x');
+    events.push(Buffer.from('event: a\ndata: '));
+    for (let count = 0; count < 31; count += 1) events.push(chunk);
+    expect(events.isOversized).toBe(false);
+    events.push(chunk);
+    expect([events.isOversized, seen]).toEqual([true, []]);
+    events.end();
+    expect(seen).toEqual([['a', null]]);
+  });
 });

@@ -23,7 +23,8 @@ const LINGER_MS = 500;
 
 /**
  * Streams an answer to the app-server and reads it on the way: it is the turn's content. The app-server gets
- * it byte for byte, except for events that it would not accept, which are repaired. Every ending is reported.
+ * it byte for byte, except for what it would not accept: such events are repaired, and a CR alone becomes LF. Every
+ * ending is reported.
  */
 export const streamBack = async (
   relayed: RelayedRequest,

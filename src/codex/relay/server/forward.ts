@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Dispatcher } from 'undici';
 
+import type { RetryReason } from '../../../canonical/context/model-budget.ts';
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
 import { idleFailure } from '../../failures/classify.ts';
@@ -48,6 +49,8 @@ export const forward = async (
     retries < maxRetries && call?.budget.isLimitReached !== true
       ? RETRY_WITHIN_MS - (performance.now() - startedAt)
       : 0;
+  /** Whether it may be sent again. */
+  const mayRetry = (reason: RetryReason): boolean => timeLeft() > 0 && call?.budget.retry(reason) !== false;
   const again = async (seconds: number, reason: string): Promise<void> => {
     retries += 1;
     await pause(retries, seconds, reason, relayed, options);
@@ -68,7 +71,7 @@ export const forward = async (
       }
       if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
       // After a timeout a retry would double the wait.
-      if (!idleTimeout.isAtEnd && !isPermanent(code) && timeLeft() > 0) {
+      if (!idleTimeout.isAtEnd && !isPermanent(code) && mayRetry('no connection')) {
         await again(0, code);
         return 'again';
       }
@@ -83,7 +86,7 @@ export const forward = async (
       noAnswer(relayed, call, redirected(host));
       return 'over';
     }
-    if (streamStart?.failure?.kind === 'upstream_overloaded' && timeLeft() > 0) {
+    if (streamStart?.failure?.kind === 'upstream_overloaded' && mayRetry('backend overloaded')) {
       await begun.chunks.return?.();
       await again(0, 'overloaded');
       return 'again';
@@ -105,7 +108,8 @@ export const forward = async (
     if (relayed.purpose === 'model' && isBlocked) options.onBlocked();
     if (relayed.purpose === 'model' && !isBlocked) options.onServed();
     const retryAfter = failed.retryAfterSeconds ?? 0;
-    if (isTransientStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS && timeLeft() > 0) {
+    const isTransient = isTransientStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS;
+    if (isTransient && mayRetry('backend overloaded')) {
       await again(retryAfter, `status ${statusCode}`);
       return 'again';
     }
@@ -116,7 +120,7 @@ export const forward = async (
       body: error.toString('utf8'),
     });
     const field = call === null ? null : refusedBy(statusCode, error, call);
-    if (call !== null && field !== null) {
+    if (call !== null && field !== null && call.budget.retry('field rejected')) {
       refused.push(field);
       call.withhold(field);
       return 'again';

@@ -10,8 +10,8 @@ import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
 import type { InputFindings, ThreadShape } from '../request/edits.ts';
 import { forward } from './forward.ts';
 import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
-import { LearntRefusals } from './learnt.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
+import type { Refusals } from '../../capabilities/refusals.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
 import { RelayTurn } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
@@ -64,6 +64,8 @@ export interface RelayOptions extends ForwardOptions, RenewalsOptions {
   /** Key for the model's host; null if the app-server has its own. */
   readonly apiKey: string | null;
   readonly profile: BackendProfile;
+  /** What the backend was found to reject. */
+  readonly refusals: Refusals;
   /** How conversations are identified to the backend. */
   readonly affinity: AffinityOptions;
   /** Called for a model request without a turn; it is forwarded unchanged. */
@@ -88,7 +90,7 @@ const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const relayTurns = new Map<string, { readonly relayTurn: RelayTurn; readonly turn: Turn }>();
   const closed = new Set<string>();
-  const learnt = new LearntRefusals({ now: () => Date.now() });
+  const { refusals } = options;
   const renewals = new Renewals(options);
 
   const letGo = (threadId: string): void => {
@@ -156,7 +158,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     const apiKey = route.name === 'model' ? options.apiKey : null;
     const relayed = toRelayedRequest(route, incoming, { isModelRequest, apiKey, body, signal, outgoing });
     const onLearnt = (model: string, field: EditField): void => {
-      if (open !== null && learnt.remember(open.turn, field)) options.onLearnt(model, field);
+      if (open !== null && refusals.addField(open.turn, field)) options.onLearnt(model, field);
     };
     await forward(relayed, relayTurn, { ...options, onLearnt });
   };
@@ -177,7 +179,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
     },
     profile: options.profile,
-    refusedFor: (request, context) => learnt.refusedFor({ request, context }),
+    refusedFor: (request, context) => refusals.fieldsFor({ request, context }),
     open(threadId, { request, context, shape, ...listeners }) {
       const turn = { request, context };
       const relayTurn = new RelayTurn({
@@ -185,7 +187,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         ...turn,
         shape,
         affinity: affinityKey(turn, options.affinity),
-        limits: { profile: options.profile, refuses: learnt.refusedFor(turn) },
+        limits: { profile: options.profile, refuses: refusals.fieldsFor(turn) },
         ...listeners,
         onInput: options.onInput,
         signIn: () => renewals.failure,

@@ -74,7 +74,7 @@ export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurn
   checkInput(input);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(given.tools ?? [], readers);
-  checkTools(tools, (_, index) => placeOf(index));
+  checkTools(tools, placeOf);
   const toolChoice = readToolChoice(given.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(given.model);
   append(ignored, withoutEffect(given));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { checkGrammar } from '../../../../test/support/grammar.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../../../../test/support/turn-events.ts';
-import { callTold, END, messageTold } from '../../../../test/support/told-items.ts';
+import { callTold, END, messageTold } from '../../../../test/support/item-events.ts';
 import { fold } from '../../../canonical/events/accumulate.ts';
 import { itemIdOf, type TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { arrange, chooseLayout, type Layout } from './layout.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { saidMessage } from '../../../../test/support/told-items.ts';
+import { saidMessage } from '../../../../test/support/item-events.ts';
 import type { Produced, Reasoning } from '../../../canonical/request/item.ts';
 import { projectItem } from './project.ts';
 const MESSAGE = saidMessage('msg_1', 'Hello');

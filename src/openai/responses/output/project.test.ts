@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { responseMeta } from '../../../../test/support/response-meta.ts';
-import { saidMessage } from '../../../../test/support/told-items.ts';
+import { saidMessage } from '../../../../test/support/item-events.ts';
 import { functionTool } from '../../../../test/support/turn-request.ts';
 import { validateOpenResponse, validateResponse } from '../../../../test/support/schema.ts';
 import type { Reply } from '../../../canonical/events/accumulate.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { rendered } from '../../../../test/support/rendered.ts';
-import { END, messageStarted, textDelta, callTold } from '../../../../test/support/told-items.ts';
+import { END, messageStarted, textDelta, callTold } from '../../../../test/support/item-events.ts';
 import { messageParts } from '../../../canonical/request/item.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { rendered } from '../../../../test/support/rendered.ts';
-import { END } from '../../../../test/support/told-items.ts';
+import { END } from '../../../../test/support/item-events.ts';
 import { failure } from '../../../canonical/failure/failure.ts';
 import { DONE } from '../../shared/sse.ts';
 

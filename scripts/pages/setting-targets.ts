@@ -1,5 +1,5 @@
-import type { Setting } from '../../canonical/request/path.ts';
-import { SETTINGS } from './settings.ts';
+import type { Setting } from '../../src/canonical/request/path.ts';
+import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 
 /** Where a setting of a turn request is sent. */
 export interface SettingTargets {

@@ -1,15 +1,33 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
-import { wordsOf } from '../canonical/request/item.ts';
-import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { holdBack, release } from '../engine/steps/hold-back.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { wordsOf } from '../../canonical/request/item.ts';
+import { holdBack, release } from './hold-back.ts';
+import type { Step } from './step.ts';
+
+export interface LogprobDeps {
+  readonly isStream: boolean;
+  /** How long a client may hear nothing before its stream begins. */
+  readonly keepaliveMs: number;
+}
+
+/** Gives a client that accepts no answer without log probabilities an error where they do not come. */
+export const needLogprobs: Step<LogprobDeps> = {
+  name: 'need-logprobs',
+  why: 'Some backends accept the parameter and ignore it, which shows in their first text. Outermost, because it decides between an answer and an HTTP error.',
+  wrap:
+    (next, { isStream, keepaliveMs }) =>
+    (request, context) => {
+      const plan = next(request, context);
+      if (!request.logprobs.isNeeded) return plan;
+      return { ...plan, run: (...how) => withLogprobs(plan.run(...how), isStream ? keepaliveMs : null) };
+    },
+};
 
 /**
- * For a client that asked for log probabilities and accepts no answer without them. Some backends take the parameter
- * and ignore it, which shows in the first text that they send; so the answer is held back until then, and the client
- * gets an error instead of an incomplete answer. A stream waits no longer than `withinMs`: then it is committed, and
- * what is missing is null. Null: the answer is sent whole, and there is time.
+ * Holds the answer back until its first text. A stream waits no longer than `withinMs`: then it is committed, and what
+ * is missing is null. Null: the answer is sent whole, and there is time.
  */
-export async function* needLogprobs(
+export async function* withLogprobs(
   events: AsyncIterable<TurnEvent>,
   withinMs: number | null,
 ): AsyncGenerator<TurnEvent> {

@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-import { threadSettings } from '../../../test/support/thread-settings.ts';
-import { functionTool, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Setting } from '../../canonical/request/path.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { injectedOf, toInjectItems } from '../translate/inject-items.ts';
-import { toThreadStart, type ThreadSettings } from '../translate/thread-start.ts';
-import { toTurnStart } from '../translate/turn-start.ts';
-import { settingTargets } from './setting-targets.ts';
-import { SETTINGS } from './settings.ts';
+import { threadSettings } from '../support/thread-settings.ts';
+import { functionTool, turnRequest } from '../support/turn-request.ts';
+import type { Setting } from '../../src/canonical/request/path.ts';
+import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
+import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
+import { toThreadStart, type ThreadSettings } from '../../src/codex/translate/thread-start.ts';
+import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
+import { settingTargets } from '../../scripts/pages/setting-targets.ts';
+import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 
 const TOOL = functionTool('now');
 

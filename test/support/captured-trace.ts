@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 
 /** The capture file of one request, once it is complete. */
-export const keptStory = async (directory: string, requestId: string): Promise<string> => {
+export const capturedTrace = async (directory: string, requestId: string): Promise<string> => {
   let file = '';
   await expect
     .poll(async () => {

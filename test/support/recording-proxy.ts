@@ -22,7 +22,7 @@ export interface RecordingHop {
 }
 
 /** A proxy between a client and a server that records both sides. */
-export const startRecordingHop = async (target: string): Promise<RecordingHop> => {
+export const startRecordingProxy = async (target: string): Promise<RecordingHop> => {
   const seen: SeenExchange[] = [];
   const serve = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method, headers } = incoming;

@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 type TokenFault = 'expired' | 'invalidated';
 
 /** Issues tokens, and knows which are valid. */
-export class TokenDesk {
+export class TokenService {
   readonly #settings: () => Settings;
   readonly #usedRefresh = new Set<string>();
   readonly #revoked = new Set<string>();

@@ -1,13 +1,13 @@
-import { SETTINGS } from './schema.ts';
-import { fileKeyOf, GROUPS, SLICES, type SettingRow } from './setting-row.ts';
+import { SETTINGS } from '../../src/config/schema.ts';
+import { fileKeyOf, GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {
   if (row.defaultInDocs !== undefined) return row.defaultInDocs;
   return row.default === null ? 'not set' : `\`${row.default}\``;
 };
 
-const allowedOf = (row: SettingRow): string =>
-  row.unit === undefined ? row.type.allowed : `${row.type.allowed} (${row.unit})`;
+const allowedOf = ({ type: { allowed, unit } }: SettingRow): string =>
+  unit === undefined ? allowed : `${allowed} (${unit})`;
 
 const fileKeyIn = (name: string, row: SettingRow): string =>
   row.environmentOnly === true ? '–' : `\`${fileKeyOf(name)}\``;

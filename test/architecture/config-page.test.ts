@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { describeConfig } from './describe.ts';
-import { SETTINGS } from './schema.ts';
-import { GROUPS, type SettingRow } from './setting-row.ts';
+import { describeConfig } from '../../scripts/pages/config.ts';
+import { SETTINGS } from '../../src/config/schema.ts';
+import { GROUPS, type SettingRow } from '../../src/config/setting-row.ts';
 
 describe('describeConfig', () => {
   it('has one row for every setting', () => {

@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
+import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect } from '../../../test/support/turn-events.ts';
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Plan } from '../engine.ts';
-import { keepSecrets } from './keep-secrets.ts';
+import { hideSecrets } from './hide-secrets.ts';
 
 const quoting = { message: 'You sent hunter22 to us.', param: 'hunter22' };
 const hidden = { message: 'You sent *** to us.', param: '***' };
 
-const kept = (run: Plan['run']): Plan => keepSecrets(['hunter22'])(planOf(run, { ignored: ['user'] }));
+const kept = (run: Plan['run']): Plan =>
+  throughStep(hideSecrets, { secrets: ['hunter22'] }, planOf(run, { ignored: ['user'] }));
 const { signal } = new AbortController();
 
-describe('keepSecrets', () => {
+describe('hideSecrets', () => {
   it('hides them in the failure of a turn, and leaves the rest alone', async () => {
     const text: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hunter22' };
     const plan = kept(async function* () {

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit } from '../../test/support/turn-events.ts';
-import type { Part, Produced } from '../canonical/request/item.ts';
-import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { needLogprobs } from './need-logprobs.ts';
+import { collect, emit } from '../../../test/support/turn-events.ts';
+import type { Part, Produced } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { withLogprobs } from './need-logprobs.ts';
 
 const LOGPROBS = [{ token: 'Hi', logprob: -0.1 }];
 const ACCEPTED: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
@@ -37,7 +37,7 @@ const first = async (events: readonly TurnEvent[], withinMs: number | null) => {
       yield event;
     }
   };
-  const iterator = needLogprobs(source(), withinMs);
+  const iterator = withLogprobs(source(), withinMs);
   const step = await iterator.next();
   await iterator.return(undefined);
   return { step, taken };
@@ -49,8 +49,8 @@ describe('log probabilities that a client needs', () => {
     ['not to be given, because there is no text', REFUSED],
     ['not to be given, because there is nothing', [ACCEPTED, END]],
   ])('pass: %s', async (_, events) => {
-    expect(await collect(needLogprobs(emit(events), 1_000))).toEqual(events);
-    expect(await collect(needLogprobs(emit(events), null))).toEqual(events);
+    expect(await collect(withLogprobs(emit(events), 1_000))).toEqual(events);
+    expect(await collect(withLogprobs(emit(events), null))).toEqual(events);
   });
 
   it('are missed before anything is said', async () => {
@@ -59,7 +59,7 @@ describe('log probabilities that a client needs', () => {
   });
 
   it('may come with the whole text where the answer comes whole', async () => {
-    expect(await collect(needLogprobs(emit(LATE), null))).toEqual(LATE);
+    expect(await collect(withLogprobs(emit(LATE), null))).toEqual(LATE);
     await expect(first(LATE, 1_000)).rejects.toMatchObject(MISSING);
   });
 
@@ -73,6 +73,6 @@ describe('log probabilities that a client needs', () => {
       await sleep(100);
       yield* NONE.slice(1);
     };
-    expect(await collect(needLogprobs(slow(), 10))).toEqual(NONE);
+    expect(await collect(withLogprobs(slow(), 10))).toEqual(NONE);
   });
 });

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
-import { engineOf, planOf } from '../../../test/support/plan.ts';
-import { END, messageTold } from '../../../test/support/told-items.ts';
+import { planOf } from '../../../test/support/plan.ts';
+import { END, messageTold } from '../../../test/support/item-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { withEmulations } from './emulate.ts';
+import type { PlanTurn } from '../engine.ts';
+import { limitOutput } from './limit-output.ts';
+import { skipEmptyOutput } from './skip-empty-output.ts';
+import { withSteps } from './step.ts';
+import { stopSequences } from './stop-sequences.ts';
+import type { Clock } from '../../kit/ambient.ts';
 import type { Tokenizer } from '../tokenizer.ts';
 
 const characters: Tokenizer = {
@@ -18,16 +23,23 @@ const TURN: readonly TurnEvent[] = [...messageTold('m', 'one STOP two'), END];
 
 const { clock } = fixedAmbient();
 
+/** Planning with the steps that shorten the output, in their order. */
+const shortening = (plan: PlanTurn): PlanTurn =>
+  withSteps<{ readonly tokenizer: Tokenizer; readonly clock: Clock }>(
+    [skipEmptyOutput, limitOutput, stopSequences],
+    plan,
+    { tokenizer: characters, clock },
+  );
+
 const run = async (different: Parameters<typeof turnRequest>[0]): Promise<readonly [string, string]> => {
-  const engine = withEmulations(engineOf(planOf(() => emit(TURN))), characters, clock);
-  const plan = engine.plan(turnRequest(different), turnContext());
+  const plan = shortening(() => planOf(() => emit(TURN)))(turnRequest(different), turnContext());
   const events = await collect(plan.run(new AbortController().signal));
   const last = events.at(-1);
   const text = events.map((event) => (event.type === 'item-delta' ? event.delta : '')).join('');
   return [text, last?.type === 'turn-ended' ? last.outcome.kind : 'no end'];
 };
 
-describe('withEmulations', () => {
+describe('the steps that shorten the output', () => {
   it.each([
     ['nothing asked', {}, 'one STOP two', 'completed'],
     ['a limit', { maxOutputTokens: 3 }, 'one', 'incomplete'],
@@ -39,20 +51,14 @@ describe('withEmulations', () => {
   });
 
   it('does not ask for an answer of no tokens', async () => {
-    const engine = withEmulations(
-      engineOf(
-        planOf(
-          () => {
-            throw new Error('asked');
-          },
-          { ignored: ['truncation'] },
-        ),
-      ),
-      characters,
-      clock,
+    const asking = planOf(
+      () => {
+        throw new Error('asked');
+      },
+      { ignored: ['truncation'] },
     );
     let settled = 0;
-    const plan = engine.plan(turnRequest({ maxOutputTokens: 0 }), turnContext());
+    const plan = shortening(() => asking)(turnRequest({ maxOutputTokens: 0 }), turnContext());
     expect(
       await collect(
         plan.run(new AbortController().signal, () => {
@@ -73,9 +79,8 @@ describe('withEmulations', () => {
   });
 
   it('hands the events of the engine on untouched where there is nothing to do', () => {
-    const events = emit(TURN);
-    const engine = withEmulations(engineOf(planOf(() => events)), characters, clock);
-    expect(engine.plan(turnRequest(), turnContext()).run(new AbortController().signal)).toBe(events);
+    const plan = planOf(() => emit(TURN));
+    expect(shortening(() => plan)(turnRequest(), turnContext())).toBe(plan);
   });
 
   it('asks for less where it does something itself, and passes on what is said about the rest', async () => {
@@ -85,20 +90,14 @@ describe('withEmulations', () => {
       ignored: ['truncation'],
       refused: [{ path: 'tools', kind: 'invalid_value', why: 'x' }],
     } as const;
-    const engine = withEmulations(
-      {
-        plan(request) {
-          asked.push(request);
-          return planOf((_signal, onSettled) => {
-            onSettled?.();
-            return emit(TURN);
-          }, said);
-        },
-      },
-      characters,
-      clock,
-    );
-    const plan = engine.plan(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }), turnContext());
+    const shortened = shortening((request) => {
+      asked.push(request);
+      return planOf((_signal, onSettled) => {
+        onSettled?.();
+        return emit(TURN);
+      }, said);
+    });
+    const plan = shortened(turnRequest({ stop: ['STOP'], maxOutputTokens: 9 }), turnContext());
     await collect(
       plan.run(new AbortController().signal, () => {
         settled += 1;

@@ -1,0 +1,55 @@
+import { safeNames } from '../plan/safe-names.ts';
+import { toolsInProse } from '../prose-tools/prose-engine.ts';
+import { answerShortly } from './answer-shortly.ts';
+import { compactConversations } from './compact-conversations.ts';
+import { countEnds } from './count-ends.ts';
+import { endWithinBudget } from './end-within-budget.ts';
+import { hideSecrets } from './hide-secrets.ts';
+import { keepToolChoice } from './keep-tool-choice.ts';
+import { limitOutput } from './limit-output.ts';
+import { limitTime } from './limit-time.ts';
+import { needLogprobs } from './need-logprobs.ts';
+import { repairCalls } from './repair-calls.ts';
+import { retryWhole } from './retry-whole.ts';
+import { skipEmptyOutput } from './skip-empty-output.ts';
+import type { Step } from './step.ts';
+import { stopEarly } from './stop-early.ts';
+import { stopSequences } from './stop-sequences.ts';
+
+/**
+ * The steps of a turn, the first outermost. Each segment is one list because its steps have different owners: those of
+ * the answer depend on the API and on the mode of the request, those of the backend on the backend. An answer passes
+ * all of them, first the inner list from its end to its beginning.
+ */
+
+/** The steps of an answer, around the engine. */
+export const ANSWER_STEPS = [
+  needLogprobs,
+  countEnds,
+  answerShortly,
+  retryWhole,
+  stopEarly,
+  repairCalls,
+] as const;
+
+/** The steps of a backend, around the attempts at a turn. */
+export const BACKEND_STEPS = [
+  hideSecrets,
+  endWithinBudget,
+  skipEmptyOutput,
+  limitOutput,
+  stopSequences,
+  limitTime,
+  compactConversations,
+  keepToolChoice,
+  toolsInProse,
+  safeNames,
+] as const;
+
+export type AnswerStepDeps = DepsOf<(typeof ANSWER_STEPS)[number]>;
+export type BackendStepDeps = DepsOf<(typeof BACKEND_STEPS)[number]>;
+
+/** What all of these steps need together. */
+type DepsOf<S> = (S extends Step<infer Deps> ? (deps: Deps) => void : never) extends (deps: infer All) => void
+  ? All
+  : never;

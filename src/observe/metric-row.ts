@@ -1,0 +1,30 @@
+type Kind = 'counter' | 'gauge' | 'histogram';
+
+/** A row of the table of metrics. */
+export interface MetricRow<K extends Kind = Kind, Label extends string = string> {
+  readonly kind: K;
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly Label[];
+  readonly buckets?: readonly number[];
+}
+
+/** Without labels there is no `Label`: TypeScript would infer `string`. */
+type Row<K extends Kind> = <const Label extends string = never>(
+  name: string,
+  help: string,
+  labels?: readonly Label[],
+) => MetricRow<K, Label>;
+
+export const counter: Row<'counter'> = (name, help, labels = []) => ({ kind: 'counter', name, help, labels });
+export const gauge: Row<'gauge'> = (name, help, labels = []) => ({ kind: 'gauge', name, help, labels });
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300] as const;
+
+export const histogram: Row<'histogram'> = (name, help, labels = []) => ({
+  kind: 'histogram',
+  name,
+  help,
+  labels,
+  buckets: SECONDS,
+});
