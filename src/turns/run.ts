@@ -7,7 +7,7 @@ import { FrameLog } from './frame-log.ts';
 
 /**
  * One answer in the making: the turns of a request, from their start to their last event. It owns its admission slots,
- * the bytes of its body and its observers, and gives them back when its turns have ended. Whoever shows it to a client
+ * the bytes of its body and its observers, and gives them back when its turns have ended. The one who shows it to a client
  * (as JSON, as a stream) only reads it, and decides whether it ends when that client leaves.
  */
 export interface Run {
