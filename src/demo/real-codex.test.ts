@@ -9,9 +9,10 @@ import {
   reasoningThenText,
   toolCall,
 } from '../../test/support/scripts.ts';
+import { answer } from './answer.ts';
 import { demoScript } from './demo-script.ts';
 import { startModelServer } from './model-server.ts';
-import type { ModelServer, RecordedRequest } from './model-server.ts';
+import type { ModelServer, RecordedRequest, Script } from './model-server.ts';
 
 /** The model server with the real app-server: app-server must understand what the model server writes. */
 let server: ModelServer;
@@ -76,6 +77,15 @@ const rawItems = (): unknown[] =>
       const { internal_chat_message_metadata_passthrough: _added, ...item } = params.item;
       return item;
     });
+
+/** Says hello in an event stream whose text is changed. */
+const helloAs =
+  (rewrite: (text: string) => string): Script =>
+  (_request, connection) => {
+    const write = (text: string): void => connection.write(rewrite(text));
+    return answer(Object.create(connection, { write: { value: write } }), [{ text: 'Hello' }]);
+  };
+
 beforeAll(async () => {
   server = await startModelServer({
     record: (request) => recorded.push(request),
@@ -86,6 +96,9 @@ beforeAll(async () => {
         's-reasoning': reasoningThenText,
         's-cut': cutMidStream,
         's-hang': hang,
+        's-crlf': helloAs((text) => text.replaceAll('\n', '\r\n')),
+        's-cr': helloAs((text) => text.replaceAll('\n', '\r')),
+        's-bom': helloAs((text) => text.replace(/^(?=event: response\.created\n)/, '\uFEFF')),
       },
       demoScript({ deltaDelayMs: 0, howToSignIn: 'Sign in.' }),
     ),
@@ -191,6 +204,19 @@ describe('the model server behind the real app-server', () => {
     });
     expect(await recorded[0]?.ended).toBe('cut');
   });
+
+  it.each([
+    ['s-crlf', { text: 'Hello', status: 'completed' }],
+    ['s-cr', { text: 'Hello', status: 'failed' }],
+    ['s-bom', { text: '', status: 'failed' }],
+  ])(
+    'loses the last event if lines end in CR, and all events after a byte order mark: %s',
+    async (model, read) => {
+      await startTurn(model, 'hi');
+      const end = await noted('turn/completed');
+      expect({ text: deltas(), status: end.params.turn.status }).toEqual(read);
+    },
+  );
 
   it('sees a closed request when a turn is interrupted', async () => {
     const threadId = await startTurn('s-hang', 'hi');

@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino';
 
 import { within } from '../kit/async/within.ts';
 
-/** Where the bytes of the log go. Says when they are there, or why not; may be silent for ever. */
+/** Writes log bytes. Calls `done` when they are written, or with the error; may never call back. */
 export interface LogDrain {
   write(text: string, done: (error: Error | null) => void): void;
   /** The last try, before the process ends: without waiting, and without a throw. */
@@ -16,7 +16,7 @@ export interface LogSink extends DestinationStream {
   close(): void;
   /** Called with the number of dropped lines, including earlier ones. */
   onDropped(listener: (lines: number) => void): void;
-  /** Told when lines are written again, and how many were dropped before. */
+  /** Called when lines are written again, with the number of lines dropped before. */
   onResumed(listener: (lines: number) => void): void;
 }
 
@@ -33,8 +33,11 @@ const RETRY_MS = 1_000;
 const BATCH_CHARS = 64 * 1024;
 
 /**
- * Log lines on their way out. A reader may stand still, a disk may be full, a pipe may be closed: the
- * lines wait, up to a limit, and then they are dropped and counted. Who logs never waits and never fails.
+ * Queues log lines for output. If the reader of a pipe stops, a pipe closes or a disk is full, lines wait up to a
+ * limit and are then dropped and counted. Logging never blocks and never throws.
+ *
+ * Not sonic-boom (4.2.1 was tried): it writes to a pipe in a libuv thread, so `process.exit` never returns while the
+ * reader stands still, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0051.
  */
 export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): LogSink => {
   const { maxBytes = MAX_BYTES, retryMs = RETRY_MS } = options;

@@ -160,7 +160,7 @@ const start = async (
     tap(turn, watchers, { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal }),
   );
   const committed = await allPastCommitPoint(events, {
-    patienceMs: parsed.stream ? deps.keepaliveMs : null,
+    idleMs: parsed.stream ? deps.keepaliveMs : null,
     clock,
     stop: () => stop.abort(),
     onBug(error) {

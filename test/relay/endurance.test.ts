@@ -164,7 +164,7 @@ describe('an answer that is garbage', () => {
     });
     const { refused, events } = open('t1');
     const response = await post('t1', {});
-    // Except for a CR, which ends a line: codex reads it only as LF.
+    // Except for a CR, which ends a line: codex would wait for an LF after it.
     const expected = bytes.map((byte) => (byte === 0x0d ? 0x0a : byte));
     expect(Buffer.from(await response.arrayBuffer()).equals(expected)).toBe(true);
     expect(events).toEqual([{ kind: 'answer-started' }, { kind: 'answer-ended', how: 'cut' }]);

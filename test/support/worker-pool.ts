@@ -36,7 +36,7 @@ export interface FakeWorker extends Worker {
 
 export const fakeWorker = (pid: number): FakeWorker => {
   const lost = new AbortController();
-  let heard = 0;
+  let received = 0;
   let isHanging = false;
   const open: (() => void)[] = [];
   const worker: FakeWorker = {
@@ -49,12 +49,12 @@ export const fakeWorker = (pid: number): FakeWorker => {
     unanswered: 0,
     hasHome: true,
     pulse: {
-      heard: () => heard,
+      received: () => received,
       unanswered: () => worker.unanswered,
       ask: () => {
         worker.questions += 1;
         if (isHanging) return new Promise<void>((resolve) => open.push(resolve));
-        heard += 1;
+        received += 1;
         return Promise.resolve();
       },
       hasHome: () => Promise.resolve(worker.hasHome),
@@ -63,11 +63,11 @@ export const fakeWorker = (pid: number): FakeWorker => {
       isHanging = true;
     },
     speak: () => {
-      heard += 1;
+      received += 1;
     },
     wakeUp: () => {
       isHanging = false;
-      heard += 1;
+      received += 1;
       for (const answer of open.splice(0)) answer();
     },
     kill: () => {

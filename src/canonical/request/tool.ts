@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { itemFacts } from './item-facts.ts';
 import type { HostedCall, ImagePart, Item, Opaque, ToolCall } from './item.ts';
 
 /** A tool of a request. */
@@ -144,10 +145,7 @@ export const allTools = ({
 }: {
   readonly tools: readonly Tool[];
   readonly items: readonly Item[];
-}): readonly Tool[] => [
-  ...tools,
-  ...items.flatMap((item) => (item.kind === 'loaded-tools' ? item.tools : [])),
-];
+}): readonly Tool[] => [...tools, ...itemFacts(items).loadedTools];
 
 /** codex puts tools without a namespace into this one for some models. */
 export const FLAT_NAMESPACE = 'functions';

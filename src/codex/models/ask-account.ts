@@ -45,7 +45,7 @@ export const askAccount = async (options: AskAccountOptions): Promise<AccountAns
       const { path: cwd, environment } = home;
       const ran = await run(options.homes.binary.path, { cwd, environment, signal: options.signal });
       if (!ran) return { kind: 'failed', reason: 'codex did not exit in time' };
-      if (listener !== null) return heard(listener.answer());
+      if (listener !== null) return received(listener.answer());
       const cache = await readIfPresent(path.join(home.path, 'models_cache.json'));
       return cache === null ? { kind: 'failed', reason: 'codex got no list' } : readAnswer(cache);
     } finally {
@@ -75,7 +75,7 @@ const run = (binary: string, { cwd, environment, signal }: Run): Promise<boolean
     });
   });
 
-const heard = (answer: ListedAnswer | null): AccountAnswer => {
+const received = (answer: ListedAnswer | null): AccountAnswer => {
   if (answer === null)
     return { kind: 'failed', reason: 'codex did not send the request: its login may have expired' };
   if ('reason' in answer) return { kind: 'failed', reason: answer.reason };

@@ -19,20 +19,20 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A proxy between codex and its backend for one request: passes the answer on and records it. */
 export const startListener = async (target: string): Promise<ModelsListener> => {
-  let heard: ListedAnswer | null = null;
+  let received: ListedAnswer | null = null;
   const loopback = await startLoopback({
     async serve(path, incoming, outgoing) {
       if (incoming.method !== 'GET' || !path.startsWith('models')) {
         notFound(outgoing);
         return;
       }
-      heard = await ask(`${target}/${path}`, endToEnd(incoming.headers));
-      const [status, text] = 'reason' in heard ? [502, ''] : [heard.status, heard.text];
+      received = await ask(`${target}/${path}`, endToEnd(incoming.headers));
+      const [status, text] = 'reason' in received ? [502, ''] : [received.status, received.text];
       outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
     },
     onError: () => {},
   });
-  return { baseUrl: loopback.origin, answer: () => heard, close: () => loopback.close() };
+  return { baseUrl: loopback.origin, answer: () => received, close: () => loopback.close() };
 };
 
 const ask = async (url: string, headers: Record<string, string | string[]>): Promise<ListedAnswer> => {

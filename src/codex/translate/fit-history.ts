@@ -58,6 +58,7 @@ const without = (
   isLeftOut: (item: Item, index: number) => boolean,
 ): FittedHistory => {
   const leftOut = items.map(isLeftOut);
+  if (!leftOut.includes(true)) return { items, places, ignored: [] };
   return {
     items: items.filter((_, index) => leftOut[index] !== true),
     places: places.filter((_, index) => leftOut[index] !== true),

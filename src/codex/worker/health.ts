@@ -1,9 +1,9 @@
 import {
-  afterLook,
+  afterCheck,
   type HealthProblem,
   isHung,
   isSilent,
-  LOOKS_UNTIL_HUNG,
+  CHECKS_UNTIL_HUNG,
   type IdleTimer,
 } from './lifecycle.ts';
 import type { Pulse } from './worker.ts';
@@ -18,8 +18,8 @@ export interface HealthWatchOptions {
   readonly onStuck: () => void;
 }
 
-/** How often to call `look`. */
-export const lookEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangTimeoutMs / LOOKS_UNTIL_HUNG);
+/** How often to call `check`. */
+export const checkEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangTimeoutMs / CHECKS_UNTIL_HUNG);
 
 /**
  * Watches whether one worker is alive. Output of its turns counts as a sign of life; a silent worker is
@@ -28,10 +28,10 @@ export const lookEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangTi
  */
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  #idleTimer: IdleTimer = { looks: 0, heard: -1 };
+  #idleTimer: IdleTimer = { missedChecks: 0, received: -1 };
   #unanswered = 0;
-  #isAsked = false;
-  #isLookingAtHome = false;
+  #isPinged = false;
+  #isCheckingHome = false;
   #isOver = false;
 
   constructor(options: HealthWatchOptions) {
@@ -42,22 +42,22 @@ export class HealthWatch {
     return isSilent(this.#idleTimer);
   }
 
-  look(): void {
+  check(): void {
     if (this.#isOver) return;
     const { pulse } = this.#options;
-    const heard = pulse.heard();
-    const isNew = heard !== this.#idleTimer.heard;
-    this.#idleTimer = afterLook(this.#idleTimer, { heard, isAsked: this.#isAsked });
+    const received = pulse.received();
+    const isNew = received !== this.#idleTimer.received;
+    this.#idleTimer = afterCheck(this.#idleTimer, { received, isPinged: this.#isPinged });
     if (isHung(this.#idleTimer)) {
       this.#end('hung');
       return;
     }
-    if (!isNew && !this.#isAsked) void this.#ask();
+    if (!isNew && !this.#isPinged) void this.#ask();
     if (pulse.unanswered() > this.#unanswered) {
       this.#unanswered = pulse.unanswered();
       this.#options.onStuck();
     }
-    void this.#lookAtHome();
+    void this.#checkHome();
   }
 
   /** Stops watching. */
@@ -66,26 +66,26 @@ export class HealthWatch {
   }
 
   async #ask(): Promise<void> {
-    this.#isAsked = true;
+    this.#isPinged = true;
     try {
       await this.#options.pulse.ask(2 * this.#options.hangTimeoutMs);
     } catch {
       // An error is an answer too. A lost connection is reported separately.
     } finally {
-      this.#isAsked = false;
+      this.#isPinged = false;
     }
   }
 
-  async #lookAtHome(): Promise<void> {
+  async #checkHome(): Promise<void> {
     // Avoid piling up checks on an unresponsive file system.
-    if (this.#isLookingAtHome) return;
-    this.#isLookingAtHome = true;
+    if (this.#isCheckingHome) return;
+    this.#isCheckingHome = true;
     try {
       if (!(await this.#options.pulse.hasHome())) this.#end('home-gone');
     } catch {
       // Keep a working process if the check fails.
     } finally {
-      this.#isLookingAtHome = false;
+      this.#isCheckingHome = false;
     }
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import {
   afterFailure,
-  afterLook,
+  afterCheck,
   afterLoss,
   isBusyWhileIdle,
   isHung,
@@ -52,11 +52,14 @@ describe('afterLoss', () => {
 });
 
 describe('the idle timer', () => {
-  const after = (looks: readonly (readonly [heard: number, isAsked: boolean])[]): IdleTimer =>
-    looks.reduce<IdleTimer>((before, [heard, isAsked]) => afterLook(before, { heard, isAsked }), {
-      looks: 0,
-      heard: 0,
-    });
+  const after = (missedChecks: readonly (readonly [received: number, isPinged: boolean])[]): IdleTimer =>
+    missedChecks.reduce<IdleTimer>(
+      (before, [received, isPinged]) => afterCheck(before, { received, isPinged }),
+      {
+        missedChecks: 0,
+        received: 0,
+      },
+    );
   const times = (count: number, look: readonly [number, boolean]) =>
     Array.from({ length: count }, () => look);
 
@@ -77,9 +80,9 @@ describe('the idle timer', () => {
       after([...times(9, [0, true]), [1, true], [1, true]]),
       after(times(100, [0, false])),
     ]).toEqual([
-      { looks: 0, heard: 1 },
-      { looks: 1, heard: 1 },
-      { looks: 0, heard: 0 },
+      { missedChecks: 0, received: 1 },
+      { missedChecks: 1, received: 1 },
+      { missedChecks: 0, received: 0 },
     ]);
   });
 });

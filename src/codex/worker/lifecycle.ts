@@ -99,9 +99,9 @@ export const isBusyWhileIdle = (before: CpuSample, after: CpuSample): boolean =>
 export type HealthProblem = 'hung' | 'home-gone';
 
 /** Checks until a silent worker counts as hung. */
-export const LOOKS_UNTIL_HUNG = 10;
+export const CHECKS_UNTIL_HUNG = 10;
 /** Checks without an answer after which the worker is avoided if there is another. */
-const LOOKS_UNTIL_SILENT = 5;
+const CHECKS_UNTIL_SILENT = 5;
 
 /**
  * The result of one check. Checks are counted, not time: if this process itself was blocked, only one check
@@ -109,17 +109,20 @@ const LOOKS_UNTIL_SILENT = 5;
  */
 export interface IdleTimer {
   /** Consecutive checks with an open ping and no output since the previous check. */
-  readonly looks: number;
-  readonly heard: number;
+  readonly missedChecks: number;
+  readonly received: number;
 }
 
-export const afterLook = (
+export const afterCheck = (
   before: IdleTimer,
-  { heard, isAsked }: { readonly heard: number; readonly isAsked: boolean },
-): IdleTimer => ({ heard, looks: heard === before.heard && isAsked ? before.looks + 1 : 0 });
+  { received, isPinged }: { readonly received: number; readonly isPinged: boolean },
+): IdleTimer => ({
+  received,
+  missedChecks: received === before.received && isPinged ? before.missedChecks + 1 : 0,
+});
 
-export const isSilent = ({ looks }: IdleTimer): boolean => looks >= LOOKS_UNTIL_SILENT;
-export const isHung = ({ looks }: IdleTimer): boolean => looks >= LOOKS_UNTIL_HUNG;
+export const isSilent = ({ missedChecks }: IdleTimer): boolean => missedChecks >= CHECKS_UNTIL_SILENT;
+export const isHung = ({ missedChecks }: IdleTimer): boolean => missedChecks >= CHECKS_UNTIL_HUNG;
 
 /** A worker that could take a turn. */
 export interface Candidate {

@@ -12,7 +12,7 @@ export interface MemberOptions {
   readonly clock: Clock;
   readonly onRetiring: (member: Member, wear: RetireReason, vitals?: Vitals) => void;
   readonly onUnhealthy: (member: Member, healthProblem: HealthProblem) => void;
-  readonly onLookFailed: (member: Member, error: unknown) => void;
+  readonly onCheckFailed: (member: Member, error: unknown) => void;
   readonly onLost: (member: Member) => void;
 }
 
@@ -40,7 +40,7 @@ export class Member implements Candidate {
       leases: () => this.leases,
       onRetiring: (wear, vitals) => options.onRetiring(this, wear, vitals),
       onFailure: (error) => {
-        if (!worker.lost.aborted) options.onLookFailed(this, error);
+        if (!worker.lost.aborted) options.onCheckFailed(this, error);
       },
     });
     this.health = new HealthWatch({

@@ -28,8 +28,8 @@ export const IDLE_INTERVAL_MS = 30_000;
 export class RetirementWatch {
   readonly #options: RetirementWatchOptions;
   readonly #readyAtMs: number;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #isLooking = false;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #isChecking = false;
   /** The CPU time at the last check while idle; null if it had work since. */
   #idleSince: CpuSample | null = null;
 
@@ -45,12 +45,12 @@ export class RetirementWatch {
 
   /** A turn has ended. */
   released(): void {
-    if (this.#options.clock.now() - this.#lookedAtMs >= BUSY_INTERVAL_MS) void this.#look();
+    if (this.#options.clock.now() - this.#checkedAtMs >= BUSY_INTERVAL_MS) void this.#check();
   }
 
   async idleTick(): Promise<void> {
     if (this.#options.leases() > 0) return;
-    const vitals = await this.#look();
+    const vitals = await this.#check();
     if (vitals === null || vitals.cpuMs === null || this.#options.leases() > 0) return;
     const before = this.#idleSince;
     const now = { cpuMs: vitals.cpuMs, atMs: this.#options.clock.now() };
@@ -58,14 +58,14 @@ export class RetirementWatch {
     if (before !== null && isBusyWhileIdle(before, now)) this.#options.onRetiring('cpu', vitals);
   }
 
-  async #look(): Promise<Vitals | null> {
-    if (this.#isLooking) return null;
+  async #check(): Promise<Vitals | null> {
+    if (this.#isChecking) return null;
     const { clock, limits } = this.#options;
-    this.#isLooking = true;
-    this.#lookedAtMs = clock.now();
+    this.#isChecking = true;
+    this.#checkedAtMs = clock.now();
     try {
       const vitals = await this.#options.vitals();
-      const state = { ageMs: this.#lookedAtMs - this.#readyAtMs, leases: this.#options.leases() };
+      const state = { ageMs: this.#checkedAtMs - this.#readyAtMs, leases: this.#options.leases() };
       const wear = retireReasonOf(vitals, state, limits);
       if (wear !== null) this.#options.onRetiring(wear, vitals);
       return vitals;
@@ -73,7 +73,7 @@ export class RetirementWatch {
       this.#options.onFailure(error);
       return null;
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 }

@@ -13,7 +13,7 @@ export interface StartsOptions {
 /** Starts workers one after the other while there are too few, with a delay after a failure. */
 export class Starts {
   readonly #options: StartsOptions;
-  #underWay: Promise<void> | null = null;
+  #inProgress: Promise<void> | null = null;
   #retry: { readonly timer: NodeJS.Timeout; readonly atMs: number } | null = null;
   #backoff: Backoff = NO_FAILURES;
   #isOver = false;
@@ -24,20 +24,21 @@ export class Starts {
 
   /** Rejects on failure: the caller decides whether that is final (see `failed`). */
   async first(): Promise<void> {
-    this.#underWay = this.#options.start().finally(() => {
-      this.#underWay = null;
+    this.#inProgress = this.#options.start().finally(() => {
+      this.#inProgress = null;
     });
-    await this.#underWay;
+    await this.#inProgress;
   }
 
   /** Does nothing if a start is in progress or scheduled. */
   fill(): void {
-    if (this.#underWay !== null || this.#retry !== null || this.#isOver || !this.#options.isWanted()) return;
-    this.#underWay = this.#options
+    if (this.#inProgress !== null || this.#retry !== null || this.#isOver || !this.#options.isWanted())
+      return;
+    this.#inProgress = this.#options
       .start()
       .catch((error: unknown) => this.failed(error))
       .finally(() => {
-        this.#underWay = null;
+        this.#inProgress = null;
         this.fill();
       });
   }
@@ -57,7 +58,7 @@ export class Starts {
     const now = this.#options.clock.now();
     const { delayMs, backoff } = afterLoss(this.#backoff, now, readyForMs);
     this.#backoff = backoff;
-    if (this.#isOver || this.#underWay !== null || !this.#options.isWanted()) return null;
+    if (this.#isOver || this.#inProgress !== null || !this.#options.isWanted()) return null;
     if (this.#retry !== null && !(wasLast && this.#retry.atMs > now + delayMs)) return null;
     this.#retryIn(delayMs);
     return delayMs;
@@ -71,7 +72,7 @@ export class Starts {
   /** Prevents further starts. Resolves when the current one has finished. */
   async end(): Promise<void> {
     this.halt();
-    await Promise.allSettled([this.#underWay]);
+    await Promise.allSettled([this.#inProgress]);
   }
 
   halt(): void {

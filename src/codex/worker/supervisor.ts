@@ -1,7 +1,7 @@
 import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
-import { lookEveryMs } from './health.ts';
+import { checkEveryMs } from './health.ts';
 import { type HealthProblem, leastLoaded, type RetireReason, type RetireLimits } from './lifecycle.ts';
 import { Member } from './member.ts';
 import { startFailure } from './start-failure.ts';
@@ -94,7 +94,7 @@ class SupervisedPool implements WorkerPool {
   readonly #starts: Starts;
   #timers: readonly NodeJS.Timeout[] = [];
   /** Why there is no worker, as a failure for clients. */
-  #trouble: Failure | null = null;
+  #startFailure: Failure | null = null;
   #draining: Promise<void> | null = null;
   #onIdle: (() => void) | null = null;
 
@@ -127,7 +127,10 @@ class SupervisedPool implements WorkerPool {
     const { hangTimeoutMs } = this.#options;
     this.#timers = [
       setInterval(() => this.#serving().forEach((member) => void member.wear.idleTick()), IDLE_INTERVAL_MS),
-      setInterval(() => this.#members.forEach((member) => member.health.look()), lookEveryMs(hangTimeoutMs)),
+      setInterval(
+        () => this.#members.forEach((member) => member.health.check()),
+        checkEveryMs(hangTimeoutMs),
+      ),
     ].map((timer) => timer.unref());
     this.#starts.fill();
   }
@@ -137,7 +140,7 @@ class SupervisedPool implements WorkerPool {
     if (this.#draining !== null) throw gatewayError('shutting_down');
     const member = leastLoaded(this.#serving());
     if (member !== null) return this.#leaseOn(member);
-    if (this.#trouble !== null) throw this.#later(this.#trouble);
+    if (this.#startFailure !== null) throw this.#later(this.#startFailure);
     return this.#waiting.wait(signal, this.#options.waitMs, () => this.#later(failure('worker_unavailable')));
   }
 
@@ -170,8 +173,8 @@ class SupervisedPool implements WorkerPool {
     });
   }
 
-  #later(trouble: Failure): GatewayError {
-    return new GatewayError({ ...trouble, retryAfterSeconds: this.#starts.secondsToRetry() });
+  #later(cause: Failure): GatewayError {
+    return new GatewayError({ ...cause, retryAfterSeconds: this.#starts.secondsToRetry() });
   }
 
   #serving(): readonly Member[] {
@@ -204,11 +207,11 @@ class SupervisedPool implements WorkerPool {
         onEvent({ kind: 'worker-ill', pid, healthProblem });
         void worker.kill();
       },
-      onLookFailed: ({ pid }, error) => onEvent({ kind: 'diagnostics-failed', pid, error }),
+      onCheckFailed: ({ pid }, error) => onEvent({ kind: 'diagnostics-failed', pid, error }),
       onLost: (lost) => this.#onLost(lost),
     });
     this.#members.add(member);
-    this.#trouble = null;
+    this.#startFailure = null;
     onEvent({ kind: 'worker-ready', pid: worker.pid });
     this.#waiting.admit(() => this.#leaseOn(member));
     this.#retireOne();
@@ -224,9 +227,9 @@ class SupervisedPool implements WorkerPool {
   }
 
   #onStartFailed(error: unknown, retryInMs: number): void {
-    this.#trouble = startFailure(error);
+    this.#startFailure = startFailure(error);
     // Reject waiting leases at once: the reason will not go away in a moment.
-    if (this.#trouble !== null) this.#waiting.dismiss(this.#later(this.#trouble));
+    if (this.#startFailure !== null) this.#waiting.dismiss(this.#later(this.#startFailure));
     this.#options.onEvent({ kind: 'start-failed', error, retryInMs });
   }
 

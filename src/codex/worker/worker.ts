@@ -26,7 +26,7 @@ export interface Worker {
 /** Signs that a worker is alive and useful. */
 export interface Pulse {
   /** Number of output chunks received. */
-  heard(): number;
+  received(): number;
   /** Number of calls of turns that timed out. */
   unanswered(): number;
   /** A cheap request; any answer counts. */
@@ -69,12 +69,12 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
   });
   const lost = new AbortController();
   const stopping = createStop(child, options);
-  let heard = 0;
+  let received = 0;
   let unanswered = 0;
   try {
     const transport = createStdioTransport(child);
     child.stdout.on('data', () => {
-      heard += 1;
+      received += 1;
     });
     const appServer = await connectAppServer(transport, {
       ...options,
@@ -93,7 +93,7 @@ export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
       appServer,
       lost: lost.signal,
       pulse: {
-        heard: () => heard,
+        received: () => received,
         unanswered: () => unanswered,
         ask: (timeoutMs) => appServer.request('server/diagnostics', {}, { timeoutMs }),
         hasHome: () => options.hasHome(),

@@ -12,7 +12,7 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
     yield;
     event += Buffer.from(piece).toString();
     // An event is complete with its empty line.
-    if (!event.endsWith('\n\n')) return null;
+    if (!/\n\r?\n$/.test(event)) return null;
     const replacement = replace(event);
     event = '';
     return replacement === null ? null : Buffer.from(replacement);
@@ -24,10 +24,10 @@ const pass = (text: string, cuts: readonly number[], replace: (event: string) =>
   return [...passed, Buffer.from(bytes.rest()).toString()];
 };
 
-it('replaces whole events, wherever chunks end', () => {
+it.each(['\n', '\r\n'])('replaces whole events, wherever chunks end: %j', (line) => {
   const events = ['event: a', 'data: 1', '', ': comment', '', 'data: old', 'data: older', '', 'data: open'];
-  const text = events.map((one) => `${one}\n`).join('');
-  const expected = text.replace('data: old\ndata: older\n', 'data: new\n');
+  const text = events.map((one) => one + line).join('');
+  const expected = text.replace(`data: old${line}data: older${line}${line}`, 'data: new\n\n');
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       const passed = pass(text, cuts, (event) => (event.includes('old') ? 'data: new\n\n' : null));
@@ -37,13 +37,14 @@ it('replaces whole events, wherever chunks end', () => {
 });
 
 it('passes every byte of a stream without replacements, each event when it is complete', () => {
-  const text = 'data: 1\n\ndata: 2\n\n\n: x\ndata: 3\n\ndata: é';
+  const text = 'data: 1\n\ndata: 2\r\n\r\n\n: x\r\ndata: 3\n\r\ndata: é';
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       expect(pass(text, cuts, () => null).join('')).toBe(text);
     }),
   );
   expect(pass('data: 1\n\ndata: 2', [4], () => null)).toEqual(['', 'data: 1\n\n', 'data: 2']);
+  expect(pass('data: 1\r\n\r\ndata: 2', [4], () => null)).toEqual(['', 'data: 1\r\n\r\n', 'data: 2']);
 });
 
 it('does not hold back an event that is too long', () => {

@@ -30,11 +30,17 @@ export class EventPassthrough {
   *push(chunk: Uint8Array): Sliced<Uint8Array> {
     const passed: Uint8Array[] = [];
     let from = 0;
-    for (let at = 0; at < chunk.length; at += 1) {
-      if (!this.#endsEvent(chunk[at])) continue;
-      yield* this.#event(chunk.subarray(from, at + 1), passed);
-      from = at + 1;
+    let lineFrom = 0;
+    for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, lineFrom)) {
+      // An empty line ends an event.
+      const isEnd = this.#isLineEmpty && isEmpty(chunk, lineFrom, at);
+      this.#isLineEmpty = true;
+      lineFrom = at + 1;
+      if (!isEnd) continue;
+      yield* this.#event(chunk.subarray(from, lineFrom), passed);
+      from = lineFrom;
     }
+    this.#isLineEmpty &&= isEmpty(chunk, lineFrom, chunk.length);
     if (from < chunk.length) yield* this.#hold(chunk.subarray(from), passed);
     return joined(passed);
   }
@@ -42,14 +48,6 @@ export class EventPassthrough {
   /** The stream has ended: returns the bytes of an incomplete event. */
   rest(): Uint8Array {
     return joined(this.#take());
-  }
-
-  /** An empty line ends an event. */
-  #endsEvent(byte: number | undefined): boolean {
-    if (byte === CR) return false;
-    const isEnd = byte === LF && this.#isLineEmpty;
-    this.#isLineEmpty = byte === LF;
-    return isEnd;
   }
 
   *#event(bytes: Uint8Array, passed: Uint8Array[]): Sliced<void> {
@@ -79,3 +77,10 @@ export class EventPassthrough {
 
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>
   parts.length < 2 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
+
+/** Whether a line has no bytes but those of its end. */
+const isEmpty = (chunk: Uint8Array, from: number, to: number): boolean => {
+  let at = from;
+  while (at < to && chunk[at] === CR) at += 1;
+  return at === to;
+};

@@ -25,6 +25,14 @@ it('leaves no line that ends in CR alone and no byte order mark, wherever chunks
   expect(Buffer.concat([lines.push(mark), lines.push(word)])).toEqual(Buffer.concat([mark, word]));
 });
 
+it('passes CRLF byte for byte, also in chunks of lines', () => {
+  const text = TEXT.replaceAll('\n', '\r\n');
+  for (const chunks of [[text], text.split(/(?<=\n)/)]) {
+    const lines = new LineFeeds();
+    expect(Buffer.concat(chunks.map((chunk) => lines.push(Buffer.from(chunk)))).toString()).toBe(text);
+  }
+});
+
 it('gives the app-server the lines that the relay reads', () => {
   for (const chunks of WAYS) {
     const reader = new AnswerReader({

@@ -4,8 +4,9 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const EMPTY = new Uint8Array(0);
 
 /**
- * Rewrites a CR without LF as LF and drops a byte order mark at the start of an event stream: the standard allows both,
- * and codex reads neither.
+ * Rewrites a CR without LF as LF and drops a byte order mark at the start of an event stream. The standard allows both.
+ * codex holds back an event that ends in CR, because LF may follow, so it loses the last one; after a byte order mark
+ * it reads no event at all.
  */
 export class LineFeeds {
   /** The first bytes of the stream while they may be a byte order mark; null: decided. */

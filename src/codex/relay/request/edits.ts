@@ -1,4 +1,4 @@
-import { partsOf } from '../../../canonical/request/item.ts';
+import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import { released, toolsLeft } from '../../../canonical/request/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
@@ -217,7 +217,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     // With a ChatGPT login, true is not set: codex knows which models make only one call at a time.
     ['parallel_tool_calls', request.parallelToolCalls === false],
     ['tools', request.tools.length > 0 || shape.mcp !== null],
-    ['input_file', request.items.some((item) => partsOf(item).parts.some(({ kind }) => kind === 'file'))],
+    ['input_file', itemFacts(request.items).hasFile],
     ['prompt_cache_breakpoint', isRequested('cache.breakpoints', request)],
     ['call_fields', isRequested('callFields', request)],
     ['reasoning.context', request.reasoning.context !== null],

@@ -9,11 +9,11 @@ import { UUID_V7 } from '../request/uuid-v7.ts';
 
 let directory: string;
 let file: string;
-let troubles: unknown[];
+let errors: unknown[];
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'conversations-'));
   file = path.join(directory, 'state', 'conversations');
-  troubles = [];
+  errors = [];
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
@@ -23,7 +23,7 @@ const start = (max?: number): Promise<Conversations> =>
   openConversations({
     file,
     ...(max === undefined ? {} : { max }),
-    onError: (error) => void troubles.push(error),
+    onError: (error) => void errors.push(error),
   });
 
 /** What another start knows of the first `count` conversations. */
@@ -50,7 +50,7 @@ describe('a conversation', () => {
     expect(await linesOf()).toEqual(ids.map((id, index) => `${keyOf(index)} ${id}`));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await idsAfterRestart(3)).toEqual(ids);
-    expect(troubles).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it('is forgotten after more than the limit were used since', async () => {
@@ -89,7 +89,7 @@ describe('the file', () => {
     const third = again.idOf(keyOf(2));
     await again.close();
     expect(await idsAfterRestart(3)).toEqual([...ids, third]);
-    expect(troubles).toEqual([]);
+    expect(errors).toEqual([]);
   });
 
   it('may be shared: of two ids for one conversation the newer one wins', async () => {
@@ -124,7 +124,7 @@ describe('without a disk', () => {
     idsOf(conversations, 5);
     await conversations.close();
     expect(idsOf(conversations, 3)).toEqual(ids);
-    expect(troubles).toHaveLength(1);
+    expect(errors).toHaveLength(1);
   });
 
   it('writes failed entries with the next ones', async () => {
@@ -136,7 +136,7 @@ describe('without a disk', () => {
     await rm(path.dirname(file), { recursive: true });
     const second = conversations.idOf(keyOf(1));
     await conversations.close();
-    expect(troubles).toHaveLength(1);
+    expect(errors).toHaveLength(1);
     await start();
     const third = conversations.idOf(keyOf(2));
     await conversations.close();
@@ -156,6 +156,6 @@ describe('without a disk', () => {
     const unreadable = await start();
     expect(unreadable.idOf(keyOf(0))).toMatch(UUID_V7);
     await unreadable.close();
-    expect(troubles).toHaveLength(1);
+    expect(errors).toHaveLength(1);
   });
 });

@@ -74,7 +74,7 @@ export class Renewals {
   readonly #options: RenewalsOptions;
   readonly #sent = new TokenBucket(SEND_BURST);
   readonly #asked = new TokenBucket(ASK_BURST);
-  readonly #underWay = new Map<string, Promise<RenewalAnswer>>();
+  readonly #inProgress = new Map<string, Promise<RenewalAnswer>>();
   readonly #used = new Map<string, Remembered>();
   readonly #given = new Map<string, Remembered>();
   #failure: { readonly failed: Failure; readonly at: number } | null = null;
@@ -95,10 +95,10 @@ export class Renewals {
     const token = refreshTokenIn(renewal.body.toString('utf8'));
     const remembered = this.#remembered(token);
     if (remembered !== null) return remembered;
-    const underWay = this.#underWay.get(token);
-    if (underWay !== undefined) return underWay;
-    const renewing = this.#renewOnce(token, renewal).finally(() => this.#underWay.delete(token));
-    this.#underWay.set(token, renewing);
+    const inProgress = this.#inProgress.get(token);
+    if (inProgress !== undefined) return inProgress;
+    const renewing = this.#renewOnce(token, renewal).finally(() => this.#inProgress.delete(token));
+    this.#inProgress.set(token, renewing);
     return renewing;
   }
 
