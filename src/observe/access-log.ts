@@ -9,10 +9,12 @@ interface ClientFacts {
 }
 
 /** What the caller says about the conversation that it asks in. */
-interface SessionFacts {
+export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
+  /** The helper of a conversation that asks, such as `review`. */
   readonly subagent: string | null;
+  /** The program that asks. */
   readonly originator: string | null;
 }
 

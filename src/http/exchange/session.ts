@@ -1,12 +1,4 @@
-/** What codex and its relatives say in headers about the conversation that a request belongs to. */
-export interface NamedSession {
-  readonly thread: string | null;
-  readonly session: string | null;
-  /** The helper of a conversation that asks, such as `review`. */
-  readonly subagent: string | null;
-  /** The program that asks. */
-  readonly originator: string | null;
-}
+import type { SessionFacts } from '../../observe/access-log.ts';
 
 /**
  * Headers by which clients name a conversation, the most exact first: threads that one session has started are
@@ -36,7 +28,7 @@ export const sessionOf = (headers: Headers): string | null => {
 };
 
 /** The same for the log: values that would not look like names there are left out. Null: nothing is named. */
-export const namedSessionOf = (headers: Headers): NamedSession | null => {
+export const namedSessionOf = (headers: Headers): SessionFacts | null => {
   const named = {
     thread: saneOf(firstOf(headers, THREAD_HEADERS)),
     session: saneOf(firstOf(headers, SESSION_HEADERS)),
