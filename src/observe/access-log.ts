@@ -12,9 +12,9 @@ interface ClientFacts {
 export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
-  /** The helper of a conversation that asks, such as `review`. */
+  /** The subagent that sends the request, such as `review`. */
   readonly subagent: string | null;
-  /** The program that asks. */
+  /** The client program. */
   readonly originator: string | null;
 }
 
