@@ -2,13 +2,11 @@ import type { Usage } from '../canonical/events/usage.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { isJsonObject } from '../kit/json/json.ts';
-import type { JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
 import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
-import { responseObject, roughTokens, usageFields } from './response-object.ts';
-import type { ResponseState } from './response-object.ts';
+import { responseObject, roughTokens, usageFields, type ResponseState } from './response-object.ts';
 import type { ScriptStep } from './script-step.ts';
 
 export interface AnswerOptions {

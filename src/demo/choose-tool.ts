@@ -14,8 +14,9 @@ export const chooseTool = (
 ): DeclaredTool | null => {
   if (policy.mode === 'never') return null;
   const open = tools.filter((tool) => policy.names === null || policy.names.includes(tool.name));
-  const asked = topicWords(text);
-  const shared = (words: string): number => [...topicWords(words)].filter((word) => asked.has(word)).length;
+  const queryWords = topicWords(text);
+  const shared = (words: string): number =>
+    [...topicWords(words)].filter((word) => queryWords.has(word)).length;
   const scored = open.map((tool) => ({
     tool,
     score: 2 * shared(tool.name) + shared(tool.description.slice(0, TOPIC_CHARS)),

@@ -86,11 +86,11 @@ const callOf = (tool: Parameters<typeof argumentsFor>[0], text: string): DemoSte
   chunkSize: 8,
 });
 
-const imageOf = (text: string, asked: RequestedImage): DemoStep => {
-  const { base64, size } = demoImage(asked.size);
+const imageOf = (text: string, requested: RequestedImage): DemoStep => {
+  const { base64, size } = demoImage(requested.size);
   return imageStep({
     result: base64,
-    previews: Array.from({ length: asked.previews }, () => base64),
+    previews: Array.from({ length: requested.previews }, () => base64),
     details: {
       revised_prompt: `An image of the demo model, which cannot draw. You wrote: “${shorten(text, 160)}”.`,
       size,
@@ -102,15 +102,15 @@ const imageOf = (text: string, asked: RequestedImage): DemoStep => {
 };
 
 const reasoningSteps = (body: JsonObject, toolName: string | null): readonly DemoStep[] => {
-  const asked = requestedReasoning(body);
-  if (asked === null) return [];
+  const requested = requestedReasoning(body);
+  if (requested === null) return [];
   const plan = toolName === null ? 'I can answer this at once.' : `The tool ${toolName} fits this question.`;
   return [
     {
       reasoning: {
-        summary: asked.summary ? [`**Reading the message**\n\n${plan}`] : [],
+        summary: requested.summary ? [`**Reading the message**\n\n${plan}`] : [],
         // Imitates encrypted reasoning; the client sends it back in the next request.
-        ...(asked.encrypted && { encrypted: Buffer.from(`demo reasoning: ${plan}`).toString('base64') }),
+        ...(requested.encrypted && { encrypted: Buffer.from(`demo reasoning: ${plan}`).toString('base64') }),
       },
     },
   ];

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 
 /** Reads the parts of a Responses request that the demo model uses. */
 
@@ -143,10 +142,11 @@ export interface RequestedReasoning {
 /** The requested reasoning, or null if none is requested. */
 export const requestedReasoning = (body: JsonObject): RequestedReasoning | null => {
   const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
-  const asked = (key: string): boolean => typeof reasoning[key] === 'string' && reasoning[key] !== 'none';
-  if (!asked('summary') && !asked('effort')) return null;
+  const isRequested = (key: string): boolean =>
+    typeof reasoning[key] === 'string' && reasoning[key] !== 'none';
+  if (!isRequested('summary') && !isRequested('effort')) return null;
   const include = Array.isArray(body['include']) ? body['include'] : [];
-  return { summary: asked('summary'), encrypted: include.includes('reasoning.encrypted_content') };
+  return { summary: isRequested('summary'), encrypted: include.includes('reasoning.encrypted_content') };
 };
 
 export const maxOutputTokens = (body: JsonObject): number =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
 import { failure } from '../canonical/failure/failure.ts';
 
-describe('a page in a browser', () => {
+describe('a web page', () => {
   const PAGE = { origin: 'http://page.test' };
   const PREFLIGHT = { ...PAGE, 'access-control-request-method': 'GET' };
   const leave = ({ status, headers }: Response): unknown => [
@@ -12,7 +12,7 @@ describe('a page in a browser', () => {
     headers.get('vary'),
   ];
 
-  it('reads every answer, also that it has no key, no such route, or to come back later', async () => {
+  it('can read every answer, including authentication, routing and retry errors', async () => {
     const { server, send } = serveRoutes([
       route(() => new Response('ok')),
       route(
@@ -38,7 +38,7 @@ describe('a page in a browser', () => {
     );
   });
 
-  it('of another origin reads nothing', async () => {
+  it('of another origin can read nothing', async () => {
     const { server, send } = serveRoutes([route(() => new Response('ok'))]);
     const evil = { headers: { ...KEY.headers, origin: 'http://evil.test' } };
     const answers = [
@@ -53,7 +53,7 @@ describe('a page in a browser', () => {
     ]);
   });
 
-  it('has its question answered without a key, on every path, and logged and counted like a request', async () => {
+  it('gets its preflight answered without a key on every path, logged and counted like a request', async () => {
     const { send, log, metrics } = serveRoutes([
       route(() => new Response('no'), { path: '/things/:id{.+}' }),
     ]);
@@ -90,7 +90,7 @@ describe('a page in a browser', () => {
     expect(await metrics.print()).toMatch(/requests_total\{route="\/things\/:id",status="204"\} 2/);
   });
 
-  it('has it answered also while the server stops: what follows says so', async () => {
+  it('gets its preflight answered during shutdown; the request that follows gets the error', async () => {
     const { server, send } = serveRoutes([route(() => new Response('ok'))]);
     await server.drain(1);
     expect((await send('/thing', { method: 'OPTIONS', headers: PREFLIGHT })).status).toBe(204);

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange/exchange.ts';
 import type { Route } from './server.ts';
 
 describe('a request', () => {
-  it('is answered by its route, with its id, and logged once', async () => {
+  it('is answered by its route with its id, and logged once', async () => {
     const { send, log } = serveRoutes([route(() => Response.json({ ok: true }))]);
     const answer = await send('/thing', KEY);
     expect([answer.status, answer.headers.get('x-request-id'), await answer.json()]).toEqual([
@@ -42,7 +42,7 @@ describe('a request', () => {
     expect((await send('/thing')).status).toBe(200);
   });
 
-  it('on an unknown path, or with a wrong method, says so', async () => {
+  it('gets an error for an unknown path or method', async () => {
     const { send, log } = serveRoutes([
       route(() => new Response()),
       route(() => new Response(), { method: 'POST' }),
@@ -64,7 +64,7 @@ describe('a request', () => {
     ]);
   });
 
-  it('a method of a path with parameters: counted like the path itself', async () => {
+  it('with a wrong method is counted under the path pattern', async () => {
     const { send, log, metrics } = serveRoutes([route(() => new Response(), { path: '/things/:id{.+}' })]);
     await send('/things/a/b', KEY);
     await send('/things/a/b', { method: 'DELETE' });
@@ -102,13 +102,13 @@ describe('the base URL of a client', () => {
     expect(await hintFor(path)).toBe(expected);
   });
 
-  it('is not what is wrong if the method is not served either', async () => {
+  it('gets no hint if the method is not served either', async () => {
     expect(await hintFor('/v1/organization/usage/completions', 'GET')).toBe(undefined);
   });
 });
 
 describe('a route that throws', () => {
-  it('a failure: its status, its body, when to come back, its headers', async () => {
+  it('a failure: answers with its status, body, retry-after and headers', async () => {
     const { send, log } = serveRoutes([
       route(() => {
         throw gatewayError('insufficient_quota', { message: 'Used up.', retryAfterSeconds: 7 });
@@ -126,7 +126,7 @@ describe('a route that throws', () => {
     expect(log).toEqual([accessLine({ status: 429, errorCode: 'insufficient_quota' })]);
   });
 
-  it('a bug: 500 without details, which are in the log', async () => {
+  it('a bug: answers 500 without details, which are logged', async () => {
     const { send, log } = serveRoutes([
       route(() => {
         throw new TypeError('secret of the house');
@@ -145,7 +145,7 @@ describe('a route that throws', () => {
     ]);
   });
 
-  it('a failure of ours that hides a bug: the log knows its cause', async () => {
+  it('a failure caused by a bug: logs the cause', async () => {
     const { send, log } = serveRoutes([
       route(() => {
         throw new GatewayError(failure('server_error'), { cause: new Error('the cause') });
@@ -155,7 +155,7 @@ describe('a route that throws', () => {
     expect(log[0]).toMatchObject({ level: 'error', err: { message: 'the cause' } });
   });
 
-  it('because the client is gone: no error, a status for the log only', async () => {
+  it('a client disconnect: logs a status and no error', async () => {
     const client = new AbortController();
     const { send, log } = serveRoutes([
       route(async (_, { signal }) => {
@@ -170,7 +170,7 @@ describe('a route that throws', () => {
 });
 
 describe('drain', () => {
-  /** A route whose answer is held until it is let go. */
+  /** A route whose answer is held until released. */
   const held = () => {
     const state: { exchange: Exchange | null; release: () => void } = { exchange: null, release: () => {} };
     const handle: Route['handle'] = (_, exchange) => {
@@ -181,13 +181,13 @@ describe('drain', () => {
     return { state, handle };
   };
 
-  it('has nothing to wait for where nothing runs', async () => {
+  it('does not wait if nothing runs', async () => {
     const { server } = serveRoutes([]);
     await server.drain(60_000);
     expect(server.draining()).toBe(true);
   });
 
-  it('waits for a running answer and refuses new ones; open routes still answer', async () => {
+  it('waits for a running answer and rejects new requests; open routes still answer', async () => {
     const { state, handle } = held();
     const { server, send, log } = serveRoutes([
       route(handle),
@@ -211,7 +211,7 @@ describe('drain', () => {
     expect(log.map((one) => one['status'])).toEqual([503, 200, 200]);
   });
 
-  it('aborts what runs for too long, and says why', async () => {
+  it('aborts requests that run too long, with a reason', async () => {
     const { state, handle } = held();
     const { server, send } = serveRoutes([
       route((http, exchange, params) => {

@@ -21,9 +21,9 @@ import { loggedTraces } from './exchange/trace-context.ts';
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** `open`: no key is asked for. `local`: none of a caller on this machine itself. */
+  /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
-  /** The error bodies of its API; absent: OpenAI's. */
+  /** The error bodies of its API; default: OpenAI's. */
   readonly errorBody?: (failed: Failure) => unknown;
   handle(
     http: Request,
@@ -39,24 +39,24 @@ export interface ServerDeps {
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
-  /** How long a client may stand still while its body is read. */
+  /** How long an upload may stall. */
   readonly uploadIdleTimeoutMs: number;
 }
 
 export interface HttpServer {
   readonly fetch: (http: Request, connectionInfo?: ConnectionInfo) => Promise<Response> | Response;
-  /** The answer to an invalid request, with a log line. The origin is that of a page, if known. */
+  /** Answers and logs an invalid request. The origin is that of a web page, if known. */
   refuse(failed: Failure, origin?: string | null): Response;
   draining(): boolean;
-  /** How many requests have not got their whole answer yet. */
+  /** Number of requests whose answer is not complete. */
   answersUnderWay(): number;
-  /** Refuse new requests, wait for the running ones up to the limit, then abort what is left. */
+  /** Rejects new requests, waits for the running ones up to the limit, then aborts the rest. */
   drain(timeoutMs: number): Promise<void>;
 }
 
-/** For the log and the metrics only: the client is gone. */
+/** For the log and the metrics only: the client has disconnected. */
 const CLIENT_GONE = 499;
-/** For them, too: what could not be read as a request. */
+/** Also only for them: the request could not be parsed. */
 const NO_ROUTE = '(malformed)';
 
 export const createServer = (deps: ServerDeps): HttpServer => {
@@ -101,7 +101,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
-    // Of a request that we gave up on, more may be on its way.
+    // More of an abandoned request may still arrive.
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
     return deps.cors.share(response, http.headers.get('origin'));
@@ -160,7 +160,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       const timer = setTimeout(() => {
         for (const exchange of active) exchange.abort(gatewayError('shutting_down'));
       }, timeoutMs);
-      // What does not hear that it is aborted must not keep the process.
+      // Handlers that ignore the abort must not keep the process alive.
       await within(idle, timeoutMs + ABORT_GRACE_MS);
       clearTimeout(timer);
     },
@@ -177,7 +177,7 @@ const uploadFailure = (why: Stall): GatewayError =>
         },
   );
 
-/** How long aborted requests have to come to their end. */
+/** Time for aborted requests to end. */
 const ABORT_GRACE_MS = 2_000;
 
 type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
@@ -190,7 +190,7 @@ type Answer = (
   connectionInfo: ConnectionInfo | undefined,
 ) => Promise<Response>;
 
-/** Hono finds the route; unknown paths and methods are answered like any other request. */
+/** Hono finds the route; unknown paths and methods are handled like any other request. */
 const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] => {
   const hono = new Hono<{ Bindings: { readonly connectionInfo: ConnectionInfo | undefined } }>();
   for (const route of routes) {
@@ -223,7 +223,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
   return (http, connectionInfo) => hono.fetch(http, { connectionInfo });
 };
 
-/** The commonest slip of all: a client's base URL that lacks its end, has it twice, or is a whole URL. */
+/** The most common client mistake: a base URL that lacks its path, has it twice, or is a full URL. */
 const baseUrlHint = (method: string, path: string, routes: readonly Route[]): string => {
   const asked = path.endsWith('/') ? path.slice(0, -1) : path;
   const [meant] = routes

@@ -9,10 +9,12 @@ interface ClientFacts {
 }
 
 /** What the caller says about the conversation that it asks in. */
-interface SessionFacts {
+export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
+  /** The subagent that sends the request, such as `review`. */
   readonly subagent: string | null;
+  /** The client program. */
   readonly originator: string | null;
 }
 
@@ -49,28 +51,6 @@ export interface AccessFacts {
   readonly turn?: TurnSummary | null;
 }
 
-export interface AccessLine {
-  readonly requestId: string;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly model: string | null;
-  readonly stream: boolean | null;
-  readonly keyId: string | null;
-  readonly client: ClientEntry | null;
-  readonly named: SessionFacts | null;
-  readonly request: RequestSummary | null;
-  readonly traceparent: string | null;
-  readonly copilotTraceId: string | null;
-  readonly intercept: string | null;
-  readonly firstEventMs: number | null;
-  readonly durationMs: number;
-  readonly outcome: string | null;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly errorCode: string | null;
-}
-
 const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
   switch (turn.ending.kind) {
     case 'ended':
@@ -95,17 +75,10 @@ const turnErrorCode = (turn: TurnSummary): string | null => {
 };
 
 /** The client in the log, under field names that operators already query. */
-interface ClientEntry {
-  readonly family: string;
-  readonly tier: string;
-  readonly reasons: readonly string[];
-}
-
-const clientEntry = (client: ClientFacts | null): ClientEntry | null =>
-  client === null ? null : { family: client.name, tier: client.source, reasons: client.reasons };
+const clientEntry = ({ name, source, reasons }: ClientFacts) => ({ family: name, tier: source, reasons });
 
 /** The one line per request: ids, times and counts. No content and no key can be given to it. */
-export const toAccessLine = (facts: AccessFacts): AccessLine => {
+export const toAccessLine = (facts: AccessFacts) => {
   const turn = facts.turn ?? null;
   return {
     requestId: facts.requestId,
@@ -115,7 +88,7 @@ export const toAccessLine = (facts: AccessFacts): AccessLine => {
     model: facts.model ?? null,
     stream: facts.stream ?? null,
     keyId: facts.keyId ?? null,
-    client: clientEntry(facts.client ?? null),
+    client: facts.client == null ? null : clientEntry(facts.client),
     named: facts.named ?? null,
     request: facts.request ?? null,
     traceparent: facts.traceparent ?? null,

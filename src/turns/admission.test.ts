@@ -22,7 +22,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
   });
   const enter = (caller: string, turns = 1, signal = never): Promise<readonly AdmissionPlace[]> =>
     admission.enter({ caller, turns, param: 'n', signal });
-  /** What becomes of it, without waiting for it. */
+  /** Starts an admission and records its outcome without waiting for it. */
   const ask = (caller: string, turns = 1, signal = never): { outcome: unknown } => {
     const asked: { outcome: unknown } = { outcome: 'waits' };
     enter(caller, turns, signal).then(
@@ -37,7 +37,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 
 describe('createAdmission', () => {
-  it('runs what it may, lets some wait, and refuses the rest with a time to come back', async () => {
+  it('runs up to the limit, queues some, and rejects the rest with retry-after', async () => {
     const { ask, told } = admissionOf();
     const asked = Array.from({ length: 5 }, () => ask('a'));
     await settle();
@@ -51,14 +51,14 @@ describe('createAdmission', () => {
     expect(told).toEqual([['refused', 'full']]);
   });
 
-  it('refuses a key over its share in other words than the others', async () => {
+  it('rejects a key above its share with another message', async () => {
     const { ask, told } = admissionOf();
     const asked = ['a', 'b', 'a', 'a', 'a'].map((caller) => ask(caller));
     await settle();
     expect(asked.at(-1)?.outcome).toEqual(failure('concurrency_limit', { retryAfterSeconds: 1 }));
     const other = ask('b');
     await settle();
-    // The newest of the other key gave way.
+    // The newest waiting request of the other key is dropped.
     expect([other.outcome, asked[3]?.outcome]).toEqual([
       'waits',
       failure('concurrency_limit', { retryAfterSeconds: 1 }),
@@ -69,7 +69,7 @@ describe('createAdmission', () => {
     ]);
   });
 
-  it('refuses after the wait, with how long others had waited', async () => {
+  it('rejects after the wait, with retry-after from recent waits', async () => {
     const { enter, ask, told } = admissionOf();
     const [first] = await enter('a', 2);
     const asked = ask('b', 2);
@@ -82,7 +82,7 @@ describe('createAdmission', () => {
     ]);
   });
 
-  it('one whose client has gone leaves the line to the others', async () => {
+  it('a disconnected client leaves the queue', async () => {
     const { enter, ask } = admissionOf({ maxQueued: 1 });
     const [place] = await enter('a', 2);
     const client = new AbortController();
@@ -96,7 +96,7 @@ describe('createAdmission', () => {
     expect(next.outcome).toBe('runs');
   });
 
-  it('several choices run all or not at all, and each frees its own place once', async () => {
+  it('several choices run together or not at all, and each frees its slot once', async () => {
     const { enter, ask, told } = admissionOf({ maxRunning: 3, maxQueued: 5 });
     const places = await enter('a', 2);
     const large = ask('b', 3);
@@ -112,7 +112,7 @@ describe('createAdmission', () => {
     expect([large.outcome, small.outcome, told]).toEqual(['runs', 'waits', [['waited', 250]]]);
   });
 
-  it('more choices than can ever run at once are a mistake of the request', async () => {
+  it('rejects more choices than there are slots as invalid', async () => {
     const { ask } = admissionOf();
     const asked = ask('a', 3);
     await settle();

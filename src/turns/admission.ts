@@ -3,28 +3,27 @@ import type { Clock } from '../kit/ambient.ts';
 import { Limiter, type GateState, type LimiterRefusal } from '../kit/async/limiter.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
 
-/** Which turns run now, which wait, and which are to come back later. */
+/** Decides which turns run now, which wait, and which are rejected. */
 export interface Admission {
   /**
-   * Places for all turns of a request, or for none of them. Until then nothing of the request is
-   * answered, so a refusal after the wait is still a status. Rejects with that refusal, or with the
-   * signal's reason.
+   * Slots for all turns of a request, or for none of them. Nothing is sent to the client before, so a rejection after
+   * the wait is still an HTTP status. Rejects with that error, or with the signal's reason.
    */
   enter(ask: AdmissionAsk): Promise<OneOrMore<AdmissionPlace>>;
 }
 
 export interface AdmissionAsk {
-  /** Who asks: shares are by caller. */
+  /** Slots are shared fairly between callers. */
   readonly caller: string;
   readonly turns: number;
-  /** The field of the body that asks for so many. */
+  /** The field of the body that asks for this many turns. */
   readonly param: string;
   readonly signal: AbortSignal;
 }
 
-/** The place of one turn that runs. */
+/** The slot of a running turn. */
 export interface AdmissionPlace {
-  /** May be said more than once. */
+  /** Idempotent. */
   leave(): void;
 }
 

@@ -29,7 +29,7 @@ const budgetOf = (maxBytes: number) => {
     onChange: (bytes) => (told.bytes = bytes),
     onRefused: () => (told.refused += 1),
   });
-  /** "a1" comes with the key "a". */
+  /** "a1" belongs to the key "a". */
   const open = (name: string, signal = never): HeldBytes =>
     budget.open(name.slice(0, 1), signal, (error) => yielded.push([name, error.failure]));
   /** A request whose body is announced and has partly arrived. */
@@ -52,7 +52,7 @@ const growthOf = (held: HeldBytes, bytes: number): unknown => {
 };
 
 describe('createBodyBudget', () => {
-  it('holds what has arrived until it is let go, once', async () => {
+  it('holds received bytes until they are released once', async () => {
     const { begin, told } = budgetOf(100);
     const held = await begin('a1', 60, 20);
     held.grow(70);
@@ -63,7 +63,7 @@ describe('createBodyBudget', () => {
     expect([told, held.bytes]).toEqual([{ bytes: 0, refused: 0 }, 0]);
   });
 
-  it('lets a body of one key wait for what that key has announced', async () => {
+  it('a body waits for the announced bytes of its own key', async () => {
     const { begin, open, told } = budgetOf(100);
     const first = await begin('a1', 60, 1);
     const second = open('a2').start(60);
@@ -73,7 +73,7 @@ describe('createBodyBudget', () => {
     expect(told).toEqual({ bytes: 0, refused: 0 });
   });
 
-  it('does not let it wait for ever, nor for a request that has ended', async () => {
+  it('limits the wait, and ends it when the request ends', async () => {
     const { begin, open, told } = budgetOf(100);
     const first = await begin('a1', 60, 1);
     const client = new AbortController();
@@ -92,7 +92,7 @@ describe('createBodyBudget', () => {
     ]);
   });
 
-  it('lets another key begin at once, whatever one has announced', async () => {
+  it('another key starts at once, whatever the first has announced', async () => {
     const { begin, told, names } = budgetOf(100);
     for (const name of ['a1', 'a2']) await begin(name, 50, 1);
     await begin('b1', 90, 90);
@@ -100,7 +100,7 @@ describe('createBodyBudget', () => {
     expect([told, names()]).toEqual([{ bytes: 93, refused: 0 }, []]);
   });
 
-  it('lets a key have its share in addition to what others have announced, and wait for more', async () => {
+  it('a key gets its share whatever others have announced, and waits for more', async () => {
     const { begin, open } = budgetOf(100);
     const first = await begin('a1', 100, 1);
     await begin('b1', 30, 1);
@@ -116,7 +116,7 @@ describe('createBodyBudget', () => {
     expect([hadBegun, hasBegun]).toEqual([false, true]);
   });
 
-  it('where memory is short, the newest of the key furthest above its share gives way', async () => {
+  it('drops the newest body of the key furthest above its share when memory is short', async () => {
     const { begin, told, yielded } = budgetOf(100);
     const first = await begin('a1', 40, 40);
     const second = await begin('a2', 40, 40);
@@ -126,11 +126,11 @@ describe('createBodyBudget', () => {
       [['a2', gaveWay]],
       { bytes: 70, refused: 1 },
     ]);
-    // It is not read any further.
+    // The dropped body is not read any further.
     expect([growthOf(second, 1), growthOf(first, 0)]).toEqual([gaveWay, 'grown']);
   });
 
-  it('a body does not give way to a key above its share, nor once its turn runs', async () => {
+  it('does not drop a body for a key above its share, nor once its turn runs', async () => {
     const { begin, names } = budgetOf(100);
     const fixed = await begin('a1', 60, 60);
     fixed.settle();
@@ -142,7 +142,7 @@ describe('createBodyBudget', () => {
     expect([growthOf(more, 1), names()]).toEqual([full(), []]);
   });
 
-  it('half of many bodies together do not wait for each other: the newest of one key goes', async () => {
+  it('half-read bodies do not deadlock: the newest of one key is dropped', async () => {
     const { open, told, names } = budgetOf(100);
     const bodies = ['a1', 'a2', 'a3', 'a4'].map((name) => open(name));
     // Chunked: their length is unknown.
@@ -152,7 +152,7 @@ describe('createBodyBudget', () => {
     expect([names(), told]).toEqual([['a4'], { bytes: 95, refused: 1 }]);
   });
 
-  it('waits for turns that run, where they leave no room', async () => {
+  it('waits for running turns that leave no room', async () => {
     const { begin, open, told } = budgetOf(100);
     const fixed = await begin('a1', 90, 90);
     fixed.settle();
@@ -163,7 +163,7 @@ describe('createBodyBudget', () => {
     expect(told).toEqual({ bytes: 0, refused: 0 });
   });
 
-  it('a line that is too long loses the newest of the key that wants the most', async () => {
+  it('a queue that is too long drops the newest body of the key that awaits the most', async () => {
     const { begin, open } = budgetOf(10);
     const running = [await begin('c1', 10, 10), await begin('a0', 0, 0)];
     running[0]?.settle();
@@ -179,13 +179,13 @@ describe('createBodyBudget', () => {
     await Promise.all(waits);
   });
 
-  it('takes a body that is larger than all there is when it is alone', async () => {
+  it('accepts a body larger than the budget when it is alone', async () => {
     const { begin, told } = budgetOf(100);
     await begin('a1', 500, 500);
     expect(told).toEqual({ bytes: 100, refused: 0 });
   });
 
-  it('law: no more is held than fits, all that is held is given back, and a key below its share never gives way', async () => {
+  it('law: stays within the limit, releases everything, and never drops a body of a key below its share', async () => {
     const step = fc.record({
       at: fc.nat(5),
       key: fc.constantFrom('a', 'b', 'c'),

@@ -3,24 +3,24 @@ import type { Clock } from '../kit/ambient.ts';
 import { FairLine } from '../kit/async/fair-line.ts';
 import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';
 
-/** How large the bodies of all requests in work may be together. */
+/** Limits the total size of the bodies of all current requests. */
 export interface BodyBudget {
-  /** Nothing is held yet. `onYield` is called at most once: the request has to end with this error. */
+  /** Holds nothing yet. `onYield` is called at most once: the request has to end with this error. */
   open(caller: string, signal: AbortSignal, onYield: (error: GatewayError) => void): HeldBytes;
 }
 
-/** What the body of one request holds of the budget, until it is let go. */
+/** The bytes that one request body holds until released. */
 export interface HeldBytes {
   readonly caller: string;
-  /** How much it holds now. */
+  /** Bytes held now. */
   readonly bytes: number;
-  /** Before a body is read: waits until it may be, or throws that it may not. What is announced is not held yet. */
+  /** Waits until the body may be read, or throws. Does not hold the announced bytes yet. */
   start(announced: number): Promise<void>;
-  /** Bytes have arrived, or were made of them. Throws if there is no room for them, or this body gave way to another. */
+  /** Adds bytes received or derived. Throws if there is no room for them, or if this body was dropped for another. */
   grow(bytes: number): void;
-  /** Its turn runs: it no longer gives way to others. */
+  /** The turn runs: the body is no longer dropped for others. */
   settle(): void;
-  /** The request is over. May be said more than once, also while it still waits. */
+  /** The request is over. Idempotent; also valid while waiting. */
   letGo(): void;
 }
 
@@ -32,7 +32,7 @@ export interface BodyBudgetOptions {
   readonly onRefused: () => void;
 }
 
-/** A body that waits is not read, and costs a connection. */
+/** A waiting body is not read and costs only a connection. */
 const WAITING_FACTOR = 4;
 
 const FULL = 'The requests in progress are too large in total. Please try again later.';
@@ -56,10 +56,10 @@ export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => new 
 class Budget implements BodyBudget {
   readonly #options: BodyBudgetOptions;
   readonly #ledger: ByteLedger<Entry>;
-  /** Those whose body is not read yet. One that fits passes the others' firsts that do not. */
+  /** Bodies not read yet. One that fits may overtake other callers' larger ones. */
   readonly #line = new FairLine<Waiter>();
   readonly #waiting = new Map<string, number>();
-  /** How long the last one waited who was let in. */
+  /** Wait of the request admitted last. */
   #lastWaitMs = 0;
 
   constructor(options: BodyBudgetOptions) {
@@ -94,7 +94,7 @@ class Budget implements BodyBudget {
         return isOver ? 0 : entry.held;
       },
       start: async (announced) => {
-        // What is larger than all there is gets in alone.
+        // A body larger than the whole budget is admitted alone.
         const size = Math.min(announced, this.#options.maxBytes);
         const enter = (): void => {
           if (!isOver) entry.announced = size;
@@ -156,7 +156,7 @@ class Budget implements BodyBudget {
     return promise;
   }
 
-  /** Where too much waits, the newest of the key goes that has and wants the most. */
+  /** Too much is waiting: drops the newest body of the key that holds and awaits the most. */
   #shortenLine(): void {
     const bound = this.#options.maxBytes * WAITING_FACTOR;
     while ([...this.#waiting.values()].reduce((sum, size) => sum + size, 0) > bound) {
@@ -192,7 +192,7 @@ class Budget implements BodyBudget {
     return null;
   }
 
-  /** As long as the last one had to wait: what waits now is served at about that pace. */
+  /** Suggests retrying after the last observed wait. */
   #refusal(message: string): GatewayError {
     this.#options.onRefused();
     const seconds = Math.ceil(Math.min(this.#lastWaitMs, this.#options.waitMs) / 1000);

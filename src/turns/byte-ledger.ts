@@ -1,21 +1,21 @@
-/** What one request body takes of the budget. */
+/** A request body's share of the budget. */
 export interface LedgerEntry {
   readonly caller: string;
-  /** As many bytes as its client has promised, once it may be read. */
+  /** Bytes announced by the client, once the body may be read. */
   announced: number;
-  /** As many as are in memory. */
+  /** Bytes in memory. */
   held: number;
-  /** Its turn runs: it keeps what it holds. Others can give it up, and be sent again. */
+  /** The turn runs and keeps its bytes. Other bodies can be dropped, and sent again. */
   isFixed: boolean;
 }
 
 /**
- * Who holds how much of a number of bytes. What a client announces only delays others of the same key; what is in memory
- * is limited for all, and where it is short, the key furthest above an equal share gives up its newest body.
+ * Accounts for bytes by caller. Announced bytes only delay other bodies of the same key. Bytes in memory are limited in
+ * total: when they run short, the key furthest above an equal share loses its newest body.
  */
 export class ByteLedger<Entry extends LedgerEntry> {
   readonly #capacity: number;
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly #entries = new Set<Entry>();
   #held = 0;
 
@@ -44,14 +44,14 @@ export class ByteLedger<Entry extends LedgerEntry> {
     return this.#held + more <= this.#capacity;
   }
 
-  /** What all bodies of a caller may come to, as far as is known. */
+  /** Total expected size of a caller's bodies. */
   expectedOf(caller: string): number {
     return sum([...this.#entries].filter((entry) => entry.caller === caller).map(expected));
   }
 
   /**
-   * Whether a body of so many bytes may be read now: because all that is announced fits, or because its key has less than
-   * its share. Then others may have to give up theirs, so those that cannot must leave it room.
+   * Whether a body of this size may be read now: all announced bytes fit, or its key is below its share. In the second
+   * case others may have to be dropped, so the fixed ones must leave it room.
    */
   mayStart(caller: string, bytes: number): boolean {
     const entries = [...this.#entries];
@@ -63,7 +63,7 @@ export class ByteLedger<Entry extends LedgerEntry> {
     return own === 0 || own + bytes <= this.#capacity / callers.add(caller).size;
   }
 
-  /** Which bodies have to go so that this one can hold more; null: it has to go itself. */
+  /** The bodies to drop so that this one can grow; null: this one must be dropped. */
   yieldingTo(growing: Entry, more: number): readonly Entry[] | null {
     const heldBy = new Map([[growing.caller, more]]);
     for (const { caller, held } of this.#entries) heldBy.set(caller, (heldBy.get(caller) ?? 0) + held);

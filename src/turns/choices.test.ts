@@ -25,7 +25,7 @@ const failed: TurnEvent = {
   at: 1_800_000_000_000,
 };
 
-/** The first turn runs as told; the others say something and then wait until they are interrupted. */
+/** The first turn is the one passed in; the others emit text and then wait until they are interrupted. */
 const planWith = (first: () => AsyncIterable<TurnEvent>) => {
   const ended: number[] = [];
   let count = 0;
@@ -39,7 +39,7 @@ const planWith = (first: () => AsyncIterable<TurnEvent>) => {
         if (signal.aborted) resolve();
         else signal.addEventListener('abort', () => resolve(), { once: true });
       });
-      // What the app-server's client throws then is not the reason.
+      // The error of an interrupted turn must not hide the reason of the interruption.
       throw new Error('interrupted');
     } finally {
       ended.push(index);
@@ -56,7 +56,7 @@ const placesOf = (count: number, left: number[] = []): OneOrMore<AdmissionPlace>
 };
 
 describe('runChoices', () => {
-  it('hands one turn on as it is', () => {
+  it('passes a single turn through unchanged', () => {
     const events: AsyncIterable<TurnEvent> = { [Symbol.asyncIterator]: () => [][Symbol.iterator]() as never };
     const signals: AbortSignal[] = [];
     const plan = planOf((signal) => {
@@ -67,7 +67,7 @@ describe('runChoices', () => {
     expect(signals).toEqual([never]);
   });
 
-  it('runs as many turns as are asked for', async () => {
+  it('runs the requested number of turns', async () => {
     const plan = planOf(async function* () {
       yield completed;
     });
@@ -105,7 +105,7 @@ describe('runChoices', () => {
     expect(ended()).toEqual([0, 1]);
   });
 
-  it('does not tell the words of an unknown error', async () => {
+  it('hides the message of an unknown error', async () => {
     const { plan } = planWith(() => {
       throw new Error('/home/secret');
     });
@@ -116,7 +116,7 @@ describe('runChoices', () => {
     expect(second).toEqual({ status: 'rejected', reason: gatewayError('server_error') });
   });
 
-  it('interrupts all when the reader leaves one', async () => {
+  it('interrupts all when the reader stops reading one', async () => {
     const { plan, ended } = planWith(async function* () {
       yield started;
       yield completed;
@@ -132,7 +132,7 @@ describe('runChoices', () => {
     expect(ended()).toEqual([0, 1]);
   });
 
-  it('interrupts all when the client goes', async () => {
+  it('interrupts all when the client disconnects', async () => {
     const client = new AbortController();
     const { plan, ended } = planWith(async function* () {
       yield started;
@@ -146,7 +146,7 @@ describe('runChoices', () => {
     expect(ended()).toEqual([0, 1, 2]);
   });
 
-  it('gives the place of each turn back when the engine says that it runs no more', async () => {
+  it('frees the slot of each turn when the engine reports its end', async () => {
     const left: number[] = [];
     const plan = planOf(async function* (_signal, onSettled) {
       yield started;
@@ -160,7 +160,7 @@ describe('runChoices', () => {
     expect(left).toEqual([1, 0]);
   });
 
-  it('one by one: a turn starts when the one ahead of it has begun, or has failed', async () => {
+  it('one by one: a turn starts when the previous one has started or failed', async () => {
     const log: string[] = [];
     const accepted = Promise.withResolvers<void>();
     const ends = Promise.withResolvers<void>();
@@ -193,7 +193,7 @@ describe('runChoices', () => {
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   });
 
-  it('runs each of several plans as often, in their order', async () => {
+  it('runs each of several plans equally often, in order', async () => {
     const plans = mapAll(['a', 'b', 'c'], (id) =>
       planOf(async function* () {
         yield { ...started, item: { ...started.item, id } };

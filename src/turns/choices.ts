@@ -7,16 +7,16 @@ import type { Plan } from '../engine/engine.ts';
 export interface ChoicesOptions {
   readonly signal: AbortSignal;
   /**
-   * `one-by-one`: a turn starts when the one before it has been accepted. For a large request, which is
-   * copied several times on its way: the copies of one choice are gone before those of the next are made.
+   * `one-by-one`: a turn starts when the one before it has been accepted. For a large request, which is copied several
+   * times on its way: the copies of one choice are freed before those of the next are made.
    */
   readonly pace: 'at-once' | 'one-by-one';
 }
 
 /**
- * Several answers to a request are turns of their own, side by side, each in a place of its own. Every plan has as
- * many places; the answers to the first plan come first. All of them stand and fall together: when one fails, or its
- * reader leaves it, the others are interrupted and fail for the same reason.
+ * Runs several answers to a request as parallel turns, each with its own slot. Every plan has as many slots; the answers
+ * to the first plan come first. When one turn fails, or its reader stops, the others are interrupted and fail for the
+ * same reason.
  */
 export const runChoices = (
   plans: OneOrMore<Plan>,
@@ -43,7 +43,7 @@ export const runChoices = (
   });
 };
 
-/** A turn that waits for the one ahead of it, and tells the next one when it has begun, or will not. */
+/** Waits for the previous turn, and signals the next one when it has started or will not start. */
 async function* inLine(
   events: AsyncIterable<TurnEvent>,
   ahead: Promise<void>,
@@ -60,7 +60,7 @@ async function* inLine(
   }
 }
 
-/** A turn that takes the others with it. */
+/** A turn that stops the others when it fails. */
 async function* bound(events: AsyncIterable<TurnEvent>, stop: AbortController): AsyncGenerator<TurnEvent> {
   let hasEnded = false;
   try {
@@ -72,7 +72,7 @@ async function* bound(events: AsyncIterable<TurnEvent>, stop: AbortController): 
       yield event;
     }
   } catch (error) {
-    // Whatever an interrupted turn throws, the reason is why it was interrupted.
+    // An interrupted turn may throw anything: report why it was interrupted.
     if (stop.signal.aborted) throw stop.signal.reason;
     stop.abort(error instanceof GatewayError ? error : new GatewayError(failureOf(error), { cause: error }));
     throw error;

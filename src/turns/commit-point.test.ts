@@ -24,7 +24,7 @@ const noBug = (error: unknown): void => {
   throw error;
 };
 
-/** Emits these, then runs the given end; records whether it was returned early. */
+/** Emits these events, then runs `then`; records whether it was returned early. */
 const source = (events: readonly TurnEvent[], then: () => Promise<void> | void = () => {}) => {
   const state = { left: false };
   async function* generate(): AsyncGenerator<TurnEvent> {
@@ -41,29 +41,29 @@ const failureOf = (error: unknown): unknown => (error instanceof GatewayError ? 
 
 const SAID = messageEnded('m', '');
 const { clock } = fixedAmbient();
-const OPTIONS = { patienceMs: null, clock, onBug: noBug, stop() {} };
+const OPTIONS = { idleMs: null, clock, onBug: noBug, stop() {} };
 
-/** Of an answer that is one turn. */
+/** For an answer of one turn. */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
-  patienceMs: number | null,
+  idleMs: number | null,
   onBug: (error: unknown) => void,
-): Promise<Committed> => (await allPastCommitPoint([events], { ...OPTIONS, patienceMs, onBug }))[0];
+): Promise<Committed> => (await allPastCommitPoint([events], { ...OPTIONS, idleMs, onBug }))[0];
 
 describe('one turn', () => {
-  it('waits for the first event and hands all of them on', async () => {
+  it('waits for the first event and passes all of them on', async () => {
     const committed = await pastCommitPoint(emit([ACCEPTED, STARTED, SAID, END]), null, noBug);
     expect(committed.accepted).toEqual(ACCEPTED);
     expect(await collect(committed.events)).toEqual([ACCEPTED, STARTED, SAID, END]);
   });
 
-  it('throws a turn that fails before it says anything, and leaves it', async () => {
+  it('throws the error of a turn that fails before its first event, and ends it', async () => {
     const { events, state } = source([FAILED]);
     const error: unknown = await pastCommitPoint(events, null, noBug).catch((one: unknown) => one);
     expect([failureOf(error), state.left]).toEqual([failure('rate_limit_exceeded'), true]);
   });
 
-  it('throws what the engine throws at once', async () => {
+  it('throws a synchronous error of the engine', async () => {
     const { events } = source([], () => {
       throw gatewayError('worker_unavailable');
     });
@@ -71,12 +71,12 @@ describe('one turn', () => {
     expect(failureOf(error)).toEqual(failure('worker_unavailable'));
   });
 
-  it('a failure after the first event is the end of the turn', async () => {
+  it('a failure after the first event ends the turn', async () => {
     const committed = await pastCommitPoint(emit([ACCEPTED, FAILED]), null, noBug);
     expect(await collect(committed.events)).toEqual([ACCEPTED, FAILED]);
   });
 
-  it('what is thrown after the first event ends the turn, and what is open', async () => {
+  it('an error after the first event ends the turn and closes open items', async () => {
     const { events } = source([ACCEPTED, STARTED, DELTA], () => {
       throw gatewayError('worker_lost');
     });
@@ -87,7 +87,7 @@ describe('one turn', () => {
     ]);
   });
 
-  it('an unexpected error is reported, and hidden from the client', async () => {
+  it('reports an unexpected error, and hides it from the client', async () => {
     const bug = new TypeError('secret path /root');
     const onBug = vi.fn<(error: unknown) => void>();
     const { events } = source([ACCEPTED], () => {
@@ -103,7 +103,7 @@ describe('one turn', () => {
     expect(onBug.mock.calls).toEqual([[bug]]);
   });
 
-  it('commits to a turn that is silent for too long: what comes then is in the stream', async () => {
+  it('commits an idle turn: later events are in the stream', async () => {
     const limiter = Promise.withResolvers<void>();
     async function* silent(): AsyncGenerator<TurnEvent> {
       await limiter.promise;
@@ -115,7 +115,7 @@ describe('one turn', () => {
     expect(await collect(committed.events)).toEqual([FAILED]);
   });
 
-  it('a silent turn that throws after that is a failed turn', async () => {
+  it('an idle turn that throws after the commit point fails in the stream', async () => {
     const limiter = Promise.withResolvers<void>();
     // eslint-disable-next-line require-yield
     async function* silent(): AsyncGenerator<TurnEvent> {
@@ -134,14 +134,14 @@ describe('one turn', () => {
     ]);
   });
 
-  it('a reader that leaves leaves the turn', async () => {
+  it('ends the turn when the reader stops', async () => {
     const { events, state } = source([ACCEPTED, STARTED, DELTA, END]);
     const committed = await pastCommitPoint(events, null, noBug);
     for await (const event of committed.events) if (event.type === 'item-started') break;
     expect(state.left).toBe(true);
   });
 
-  it('can be given up without being read', async () => {
+  it('can be ended without being read', async () => {
     const { events, state } = source([ACCEPTED, END]);
     const committed = await pastCommitPoint(events, null, noBug);
     await committed.giveUp();
@@ -149,7 +149,7 @@ describe('one turn', () => {
   });
 });
 
-it('a silent turn can be given up: its next event is not waited for', async () => {
+it('an idle turn can be ended without waiting for its next event', async () => {
   const stop = new AbortController();
   // eslint-disable-next-line require-yield
   const plan = planOf(async function* (signal) {
@@ -158,14 +158,14 @@ it('a silent turn can be given up: its next event is not waited for', async () =
     });
   });
   const turns = runChoices([plan], [{ leave() {} }], { signal: stop.signal, pace: 'at-once' });
-  const options = { ...OPTIONS, patienceMs: 1, stop: () => stop.abort() };
+  const options = { ...OPTIONS, idleMs: 1, stop: () => stop.abort() };
   const [silent] = await allPastCommitPoint(turns, options);
   await silent.giveUp();
   expect([silent.accepted, stop.signal.aborted]).toEqual([null, true]);
 });
 
 describe('several turns', () => {
-  it('can be given up while one of them is silent, without waiting for its first event', async () => {
+  it('can be ended while one is idle, without waiting for its first event', async () => {
     const given: AbortSignal[] = [];
     const plan = planOf(async function* (signal) {
       given.push(signal);
@@ -177,18 +177,18 @@ describe('several turns', () => {
     const places = [{ leave() {} }, { leave() {} }] as const;
     const { signal } = new AbortController();
     const turns = runChoices([plan], places, { signal, pace: 'at-once' });
-    const committed = await allPastCommitPoint(turns, { ...OPTIONS, patienceMs: 1 });
+    const committed = await allPastCommitPoint(turns, { ...OPTIONS, idleMs: 1 });
     expect(committed.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
     await Promise.all(committed.map((one) => one.giveUp()));
     expect(given.map((one) => one.aborted)).toEqual([true, true]);
   });
 
-  it('is all of them', async () => {
+  it('commits all', async () => {
     const all = await allPastCommitPoint([emit([ACCEPTED, END]), emit([STARTED, END])], OPTIONS);
     expect(all.map((one) => one.accepted)).toEqual([ACCEPTED, null]);
   });
 
-  it('or none: when one fails, the others are left', async () => {
+  it('commits none when one fails, and ends the others', async () => {
     const good = source([ACCEPTED, END]);
     const bad = source([FAILED]);
     const error: unknown = await allPastCommitPoint([good.events, bad.events], OPTIONS).catch(

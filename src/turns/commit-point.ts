@@ -9,37 +9,37 @@ type NextEvent = IteratorResult<TurnEvent>;
 
 export interface Committed {
   readonly events: AsyncIterable<TurnEvent>;
-  /** What the backend made of the request; null when it has not said anything yet. */
+  /** What the backend accepted; null if it has not answered yet. */
   readonly accepted: TurnAccepted | null;
   /** Ends the turn instead of reading its events. */
   giveUp(): Promise<void>;
 }
 
 export interface CommitOptions {
-  /** Null: there is no hurry, the answer comes whole. */
-  readonly patienceMs: number | null;
+  /** Null: no limit, the answer is sent as a whole. */
+  readonly idleMs: number | null;
   readonly clock: Clock;
   readonly onBug: (error: unknown) => void;
-  /** Aborts all turns: leaving a silent one would wait for its next event. */
+  /** Aborts all turns: returning an idle one would wait for its next event. */
   readonly stop: () => void;
 }
 
 /**
- * Waits for the turn's first event, because after the HTTP status is sent an error can only be a
- * frame. A turn that fails before its first event is thrown, and becomes a status. A turn that
- * is silent for `patienceMs` is committed anyway: the client must see that we are alive.
+ * Waits for the turn's first event, because after the HTTP status an error can only be a frame. An error before the
+ * first event is thrown, and becomes a status. A turn that is idle for `idleMs` is committed anyway: the client must see
+ * that the proxy is alive.
  */
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
-  { patienceMs, clock, onBug, stop }: CommitOptions,
+  { idleMs, clock, onBug, stop }: CommitOptions,
 ): Promise<Committed> => {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
-  const step = patienceMs === null ? await first : await within(first, patienceMs);
+  const step = idleMs === null ? await first : await within(first, idleMs);
   const event = step === null || step.done === true ? null : step.value;
   const giveUp = async (): Promise<void> => {
     stop();
-    // What an aborted turn throws is of no use any more.
+    // The error of an aborted turn is irrelevant.
     await first.catch(() => {});
     await iterator.return?.();
   };
@@ -48,7 +48,7 @@ const pastCommitPoint = async (
     throw new GatewayError(event.outcome.failure);
   }
   const accepted = event?.type === 'turn-accepted' ? event : null;
-  // From here on nothing may throw: what goes wrong is how the turn ended.
+  // From here on nothing throws: an error becomes the end of the turn.
   const committed = wellFormed(resumed(first, iterator), {
     clock,
     onThrow(error) {
@@ -59,7 +59,7 @@ const pastCommitPoint = async (
   return { events: committed, accepted, giveUp };
 };
 
-/** All the turns of one answer. If one of them cannot be committed, none is. */
+/** Commits all turns of an answer, or none. */
 export const allPastCommitPoint = async (
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   options: CommitOptions,
@@ -74,7 +74,7 @@ export const allPastCommitPoint = async (
   }
 };
 
-/** What was pulled already, and behind it the rest. */
+/** The event pulled already, then the rest. */
 async function* resumed(
   first: Promise<NextEvent>,
   iterator: AsyncIterator<TurnEvent>,

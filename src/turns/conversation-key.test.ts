@@ -22,7 +22,7 @@ const withKey = (value: string, different: Partial<TurnRequest> = {}): TurnReque
     cache: { ...NO_CACHE, key: value },
   });
 
-describe('the key of a conversation', () => {
+describe('conversationKey', () => {
   const first = turnRequest({ instructions: 'Be kind.', items: [said('user', 'hi')] });
 
   it('is a short hash that stays the same while the conversation grows', () => {
@@ -71,7 +71,7 @@ describe('the key of a conversation', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('follows the name that the client gave it, whatever it says in it, for each caller', () => {
+  it('follows the conversation id of the client, whatever the content, for each caller', () => {
     const named = { caller: 'test', session: 'a session' };
     const other = turnRequest({ items: [said('user', 'something else')] });
     expect(conversationKey(other, named)).toBe(conversationKey(first, named));
@@ -81,7 +81,7 @@ describe('the key of a conversation', () => {
     expect(own).not.toBe(conversationKey(first, named));
   });
 
-  it('follows the URL of an image, and tells long data URLs apart without reading them whole', () => {
+  it('follows the URL of an image, and distinguishes long data URLs without reading all of them', () => {
     const dataUrl = (fill: string, last: string) => `data:image/png;base64,${fill.repeat(100_000)}${last}`;
     const urls = [
       'https://example.org/a.png',
@@ -96,7 +96,7 @@ describe('the key of a conversation', () => {
     expect(urls.map((url) => conversationKey(showed(url), ANY_CLIENT))).toEqual(keys);
   });
 
-  it('looks at the first of very many values, and at what was said in any case', () => {
+  it('hashes only the first of very many values, but always the messages', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 9_000 }, (_, index) => [`p${index}`, { type: 'string' }]),
     );

@@ -5,36 +5,35 @@ import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 
 export interface Client {
-  /** Two callers never share a conversation: the same name means two things. */
+  /** Two callers never share a conversation, even under the same name. */
   readonly caller: string;
-  /** The conversation or session that the client named. */
+  /** The conversation or session named by the client. */
   readonly session: string | null;
 }
 
 /**
- * What is the same for all requests of one conversation: the name that the client gave it, else how
- * it began. Taken from what the client sent, before images are fetched: the bytes behind a URL may
- * change from one turn to the next, and are not worth hashing by the megabyte.
+ * A key shared by all requests of one conversation: the client's name for it, else a hash of its beginning. Computed
+ * before images are fetched: the bytes of a URL may change between turns, and are too large to hash.
  */
 export const conversationKey = (request: TurnRequest, { caller, session }: Client): string => {
   const named = request.cache.key ?? session;
   const about = named === null ? beginningOf(request) : excerptOf(named);
   const text = JSON.stringify([excerptOf(caller), about]);
-  // Half of the digest is more than enough to tell conversations apart.
+  // Half of the digest is enough.
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 };
 
-/** What no later turn of a conversation changes: how it began, up to the first thing the user said. */
+/** The part of a conversation that later turns do not change: everything up to the first user message. */
 const beginningOf = (request: TurnRequest): unknown => {
   const first = request.items.findIndex((item) => item.kind === 'message' && item.role === 'user');
   const items = request.items.slice(0, Math.max(0, first) + 1).filter((item) => isPrompt(item));
-  // Each by itself: many tools must not hide what was said.
+  // Each has its own limit: many tools must not crowd out the messages.
   return [request.model, request.instructions, request.tools, items.map(withoutPassing)].map(excerptOf);
 };
 
 const isPrompt = (item: Item): boolean => item.kind === 'message' && item.role !== 'assistant';
 
-/** A client may send an item back under an id that it got in the meantime, and moves cache breakpoints on. */
+/** Removes what clients change between turns: item ids and cache breakpoints. */
 const withoutPassing = (item: Item): unknown => {
   const { id: _, ...rest } = withParts(
     item,
@@ -47,15 +46,15 @@ const withoutPassing = (item: Item): unknown => {
   return rest;
 };
 
-/** How much of both ends of a long text is looked at. */
+/** Characters hashed at each end of a long text. */
 const END = 8 * 1024;
-/** Of the tools, and of the first messages; what follows does not distinguish conversations. */
+/** Limit for the tools, and for the first messages; later values do not distinguish conversations. */
 const MAX_VALUES = 1_000;
-/** Behind so much text, its length and a few characters must do. */
+/** After this much text, only lengths and a few characters are hashed. */
 const MAX_CHARS = 1024 * 1024;
 const SHORT_END = 32;
 
-/** A value cut down to what names it: short texts, and the first of very many values. */
+/** Reduces a value to short texts and its first entries. */
 const excerptOf = (value: unknown): unknown => new Excerpt().of(value);
 
 class Excerpt {
@@ -70,7 +69,7 @@ class Excerpt {
     return Object.fromEntries(this.#some(Object.keys(value)).map((key) => [key, this.of(value[key])]));
   }
 
-  /** Images and files are megabytes long; their length and both ends tell them apart. */
+  /** Images and files are megabytes long; their length and both ends distinguish them. */
   #text(text: string): unknown {
     const end = this.#chars > 0 ? END : SHORT_END;
     this.#chars -= Math.min(text.length, 2 * end);

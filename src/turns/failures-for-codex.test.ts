@@ -18,7 +18,7 @@ const USED_UP = gatewayError('insufficient_quota', { message: 'Used up.', retryA
 const TOO_LONG = gatewayError('context_length_exceeded');
 
 describe('inWordsOfCodex', () => {
-  it('says when a limit is reset', () => {
+  it('includes the time when a limit resets', () => {
     const told = record(USED_UP) as GatewayError;
     expect(told.failure).toEqual({
       ...USED_UP.failure,
@@ -28,7 +28,7 @@ describe('inWordsOfCodex', () => {
     expect((record(gatewayError('insufficient_quota')) as GatewayError).failure).not.toHaveProperty('more');
   });
 
-  it('says in the stream that the conversation is too long', async () => {
+  it('reports a conversation that is too long in the stream', async () => {
     const [told] = record(TOO_LONG) as readonly [{ readonly events: AsyncIterable<unknown> }];
     expect(await collect(told.events as never)).toEqual([
       {
@@ -40,7 +40,7 @@ describe('inWordsOfCodex', () => {
     ]);
   });
 
-  it('leaves everything else as it is', () => {
+  it('leaves other failures unchanged', () => {
     const other = gatewayError('upstream_error');
     expect(record(other)).toBe(other);
     expect(record(USED_UP, 'other')).toBe(USED_UP);

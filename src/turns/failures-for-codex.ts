@@ -6,8 +6,8 @@ import type { Committed } from './commit-point.ts';
 import type { ParsedRequest } from './api.ts';
 
 /**
- * What codex understands of a turn that failed before it began. It knows two failures by another form than that of
- * the public API, and then tells its user what to do, or shortens the conversation itself.
+ * Rewrites two failures to the form that the codex client recognises, which differs from the public API: it then tells
+ * its user what to do, or compacts the conversation.
  */
 export const inWordsOfCodex =
   ({ client, stream }: Pick<ParsedRequest, 'client' | 'stream'>, clock: Clock) =>
@@ -22,7 +22,7 @@ export const inWordsOfCodex =
     throw error;
   };
 
-/** As the service behind a ChatGPT login says it. */
+/** In the form of the ChatGPT backend. */
 const asUsageLimit = (failed: Failure, nowMs: number): Failure => ({
   ...failed,
   type: 'usage_limit_reached',
@@ -31,7 +31,7 @@ const asUsageLimit = (failed: Failure, nowMs: number): Failure => ({
     : { more: { resets_at: Math.floor(nowMs / 1000) + failed.retryAfterSeconds } }),
 });
 
-/** In a status codex does not look for it. */
+/** Codex does not recognise this failure in an HTTP status. */
 const onlyFailed = (failed: Failure, at: number): Committed => ({
   events: (async function* (): AsyncGenerator<TurnEvent> {
     yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failed }, usage: null, at };

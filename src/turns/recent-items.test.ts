@@ -28,8 +28,8 @@ const itemsOf = (maxBytes = 1_000_000) => {
   };
 };
 
-describe('items of recent answers', () => {
-  it('are found by their id, by their own caller only, and what is found is counted', () => {
+describe('RecentItems', () => {
+  it('finds items by id for their own caller only, and counts them', () => {
     const { of, recalled, bytes } = itemsOf();
     of('a').remember(message(idOf(1)));
     expect([of('a').recall(idOf(1)), of('b').recall(idOf(1)), of('a').recall(idOf(2))]).toEqual([
@@ -40,13 +40,13 @@ describe('items of recent answers', () => {
     expect(recalled).toEqual([bytes()]);
   });
 
-  it('are not kept under ids that a backend uses again in every conversation', () => {
+  it('skips ids that a backend reuses in every conversation', () => {
     const { of, bytes } = itemsOf();
     of('a').remember(message('msg_1'));
     expect([of('a').recall('msg_1'), bytes()]).toEqual([null, 0]);
   });
 
-  it('go an hour after they were last needed', () => {
+  it('drops items an hour after their last use', () => {
     const { of, pass, bytes } = itemsOf();
     of('a').remember(message(idOf(1)));
     pass(HOUR_MS - 1);
@@ -64,7 +64,7 @@ describe('items of recent answers', () => {
     expect(only).toBeLessThan(1_000);
   });
 
-  it('stay within their bound, and a caller with many loses its own oldest', () => {
+  it('stays within its limit; a caller with many items loses its own oldest', () => {
     const { of, bytes } = itemsOf(20_000);
     of('quiet').remember(message(idOf(0), 'x'.repeat(1_000)));
     for (let nth = 1; nth <= 50; nth += 1) {
@@ -78,7 +78,7 @@ describe('items of recent answers', () => {
     ]);
   });
 
-  it('are not pushed out by one that is larger than the bound, and none are kept without room', () => {
+  it('does not evict items for one larger than the limit, and keeps none with a limit of 0', () => {
     const { of } = itemsOf(20_000);
     of('a').remember(message(idOf(1)));
     of('a').remember(message(idOf(2), 'x'.repeat(30_000)));
@@ -88,7 +88,7 @@ describe('items of recent answers', () => {
     expect([none.of('a').recall(idOf(1)), none.bytes()]).toEqual([null, 0]);
   });
 
-  it('may be nested as deeply as a backend likes', () => {
+  it('accepts deeply nested items', () => {
     const { of, bytes } = itemsOf(100_000_000);
     let deep: unknown[] = [];
     for (let level = 0; level < 200_000; level += 1) deep = [deep];
@@ -97,7 +97,7 @@ describe('items of recent answers', () => {
     expect(bytes()).toBeGreaterThan(200_000);
   });
 
-  it('are remembered before the client sees that they ended', async () => {
+  it('stores items before the client sees their end', async () => {
     const seen: string[] = [];
     const told = rememberItems(emit([...messageTold('m', 'a'), END]), {
       remember: ({ id }) => void seen.push(`remembered ${id}`),

@@ -8,12 +8,12 @@ import { isRandomId } from '../kit/random-id.ts';
 /** The items of one caller. */
 export interface ItemMemory {
   remember(item: Produced): void;
-  /** Null: unknown, expired, or the item of another caller. */
+  /** Null: unknown, expired, or another caller's item. */
   recall(id: string): Item | null;
 }
 
 export interface RecentItemsOptions {
-  /** 0: nothing is kept. */
+  /** 0 keeps nothing. */
   readonly maxBytes: number;
   readonly clock: Clock;
   readonly onChange: (bytes: number) => void;
@@ -32,13 +32,13 @@ export class RecentItems {
     this.#cache = new FairCache({ maxBytes, maxAgeMs: KEPT_FOR_MS, clock, onChange });
   }
 
-  /** `onRecalled` hears what a request refers to: it counts like the body. */
+  /** `onRecalled` receives each item that a request refers to: it counts like the body. */
   of(caller: string, onRecalled: (item: Item, bytes: number) => void): ItemMemory {
     const cache = this.#cache;
     const keyOf = (id: string): string => JSON.stringify([caller, id]);
     return {
       remember(item) {
-        // Under an id that is used again in every conversation, a client would get another one's item.
+        // An id reused in every conversation would return another conversation's item.
         if (!isRandomId(item.id)) return;
         const key = keyOf(item.id);
         cache.add({ holder: caller, keys: [key], value: item, bytes: bytesOfItem(item) + bytesOfText(key) });
@@ -55,7 +55,7 @@ export class RecentItems {
   }
 }
 
-/** The items that a request refers to, as far as they are known. */
+/** The referenced items that are known. */
 export const loadItems = (references: readonly string[], memory: Pick<ItemMemory, 'recall'>): LoadedItems =>
   new Map(
     references.flatMap((id) => {
@@ -64,7 +64,7 @@ export const loadItems = (references: readonly string[], memory: Pick<ItemMemory
     }),
   );
 
-/** Remembers each item of an answer before the client sees that it has ended. Null: no item is remembered. */
+/** Stores each item of an answer before the client sees its end. Null: nothing is stored. */
 export const rememberItems = (
   events: AsyncIterable<TurnEvent>,
   memory: Pick<ItemMemory, 'remember'> | null,
@@ -80,10 +80,10 @@ async function* remembered(
   }
 }
 
-/** About what an object and a field take in addition to their text. */
+/** Approximate overhead of an object or field. */
 const VALUE_BYTES = 48;
 
-/** Without recursion: a backend decides how deep its items are nested. */
+/** Iterative, because the backend decides how deep its items are nested. */
 const bytesOfItem = (item: Item): number => {
   let bytes = 0;
   const rest: unknown[] = [item];

@@ -13,12 +13,12 @@ const read = { ...ask, ignored: [] };
 const missed: Rejection = { path: 'truncation', kind: 'unsupported_parameter', why: 'has no effect here' };
 const wrong: Rejection = { path: { item: 0 }, kind: 'invalid_value', why: 'it is empty.' };
 
-describe('what has no effect', () => {
-  it("is named in the caller's words", () => {
+describe('parameters without effect', () => {
+  it('are named as the client wrote them', () => {
     expect(namesWithoutEffect(ask, ['user', { item: 3 }])).toEqual(['made_up', 'my user', 'my item']);
   });
 
-  it('is refused where it must not be ignored, the first of all', () => {
+  it('are rejected where they must not be ignored, the first one first', () => {
     expect(refusalOf(ask, [], false)).toBeNull();
     expect(refusalOf(ask, [missed, wrong], false)).toEqual(
       gatewayError('unsupported_parameter', {

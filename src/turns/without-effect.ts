@@ -3,13 +3,13 @@ import type { Path } from '../canonical/request/path.ts';
 import { NO_EFFECT_IN_STRICT, type Rejection } from '../canonical/failure/rejection.ts';
 import type { ParsedRequest } from './api.ts';
 
-/** The fields of a body that have no effect: those that its API does not read, and those that the backend cannot honour. */
+/** The body fields without effect: those that the API ignores, and those that the backend cannot honour. */
 export const namesWithoutEffect = (ask: ParsedRequest, ignored: readonly Path[]): readonly string[] => [
   ...ask.ignored,
   ...ignored.map((path) => ask.nameOf(path)),
 ];
 
-/** Why an ask is not answered, in the caller's words; null: it is. */
+/** Why a request is rejected, with the client's field names; null if it is not. */
 export const refusalOf = (
   ask: ParsedRequest,
   refused: readonly Rejection[],

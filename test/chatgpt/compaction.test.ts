@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { summaryMessage } from '../../src/canonical/request/compaction.ts';
-import { wrapSummary } from '../../src/openai/responses/own-summary.ts';
+import { wrapSummary } from '../../src/openai/responses/wrapped-summary.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';

@@ -273,7 +273,7 @@ describe('the grammar of events of a turn that breaks off', () => {
     await fc.assert(
       fc.asyncProperty(cut, async (turn) => {
         fc.pre(turn.beginning.length > 0);
-        const options = { patienceMs: null, clock, stop() {}, onBug() {} };
+        const options = { idleMs: null, clock, stop() {}, onBug() {} };
         const [committed] = await allPastCommitPoint([broken(turn)], options);
         expect(checkGrammar(await collect(committed.events))).toEqual([]);
       }),

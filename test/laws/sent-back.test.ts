@@ -136,7 +136,7 @@ describe('an answer of the Responses API, sent back', () => {
     const meta = {
       id: 'resp_1',
       createdAt: 1_800_000_000,
-      given: { model: 'm', input: 'hi' },
+      echo: { model: 'm', input: 'hi' },
       tools: [],
       effort: null,
       serviceTier: null,

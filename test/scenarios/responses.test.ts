@@ -6,7 +6,11 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
 import { projectReply, type ResponseMeta } from '../../src/openai/responses/output/project.ts';
 import { renderResponse } from '../../src/openai/responses/output/render.ts';
-import { parseResponse, toTurnRequest, type ResponsesAsk } from '../../src/openai/responses/input/to-turn.ts';
+import {
+  parseResponse,
+  toTurnRequest,
+  type TranslatedResponse,
+} from '../../src/openai/responses/input/to-turn.ts';
 import { encodeFrame } from '../../src/openai/shared/sse.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
@@ -15,14 +19,14 @@ import { golden, httpError, print } from './golden.ts';
 import { SCENARIOS } from './list.ts';
 import { replay, requestOf, SCENARIO_OPTIONS, scenarioNames } from './replay.ts';
 
-const metaOf = ({ given, request }: ResponsesAsk): ResponseMeta => ({
+const metaOf = ({ parsed, request }: TranslatedResponse): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  given,
+  echo: parsed,
   tools: request.tools,
   effort: request.reasoning.effort,
   serviceTier: request.serviceTier,
-  includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
+  includeEncryptedReasoning: parsed.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
   isForCodex: false,
 });

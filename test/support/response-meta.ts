@@ -4,7 +4,7 @@ import type { ResponseMeta } from '../../src/openai/responses/output/project.ts'
 export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMeta => ({
   id: 'resp_1',
   createdAt: 1_800_000_000,
-  given: { model: 'gpt-5.5' },
+  echo: { model: 'gpt-5.5' },
   tools: [],
   effort: null,
   serviceTier: null,

@@ -50,7 +50,7 @@ class ItemContentBuilder implements ItemContent {
  * form always agree.
  */
 export class Accumulator {
-  readonly #open = new Map<string, { readonly head: Produced; readonly said: ItemContentBuilder }>();
+  readonly #open = new Map<string, { readonly head: Produced; readonly content: ItemContentBuilder }>();
   /** By id, in the order they started; `ended` is null while an item is open. */
   readonly #items = new Map<string, { readonly index: number; ended: Produced | null }>();
   #end: { readonly outcome: Outcome; readonly usage: Usage | null; readonly endedAt: number } | null = null;
@@ -58,11 +58,11 @@ export class Accumulator {
   add(event: TurnEvent): void {
     switch (event.type) {
       case 'item-started':
-        this.#open.set(event.item.id, { head: event.item, said: new ItemContentBuilder() });
+        this.#open.set(event.item.id, { head: event.item, content: new ItemContentBuilder() });
         this.#place(event.item.id);
         return;
       case 'item-delta':
-        this.#open.get(event.itemId)?.said.add(event);
+        this.#open.get(event.itemId)?.content.add(event);
         return;
       case 'item-ended':
         this.#open.delete(event.item.id);
@@ -83,12 +83,12 @@ export class Accumulator {
 
   /** The content of an open item so far; null if it is not open. */
   contentOf(itemId: string): ItemContent | null {
-    return this.#open.get(itemId)?.said ?? null;
+    return this.#open.get(itemId)?.content ?? null;
   }
 
   /** The text of an open item so far, in one slot. */
   textOf(itemId: string, slot: Slot): string {
-    return this.#open.get(itemId)?.said.at(slot) ?? '';
+    return this.#open.get(itemId)?.content.at(slot) ?? '';
   }
 
   /** The index of an item in the final output. */
@@ -119,9 +119,9 @@ export class Accumulator {
   ): readonly ItemEnded[] {
     const ends = [...this.#open.values()]
       .filter(({ head }) => !isKept(head.id))
-      .map(({ head, said }): ItemEnded => {
+      .map(({ head, content }): ItemEnded => {
         const own = isCut && head.kind === 'tool-call' ? 'incomplete' : status;
-        return { type: 'item-ended', item: endItem(head, said, own) };
+        return { type: 'item-ended', item: endItem(head, content, own) };
       });
     for (const end of ends) this.add(end);
     return ends;

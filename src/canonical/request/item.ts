@@ -208,19 +208,19 @@ export interface ItemContent {
 }
 
 /** The ended item with the content received so far. */
-export const endItem = (head: Produced, said: ItemContent, status: ItemStatus): Produced => {
+export const endItem = (head: Produced, content: ItemContent, status: ItemStatus): Produced => {
   switch (head.kind) {
     case 'message':
-      return { ...head, parts: messageParts(said), status };
+      return { ...head, parts: messageParts(content), status };
     case 'reasoning':
       return {
         ...head,
-        summary: said.summary,
-        ...(said.reasoning.length === 0 ? {} : { content: said.reasoning }),
+        summary: content.summary,
+        ...(content.reasoning.length === 0 ? {} : { content: content.reasoning }),
         status,
       };
     case 'tool-call':
-      return { ...head, input: said.input, status };
+      return { ...head, input: content.input, status };
     case 'hosted-call':
       return { ...head, status };
     case 'compaction':

@@ -22,19 +22,12 @@ export const ok = (says: string, facts: JsonObject = {}): Finding => ({
   facts,
 });
 
-export const warning = (says: string, advice: string, facts: JsonObject = {}): Finding => ({
-  grade: 'warning',
-  says,
-  advice,
-  facts,
-});
+const advised =
+  (grade: Grade) =>
+  (says: string, advice: string, facts: JsonObject = {}): Finding => ({ grade, says, advice, facts });
 
-export const problem = (says: string, advice: string, facts: JsonObject = {}): Finding => ({
-  grade: 'problem',
-  says,
-  advice,
-  facts,
-});
+export const warning = advised('warning');
+export const problem = advised('problem');
 
 export const skipped = (says: string): Finding => ({ grade: 'skipped', says, advice: null, facts: {} });
 

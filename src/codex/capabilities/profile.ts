@@ -1,90 +1,7 @@
 import type { BackendTarget } from '../home/backend.ts';
 
-/** Everything that the relay may set on a model request, by its Responses API name. */
-export type EditField =
-  | 'temperature'
-  | 'top_p'
-  | 'presence_penalty'
-  | 'frequency_penalty'
-  | 'seed'
-  | 'top_logprobs'
-  | 'truncation'
-  | 'context_management'
-  | 'metadata'
-  | 'client_metadata'
-  | 'user'
-  | 'safety_identifier'
-  | 'prompt_cache_key'
-  | 'prompt_cache_retention'
-  | 'prompt_cache_options'
-  | 'access_programs'
-  | 'image'
-  | 'include'
-  | 'tool_choice'
-  | 'reasoning.context'
-  | 'reasoning.mode'
-  | 'text.verbosity'
-  | 'text.format'
-  | 'max_output_tokens'
-  | 'max_tool_calls'
-  | 'service_tier'
-  /** The value of `include` that codex always requests. */
-  | 'reasoning.encrypted_content'
-  | 'tools'
-  | 'parallel_tool_calls'
-  | 'system_role'
-  | 'image_detail'
-  /** File parts of messages. */
-  | 'input_file'
-  /** In any input part. */
-  | 'prompt_cache_breakpoint'
-  /** Additional fields of calls and their outputs, such as `caller`. */
-  | 'call_fields'
-  /** The item that requests a compaction. */
-  | 'compaction_trigger';
-
-const FIELDS: Readonly<Record<EditField, true>> = {
-  temperature: true,
-  top_p: true,
-  presence_penalty: true,
-  frequency_penalty: true,
-  seed: true,
-  top_logprobs: true,
-  truncation: true,
-  context_management: true,
-  metadata: true,
-  client_metadata: true,
-  user: true,
-  safety_identifier: true,
-  prompt_cache_key: true,
-  prompt_cache_retention: true,
-  prompt_cache_options: true,
-  access_programs: true,
-  image: true,
-  include: true,
-  tool_choice: true,
-  'reasoning.context': true,
-  'reasoning.mode': true,
-  'text.verbosity': true,
-  'text.format': true,
-  max_output_tokens: true,
-  max_tool_calls: true,
-  service_tier: true,
-  'reasoning.encrypted_content': true,
-  tools: true,
-  parallel_tool_calls: true,
-  system_role: true,
-  image_detail: true,
-  input_file: true,
-  prompt_cache_breakpoint: true,
-  call_fields: true,
-  compaction_trigger: true,
-};
-
-export const EDIT_FIELDS = Object.keys(FIELDS) as readonly EditField[];
-
 /** Plain parameters, which operators may list in `PROXY_UPSTREAM_PARAMS`. */
-export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
+const PLAIN = [
   'temperature',
   'top_p',
   'presence_penalty',
@@ -103,7 +20,37 @@ export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set([
   'image',
   'max_output_tokens',
   'max_tool_calls',
-]);
+] as const;
+
+/** Everything else that the relay may set on a model request, by its Responses API name. */
+const OTHERS = [
+  'prompt_cache_key',
+  'include',
+  'tool_choice',
+  'reasoning.context',
+  'reasoning.mode',
+  'text.verbosity',
+  'text.format',
+  'service_tier',
+  // The value of `include` that codex always requests.
+  'reasoning.encrypted_content',
+  'tools',
+  'parallel_tool_calls',
+  'system_role',
+  'image_detail',
+  // File parts of messages.
+  'input_file',
+  // In any input part.
+  'prompt_cache_breakpoint',
+  // Additional fields of calls and their outputs, such as `caller`.
+  'call_fields',
+  // The item that requests a compaction.
+  'compaction_trigger',
+] as const;
+
+export type EditField = (typeof PLAIN)[number] | (typeof OTHERS)[number];
+export const EDIT_FIELDS: readonly EditField[] = [...PLAIN, ...OTHERS];
+export const PLAIN_PARAMETERS: ReadonlySet<EditField> = new Set(PLAIN);
 
 /** Fields that the backend of a ChatGPT login rejects with a 400. */
 const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([

@@ -42,6 +42,13 @@ interface FieldRule {
   readonly matters?: (request: TurnRequest) => boolean;
 }
 
+/** A field that holds the value unchanged. */
+const plain = (
+  field: EditField,
+  value: (request: TurnRequest) => Json,
+  otherwise: Handling = 'ignored',
+): FieldRule => ({ field, otherwise, value });
+
 /** How every setting of a turn request is handled. `field-support.ts` decides which fields can be set. */
 export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
   model: { always: 'mapped' },
@@ -111,27 +118,12 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     note: 'The turn is interrupted there, and `usage` is counted here (see token-counting.md).',
   },
   'sampling.temperature': {
-    field: 'temperature',
-    otherwise: 'ignored',
-    value: ({ sampling }) => sampling.temperature,
+    ...plain('temperature', ({ sampling }) => sampling.temperature),
     defaultValue: 1,
   },
-  'sampling.topP': {
-    field: 'top_p',
-    otherwise: 'ignored',
-    value: ({ sampling }) => sampling.topP,
-    defaultValue: 1,
-  },
-  'sampling.presencePenalty': {
-    field: 'presence_penalty',
-    otherwise: 'ignored',
-    value: ({ sampling }) => sampling.presencePenalty,
-  },
-  'sampling.frequencyPenalty': {
-    field: 'frequency_penalty',
-    otherwise: 'ignored',
-    value: ({ sampling }) => sampling.frequencyPenalty,
-  },
+  'sampling.topP': { ...plain('top_p', ({ sampling }) => sampling.topP), defaultValue: 1 },
+  'sampling.presencePenalty': plain('presence_penalty', ({ sampling }) => sampling.presencePenalty),
+  'sampling.frequencyPenalty': plain('frequency_penalty', ({ sampling }) => sampling.frequencyPenalty),
   'sampling.seed': {
     field: 'seed',
     otherwise: 'ignored',
@@ -139,29 +131,17 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     note: 'A backend that does not know it is asked again without it.',
   },
   include: { field: 'include', otherwise: 'ignored' },
-  'logprobs.top': { field: 'top_logprobs', otherwise: 'ignored', value: ({ logprobs }) => logprobs.top },
-  truncation: { field: 'truncation', otherwise: 'ignored', value: ({ truncation }) => truncation },
-  contextManagement: {
-    field: 'context_management',
-    otherwise: 'ignored',
-    value: ({ contextManagement }) => contextManagement,
-  },
+  'logprobs.top': plain('top_logprobs', ({ logprobs }) => logprobs.top),
+  truncation: plain('truncation', ({ truncation }) => truncation),
+  contextManagement: plain('context_management', ({ contextManagement }) => contextManagement),
   // Not a plain value: the relay sets a key for every conversation.
   'cache.key': {
     field: 'prompt_cache_key',
     otherwise: 'silent',
     note: 'A key over 64 characters goes as its SHA-256. With a ChatGPT login only a UUIDv7 goes; in the place of any other key the conversation has one of its own.',
   },
-  'cache.retention': {
-    field: 'prompt_cache_retention',
-    otherwise: 'silent',
-    value: ({ cache }) => cache.retention,
-  },
-  'cache.options': {
-    field: 'prompt_cache_options',
-    otherwise: 'ignored',
-    value: ({ cache }) => cache.options,
-  },
+  'cache.retention': plain('prompt_cache_retention', ({ cache }) => cache.retention, 'silent'),
+  'cache.options': plain('prompt_cache_options', ({ cache }) => cache.options),
   'cache.breakpoints': {
     field: 'prompt_cache_breakpoint',
     otherwise: 'ignored',
@@ -174,27 +154,15 @@ export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
     isRequested: ({ items }) => itemFacts(items).hasCallFields,
     note: '`caller` and `async` of calls, and `caller`, `name` and `namespace` of their outputs, go to a provider as they are; elsewhere they are left out, and named as `caller`.',
   },
-  accessPrograms: {
-    field: 'access_programs',
-    otherwise: 'ignored',
-    value: ({ accessPrograms }) => accessPrograms ?? null,
-  },
-  imageOptions: {
-    field: 'image',
-    otherwise: 'ignored',
-    value: ({ imageOptions }) => imageOptions ?? null,
-  },
-  metadata: { field: 'metadata', otherwise: 'silent', value: ({ metadata }) => metadata },
+  accessPrograms: plain('access_programs', ({ accessPrograms }) => accessPrograms ?? null),
+  imageOptions: plain('image', ({ imageOptions }) => imageOptions ?? null),
+  metadata: plain('metadata', ({ metadata }) => metadata, 'silent'),
   clientMetadata: {
     field: 'client_metadata',
     otherwise: 'silent',
     value: ({ clientMetadata }) => clientMetadata,
     note: 'With a ChatGPT login it is written over the notes that codex makes itself.',
   },
-  user: { field: 'user', otherwise: 'silent', value: ({ user }) => user },
-  safetyIdentifier: {
-    field: 'safety_identifier',
-    otherwise: 'silent',
-    value: ({ safetyIdentifier }) => safetyIdentifier,
-  },
+  user: plain('user', ({ user }) => user, 'silent'),
+  safetyIdentifier: plain('safety_identifier', ({ safetyIdentifier }) => safetyIdentifier, 'silent'),
 };

@@ -43,10 +43,8 @@ export const classify = (said: ReportedError, secrets: readonly string[] = []): 
   const code = codeFromMessage(said) ?? said.code;
   const param = said.param === null ? null : safeMessage(said.param, secrets);
   const read: Read = { ...said, code, message, param, names: [code ?? '', said.type ?? ''] };
-  for (const rule of RULES) {
-    if (rule.matches(read)) return rule.toFailure(read);
-  }
-  return ownCode(read);
+  const [, toFailure = ownCode] = RULES.find(([matches]) => matches(read)) ?? [];
+  return toFailure(read);
 };
 
 /** A reported error with a message that is safe for clients. */
@@ -55,10 +53,7 @@ interface Read extends ReportedError {
   readonly names: readonly [string, string];
 }
 
-interface Rule {
-  readonly matches: (said: Read) => boolean;
-  readonly toFailure: (said: Read) => Failure;
-}
+type Rule = readonly [matches: (said: Read) => boolean, toFailure: (said: Read) => Failure];
 
 const named =
   (pattern: RegExp) =>
@@ -69,7 +64,7 @@ const answered =
   ({ status }: Read): boolean =>
     status !== null && statuses.includes(status);
 const either =
-  (...tests: readonly Rule['matches'][]) =>
+  (...tests: readonly Rule[0][]) =>
   (said: Read): boolean =>
     tests.some((test) => test(said));
 
@@ -84,58 +79,48 @@ const CREDENTIALS =
 const CLIENT = /^(?:invalid|unsupported|missing|empty|failed_to_download)_|^unknown_parameter$|^image_/;
 
 const RULES: readonly Rule[] = [
-  { matches: ({ isBlockPage }) => isBlockPage, toFailure: () => failure('upstream_blocked') },
-  { matches: named(/^token_refresh_failed$/), toFailure: (said) => notRenewed(said) },
-  {
-    matches: named(/^deactivated_workspace$/),
-    toFailure: () => failure('account_unavailable', { message: CLOSED }),
-  },
-  { matches: either(named(QUOTA), answered(402)), toFailure: (said) => usedUp(said) },
-  {
-    matches: named(OVERLOAD),
-    toFailure: (said) => failure('upstream_overloaded', { ...messageDetails(said), ...waitOf(said) }),
-  },
-  {
-    matches: named(/^moderation_blocked$/),
-    toFailure: (said) => failure('moderation_blocked', messageDetails(said)),
-  },
-  { matches: named(POLICY), toFailure: (said) => failure('content_policy_violation', aboutRequest(said)) },
-  {
-    matches: named(/^invalid_encrypted_content$/),
-    toFailure: (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
-  },
-  {
-    matches: named(/^item_not_found$/),
-    toFailure: (said) => failure('invalid_prompt', { ...messageDetails(said), param: said.param ?? 'input' }),
-  },
-  {
-    matches: either(named(/^model_not_found$/), ({ status, param }) => status === 404 && param === 'model'),
-    toFailure: (said) => failure('model_not_found', { ...messageDetails(said), param: 'model' }),
-  },
-  {
-    matches: either(named(/^context_length_exceeded$/), answered(413)),
-    toFailure: (said) =>
-      failure('context_length_exceeded', { ...messageDetails(said), param: said.param ?? 'input' }),
-  },
+  [({ isBlockPage }) => isBlockPage, () => failure('upstream_blocked')],
+  [named(/^token_refresh_failed$/), (said) => notRenewed(said)],
+  [named(/^deactivated_workspace$/), () => failure('account_unavailable', { message: CLOSED })],
+  [either(named(QUOTA), answered(402)), (said) => usedUp(said)],
+  [named(OVERLOAD), (said) => failure('upstream_overloaded', { ...messageDetails(said), ...waitOf(said) })],
+  [named(/^moderation_blocked$/), (said) => failure('moderation_blocked', messageDetails(said))],
+  [named(POLICY), (said) => failure('content_policy_violation', aboutRequest(said))],
+  [
+    named(/^invalid_encrypted_content$/),
+    (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
+  ],
+  [
+    named(/^item_not_found$/),
+    (said) => failure('invalid_prompt', { ...messageDetails(said), param: said.param ?? 'input' }),
+  ],
+  [
+    either(named(/^model_not_found$/), ({ status, param }) => status === 404 && param === 'model'),
+    (said) => failure('model_not_found', { ...messageDetails(said), param: 'model' }),
+  ],
+  [
+    either(named(/^context_length_exceeded$/), answered(413)),
+    (said) => failure('context_length_exceeded', { ...messageDetails(said), param: said.param ?? 'input' }),
+  ],
   // Details of our credentials are not shown to clients.
-  { matches: either(answered(401), named(CREDENTIALS)), toFailure: () => failure('upstream_unauthorized') },
-  {
-    matches: either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
-    toFailure: (said) => failure('rate_limit_exceeded', { ...messageDetails(said), ...waitOf(said) }),
-  },
-  { matches: answered(403), toFailure: (said) => failure('upstream_forbidden', messageDetails(said)) },
-  {
-    matches: ({ status, param }) => status === 404 && param !== null,
-    toFailure: (said) => failure('invalid_prompt', aboutRequest(said)),
-  },
-  { matches: answered(404, 405), toFailure: (said) => noSuchPath(said) },
-  { matches: answered(408, 504, 524), toFailure: (said) => timeoutFailure(said.host) },
-  { matches: answered(503, 529), toFailure: (said) => failure('upstream_overloaded', waitOf(said)) },
-  { matches: ({ status }) => status !== null && status >= 500, toFailure: (said) => broken(said) },
-  {
-    matches: either(({ status }) => status !== null && status >= 400, named(CLIENT)),
-    toFailure: (said) => failure('invalid_prompt', aboutRequest(said)),
-  },
+  [either(answered(401), named(CREDENTIALS)), () => failure('upstream_unauthorized')],
+  [
+    either(answered(429), named(/^rate_limit(?:_exceeded|_error)?$/)),
+    (said) => failure('rate_limit_exceeded', { ...messageDetails(said), ...waitOf(said) }),
+  ],
+  [answered(403), (said) => failure('upstream_forbidden', messageDetails(said))],
+  [
+    ({ status, param }) => status === 404 && param !== null,
+    (said) => failure('invalid_prompt', aboutRequest(said)),
+  ],
+  [answered(404, 405), (said) => noSuchPath(said)],
+  [answered(408, 504, 524), (said) => timeoutFailure(said.host)],
+  [answered(503, 529), (said) => failure('upstream_overloaded', waitOf(said))],
+  [({ status }) => status !== null && status >= 500, (said) => broken(said)],
+  [
+    either(({ status }) => status !== null && status >= 400, named(CLIENT)),
+    (said) => failure('invalid_prompt', aboutRequest(said)),
+  ],
 ];
 
 type Details = NonNullable<Parameters<typeof failure>[1]>;

@@ -1,15 +1,11 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import type { ReportedError } from './classify.ts';
 
 /** An upstream error in one of the usual formats. */
-export interface UpstreamError {
-  readonly message: string | null;
-  readonly type: string | null;
-  readonly code: string | null;
-  readonly param: string | null;
-  /** When a used-up quota resets: Unix time in seconds, and seconds from now. */
-  readonly resetsAt: number | null;
-  readonly resetsInSeconds: number | null;
-}
+export type UpstreamError = Pick<
+  ReportedError,
+  'message' | 'type' | 'code' | 'param' | 'resetsAt' | 'resetsInSeconds'
+>;
 
 const NOTHING: UpstreamError = {
   message: null,

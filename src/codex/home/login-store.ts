@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Clock } from '../../kit/ambient.ts';
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 import { parseJsonObject } from '../../kit/json/json.ts';
-import { readIfPresent, writeAtomically } from './files.ts';
+import { readIfPresent, stampOf, writeAtomically } from './files.ts';
 import {
   readLoginFile,
   readWholeLogin,
@@ -92,7 +92,7 @@ export class LoginStore {
       const { refreshToken = null } = this.#remember(text) ?? {};
       await writeFile(path.join(directory, 'auth.json'), text, { mode: 0o600 });
       if (refreshToken !== null) await writeOrigin(directory, refreshToken);
-      const copy = { refreshToken, stamp: await stampOf(directory) };
+      const copy = { refreshToken, stamp: await stampIn(directory) };
       this.#copies.set(directory, copy);
     });
   }
@@ -187,7 +187,7 @@ export class LoginStore {
       await writeAtomically(path.join(directory, 'auth.json'), text);
       copy.refreshToken = tokensIn(text)?.refreshToken ?? null;
       if (copy.refreshToken !== null) await writeOrigin(directory, copy.refreshToken);
-      copy.stamp = await stampOf(directory);
+      copy.stamp = await stampIn(directory);
     } catch {
       // The home is being removed, or the disk is full: the app-server gets the new tokens on its next
       // refresh.
@@ -196,7 +196,7 @@ export class LoginStore {
 
   async #collectFrom(directory: string): Promise<void> {
     const copy = this.#copies.get(directory);
-    const stamp = await stampOf(directory);
+    const stamp = await stampIn(directory);
     if (copy === undefined || copy.stamp === stamp) return;
     const text = await readWholeLogin(path.join(directory, 'auth.json'));
     const tokens = text === null ? null : tokensIn(text);
@@ -243,11 +243,4 @@ const credentialsIn = (text: string): string => {
 const writeOrigin = (directory: string, refreshToken: string): Promise<void> =>
   writeFile(path.join(directory, ORIGIN_FILE), hashOf(refreshToken), { mode: 0o600 });
 
-const stampOf = async (directory: string): Promise<string> => {
-  try {
-    const { mtimeMs, size, ino } = await stat(path.join(directory, 'auth.json'));
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return 'none';
-  }
-};
+const stampIn = (directory: string): Promise<string> => stampOf(path.join(directory, 'auth.json'));

@@ -122,12 +122,22 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     }
   });
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
-  const codexVersion = binary.version;
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), api: lazily(bundled, 'api') };
-  const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
+  const filledHome = async (backend: BackendTarget, catalogue: Catalogue | null): Promise<CodexHome> => {
+    const home = await emptyHome(backend);
+    const catalogueFile = catalogue === null ? null : path.join(home.path, 'catalog.json');
+    const settings = { backend, catalogueFile, codexVersion: binary.version, allowsFeedback };
     try {
-      await fillHome(home.path, furniture);
+      await fillHome(home.path, {
+        backend,
+        login,
+        files: {
+          ...(catalogue === null ? {} : { 'catalog.json': catalogue.json }),
+          installation_id: installationId,
+          'config.toml': configToml(settings),
+        },
+      });
       return home;
     } catch (error) {
       await home.remove();
@@ -141,28 +151,9 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     lastingDirectory: lasting,
     binary,
     bundled,
-    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) => {
-      const home = await emptyHome(backend);
-      const catalogueFile = path.join(home.path, 'catalog.json');
-      return filledHome(home, {
-        backend,
-        login,
-        files: {
-          'catalog.json': catalogue.json,
-          installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile, codexVersion, allowsFeedback }),
-        },
-      });
-    },
-    createPlain: async (backend) =>
-      filledHome(await emptyHome(backend), {
-        backend,
-        login,
-        files: {
-          installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
-        },
-      }),
+    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) =>
+      filledHome(backend, catalogue),
+    createPlain: (backend) => filledHome(backend, null),
     requireSpace: (cause) => requireDiskSpace(runs, cause),
   };
 };

@@ -4,7 +4,7 @@ import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts
 import type { InitializeParams } from './generated/InitializeParams.ts';
 import type { InitializeResponse } from './generated/InitializeResponse.ts';
 import type { JsonValue } from './generated/serde_json/JsonValue.ts';
-import type { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
+import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
@@ -185,92 +185,11 @@ export const notificationsAbout = (what: 'content' | 'tools'): readonly string[]
     .filter(([, about]) => about === what)
     .map(([method]) => method);
 
-type ServerNotificationMethod = (typeof SERVER_NOTIFICATION_METHODS)[number];
-type IgnoredNotificationMethod = Exclude<ServerNotificationMethod, KnownNotificationMethod>;
+/** Notifications that we do not read. We opt out of them, which saves work on both sides. */
+export const IGNORED_NOTIFICATIONS: readonly string[] = SERVER_NOTIFICATION_METHODS.filter(
+  (method) => !Object.hasOwn(KNOWN, method),
+);
 
-/**
- * Notifications that we do not read. We opt out of them, which saves work on both sides. The record is
- * exhaustive by type: a binary with a new notification does not compile until it is classified.
- */
-const IGNORED: Readonly<Record<IgnoredNotificationMethod, true>> = {
-  'account/gatewayOAuth/changed': true,
-  'account/login/completed': true,
-  'account/rateLimits/updated': true,
-  'account/updated': true,
-  'app/list/updated': true,
-  'autoApprovalReview/strictReviewRequired': true,
-  'command/exec/outputDelta': true,
-  configWarning: true,
-  deprecationNotice: true,
-  'externalAgentConfig/import/completed': true,
-  'externalAgentConfig/import/progress': true,
-  'fs/changed': true,
-  'fuzzyFileSearch/sessionCompleted': true,
-  'fuzzyFileSearch/sessionUpdated': true,
-  guardianWarning: true,
-  'hook/completed': true,
-  'hook/started': true,
-  'item/autoApprovalReview/completed': true,
-  'item/autoApprovalReview/started': true,
-  'item/commandExecution/outputDelta': true,
-  'item/commandExecution/terminalInteraction': true,
-  'item/fileChange/outputDelta': true,
-  'item/fileChange/patchUpdated': true,
-  'item/mcpToolCall/progress': true,
-  'item/plan/delta': true,
-  'mcpServer/event/stream/notification': true,
-  'mcpServer/oauthLogin/completed': true,
-  'mcpServer/startupStatus/updated': true,
-  'model/rerouted': true,
-  'model/safetyBuffering/updated': true,
-  'model/verification': true,
-  'modelProvider/authRecoveryCompleted': true,
-  'modelProvider/authRecoveryStarted': true,
-  'process/exited': true,
-  'process/outputDelta': true,
-  'project/changed': true,
-  'remoteControl/status/changed': true,
-  'serverRequest/resolved': true,
-  'skills/changed': true,
-  'thread/archived': true,
-  'thread/attachment/updated': true,
-  'thread/closed': true,
-  'thread/compacted': true,
-  'thread/deleted': true,
-  'thread/environment/connected': true,
-  'thread/environment/disconnected': true,
-  'thread/goal/cleared': true,
-  'thread/goal/updated': true,
-  'thread/name/updated': true,
-  'thread/prediction/updated': true,
-  'thread/project/updated': true,
-  'thread/queue/changed': true,
-  'thread/readState/changed': true,
-  'thread/realtime/closed': true,
-  'thread/realtime/error': true,
-  'thread/realtime/item/completed': true,
-  'thread/realtime/item/started': true,
-  'thread/realtime/item/transcript/delta': true,
-  'thread/realtime/itemAdded': true,
-  'thread/realtime/outputAudio/delta': true,
-  'thread/realtime/sdp': true,
-  'thread/realtime/started': true,
-  'thread/realtime/transcript/delta': true,
-  'thread/realtime/transcript/done': true,
-  'thread/reverted': true,
-  'thread/settings/updated': true,
-  'thread/started': true,
-  'thread/status/changed': true,
-  'thread/unarchived': true,
-  'turn/diff/updated': true,
-  'turn/moderationMetadata': true,
-  'turn/plan/updated': true,
-  'turn/started': true,
-  warning: true,
-  'windows/worldWritableWarning': true,
-  'windowsSandbox/setupCompleted': true,
-};
+const IGNORED: ReadonlySet<string> = new Set(IGNORED_NOTIFICATIONS);
 
-export const IGNORED_NOTIFICATIONS: readonly string[] = Object.keys(IGNORED);
-
-export const isIgnoredNotification = (method: string): boolean => Object.hasOwn(IGNORED, method);
+export const isIgnoredNotification = (method: string): boolean => IGNORED.has(method);

@@ -190,6 +190,21 @@ describe('repairCalls', () => {
     expect((await run({ holds: 'calls' }, spoken)).events).toEqual(spoken);
   });
 
+  it('in a stream sends reasoning to its end once its start was sent, also when the call after it is repaired', async () => {
+    const [started, finished] = reasoning as [TurnEvent, TurnEvent];
+    const [callStarted, ...callRest] = call('f', 'bad') as [TurnEvent, ...TurnEvent[]];
+    const first = [accepted, started, ...text('Hm.'), callStarted, finished, ...callRest, ended(CALLED, 1)];
+    const { events } = await run({ holds: 'calls' }, first, GOOD);
+    expect(events).toEqual([
+      accepted,
+      started,
+      ...text('Hm.'),
+      finished,
+      ...GOOD.slice(1, -1),
+      ended(CALLED, 11),
+    ]);
+  });
+
   it('in a stream tells calls unchecked that are too long to be held', async () => {
     const long = [accepted, ...call('f', 'x'.repeat(2_000_000)), ...call('f', 'bad', 'c2'), ended(CALLED, 1)];
     expect(await run({ holds: 'calls' }, long, GOOD)).toMatchObject({ events: long, results: [] });

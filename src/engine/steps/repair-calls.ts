@@ -131,6 +131,8 @@ class Attempt {
   #isHolding = false;
   /** Items that the client has seen the start of: they are sent to their end, whatever becomes of the calls. */
   readonly #sent = new Set<string>();
+  /** Items whose start is held. */
+  readonly #waiting = new Set<string>();
 
   constructor(holds: Repairing['holds'], isFirst: boolean) {
     this.#holds = holds;
@@ -155,9 +157,12 @@ class Attempt {
     this.#hasEnded ||= event.type === 'turn-ended';
     if (this.#mayRelease(event)) {
       this.#isHolding = false;
+      for (const id of this.#waiting) this.#sent.add(id);
+      this.#waiting.clear();
       return 'release';
     }
     if (!this.#isHeld(event)) return 'send';
+    if (event.type === 'item-started') this.#waiting.add(event.item.id);
     this.#isHolding = true;
     return 'hold';
   }

@@ -18,7 +18,7 @@ const endOf = (render: (turns: Parameters<Api['render']>[1]) => ReturnType<Api['
 const BODY = errorBody(failure('server_error'));
 const common = { id: 'x', createdAt: 1, model: 'm', includeUsage: true, usagePolicy: 'exact' } as const;
 
-describe('a stream that breaks in our own code', () => {
+describe('a stream that breaks by a bug', () => {
   it('ends with an error and response.failed in the Responses API', async () => {
     const frames = await endOf(([events]) => renderResponse(events, responseMeta()));
     expect(frames.map(({ event }) => event)).toEqual(['error', 'response.failed', 'done']);
@@ -29,7 +29,7 @@ describe('a stream that breaks in our own code', () => {
     });
   });
 
-  it('ends with an error chunk in Chat and Completions, however many choices there are', async () => {
+  it('ends with one error chunk in Chat and Completions for any number of choices', async () => {
     const end = [
       { event: null, data: BODY },
       { event: null, data: '[DONE]' },

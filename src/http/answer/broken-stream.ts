@@ -6,10 +6,7 @@ import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Frame } from '../../turns/api.ts';
 import type { Api } from '../../turns/api.ts';
 
-/**
- * The frames that end a stream which broke in our own code: those that a failed turn ends with in this API, from
- * its error on. The beginning of the stream was sent already.
- */
+/** The frames that end a stream after a bug of the proxy: those of a failed turn in this API, from its error on. */
 export async function* endOfBrokenStream(
   api: Pick<Api, 'render'>,
   meta: unknown,

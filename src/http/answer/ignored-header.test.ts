@@ -20,7 +20,7 @@ describe('ignoredHeader', () => {
     expect(ignoredHeader(ignored)).toEqual(headers);
   });
 
-  it('names forty and counts the rest', () => {
+  it('lists forty names and counts the rest', () => {
     const names = Array.from({ length: 43 }, (_, index) => `p${index}`);
     expect(ignoredHeader(names)[NAME]).toBe(`${names.slice(0, 40).join(', ')}, and 3 more`);
   });

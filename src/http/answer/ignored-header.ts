@@ -3,7 +3,7 @@ const IGNORED_HEADER = 'x-proxy-ignored-params';
 /** Headers have a size limit, and names come from clients. */
 const MAX_NAMES = 40;
 
-/** Names what had no effect, in characters that a header can carry. */
+/** The names of parameters without effect, in characters valid in a header. */
 export const ignoredHeader = (ignored: readonly string[]): Record<string, string> => {
   if (ignored.length === 0) return {};
   const names = [...new Set(ignored)].map((name) =>

@@ -4,7 +4,7 @@ import { runSliced } from '../../kit/async/event-loop.ts';
 
 const LONG_CHARS = 64 * 1024;
 
-/** A JSON answer. One that says a book again is written in turns. */
+/** A JSON response. A large one is serialised in slices. */
 export const jsonResponse = async (
   value: unknown,
   headers: Readonly<Record<string, string>>,

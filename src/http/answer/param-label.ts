@@ -17,7 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...Object.values(SHARED_SETTINGS),
 ]);
 
-/** A place in a body (`input[3].content[0].detail`) as the value of a label: the parameter of our tables that it is in. */
+/** Maps a path in a body (`input[3].content[0].detail`) to a metric label: the known parameter that contains it. */
 export const paramLabel = (place: string): string => {
   if (KNOWN.has(place)) return place;
   const first = /^\w{1,64}/.exec(place)?.[0] ?? '';

@@ -1,6 +1,6 @@
 const SERVED_MODEL_HEADER = 'x-proxy-served-model';
 
-/** Names the model that answered, where that is not the requested one, in characters that a header can carry. */
+/** Names the model that answered if it is not the requested one, in characters valid in a header. */
 export const servedModelHeader = (model: string | undefined): Record<string, string> =>
   model === undefined
     ? {}

@@ -32,7 +32,7 @@ const tick = (): Promise<void> =>
   });
 
 describe('sseResponse', () => {
-  it('has the headers that forbid storing or buffering a stream', () => {
+  it('has headers against caching and buffering', () => {
     const response = respond(all(), { headers: { 'x-proxy-ignored-params': 'seed' } });
     expect([response.status, Object.fromEntries(response.headers)]).toEqual([
       200,
@@ -45,14 +45,14 @@ describe('sseResponse', () => {
     ]);
   });
 
-  it('writes all frames of one moment at once, and each of them whole', async () => {
+  it('writes frames that are ready together at once, each of them whole', async () => {
     const ends = spies();
     const chunks = await chunksOf(respond(all(frame(1), frame(2), frame(3)), ends));
     expect(chunks).toEqual(['data: 1\n\ndata: 2\n\ndata: 3\n\n']);
     expect([ends.onEnd.mock.calls.length, ends.onGone.mock.calls.length]).toEqual([1, 0]);
   });
 
-  it('writes a frame that holds a book in pieces, and nothing between them', async () => {
+  it('writes a huge frame in pieces, with nothing in between', async () => {
     const book = { text: 'é"\n'.repeat(100_000) };
     const chunks = await chunksOf(
       respond(all(frame(1), { event: 'e', data: book }, frame(2)), { keepaliveMs: 1 }),
@@ -61,7 +61,7 @@ describe('sseResponse', () => {
     expect(chunks.length).toBeGreaterThan(3);
   });
 
-  it('does not wait for the end', async () => {
+  it('does not wait for the end of the turn', async () => {
     const limiter = Promise.withResolvers<void>();
     async function* slow(): AsyncGenerator<Frame> {
       yield frame('first');
@@ -82,7 +82,7 @@ describe('sseResponse', () => {
     throw new Error('a bug');
   }
 
-  it('ends the stream with an error when a renderer throws, and numbers go on', async () => {
+  it('ends the stream with an error when a renderer throws, with consecutive numbers', async () => {
     const ends = spies();
     const endOfBroken = () => all(frame({ sequence_number: 2, error: 'x' }), frame({ sequence_number: 3 }));
     const text = (await chunksOf(respond(broken(), { ...ends, endOfBroken }))).join('');
@@ -96,27 +96,27 @@ describe('sseResponse', () => {
     ]);
   });
 
-  it('does so when a frame cannot be written', async () => {
+  it('ends the stream with an error when a frame cannot be serialised', async () => {
     const ends = spies();
     const endOfBroken = () => all(frame('error'));
     const text = (await chunksOf(respond(all(frame(1), frame(1n)), { ...ends, endOfBroken }))).join('');
     expect([text, ends.onBug.mock.calls.length]).toEqual(['data: 1\n\ndata: "error"\n\n', 1]);
   });
 
-  it('breaks the stream off when not even the error can be written', async () => {
+  it('breaks the stream when not even the error can be written', async () => {
     const ends = spies();
     await expect(chunksOf(respond(broken(), { ...ends, endOfBroken: broken }))).rejects.toThrow('a bug');
     expect(ends.onEnd.mock.calls.length).toBe(1);
   });
 
-  it('writes what is nested more deeply than functions can call each other', async () => {
+  it('writes values nested deeper than the call stack', async () => {
     const depth = 100_000;
     const text = `${'['.repeat(depth)}${']'.repeat(depth)}`;
     const chunks = await chunksOf(respond(all(frame(JSON.parse(text)))));
     expect(chunks.join('')).toBe(`data: ${text}\n\n`);
   });
 
-  it('stops asking for frames while the client does not read', async () => {
+  it('stops reading frames while the client does not read', async () => {
     let asked = 0;
     async function* endless(): AsyncGenerator<Frame> {
       for (;;) {
@@ -147,7 +147,7 @@ describe('sseResponse', () => {
     const response = respond(hanging(), {
       onGone() {
         order.push('gone');
-        // As the abort signal does it.
+        // Like the abort signal.
         setImmediate(() => turn.resolve());
       },
       onEnd: () => void order.push('end'),
@@ -159,7 +159,7 @@ describe('sseResponse', () => {
     expect(order).toEqual(['gone', 'turn over', 'end']);
   });
 
-  it('a client that goes while the turn waits for it to read: the same', async () => {
+  it('does the same for a client that disconnects during backpressure', async () => {
     const ends = spies();
     async function* endless(): AsyncGenerator<Frame> {
       for (;;) yield frame('x'.repeat(10_000));
@@ -171,7 +171,7 @@ describe('sseResponse', () => {
     expect([ends.onGone.mock.calls.length, ends.onEnd.mock.calls.length]).toEqual([1, 1]);
   });
 
-  it('fills silence with comments, and only silence', async () => {
+  it('writes comments only while idle', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     try {
       const limiter = Promise.withResolvers<void>();

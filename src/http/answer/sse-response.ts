@@ -5,13 +5,13 @@ import { encodeFrame, encodeFrameSteps, KEEPALIVE } from '../../openai/shared/ss
 import type { Frame } from '../../turns/api.ts';
 
 /**
- * Frames leave at once, unless some writes in a row came closer than this: then the writes are this far
- * apart. At thousands of deltas a second a write for each costs as much as all the rest of our work.
+ * Frames are written at once, unless several writes in a row came closer than this: then writes are this far apart.
+ * With thousands of deltas a second, one write for each would cost as much as everything else.
  */
 const WRITE_GAP_MS = 2;
 const CLOSE_WRITES = 4;
 
-/** Text that waits for the socket before the turn is asked for more. */
+/** Text buffered for the socket before the turn is read further. */
 const HIGH_WATER_CHARS = 64 * 1024;
 
 export interface SseOptions {
@@ -19,19 +19,17 @@ export interface SseOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Called with each frame before it is written. */
   readonly onFrame?: (frame: Frame) => void;
-  /** The client is gone. */
+  /** The client has disconnected. */
   readonly onGone: () => void;
-  /** The last byte is handed over, or the client is gone and the turn has ended. Called once. */
+  /** The last byte was handed over, or the client has disconnected and the turn has ended. Called once. */
   readonly onEnd: () => void;
-  /** The frames broke off by a mistake of ours. */
+  /** The frames threw: a bug of the proxy. */
   readonly onBug: (error: unknown) => void;
-  /** The frames that end the stream then. Sequence numbers of theirs are replaced: they follow those that were sent. */
+  /** The frames that end the stream then. They are renumbered to follow those already sent. */
   readonly endOfBroken: () => AsyncIterable<Frame>;
 }
 
-/**
- * Frames → a streaming response. Frames that come within the same moment go out in one write.
- */
+/** A streaming response. Frames that are ready together go out in one write. */
 export const sseResponse = (frames: AsyncIterable<Frame>, options: SseOptions): Response => {
   const body = new SseBody(frames, options);
   const stream = new ReadableStream<Uint8Array>(
@@ -60,16 +58,16 @@ class SseBody {
   readonly #keepalive: NodeJS.Timeout;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
   #buffer = '';
-  /** Cancels the write that is due. */
+  /** Cancels the scheduled write. */
   #due: (() => void) | null = null;
   #flushedAtMs = 0;
   #closeWrites = 0;
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
-  /** The number of the last frame that has one. */
+  /** The last sequence number sent. */
   #sequence = -1;
-  /** Aborted when nothing more is written: what is being encoded is left. */
+  /** Aborted when nothing more is written: stops a frame that is being encoded. */
   readonly #stopped = new AbortController();
 
   constructor(frames: AsyncIterable<Frame>, options: SseOptions) {
@@ -91,7 +89,7 @@ class SseBody {
 
   cancelled(): void {
     if (this.#over) return;
-    // Parked in a silent turn, the pump ends by the signal that `onGone` aborts.
+    // A pump waiting for an idle turn ends by the signal that `onGone` aborts.
     this.#options.onGone();
     this.#stop();
   }
@@ -103,7 +101,7 @@ class SseBody {
       this.#flush();
       this.#controller?.close();
     } catch (error) {
-      // Not even an error can be written: the client must at least see the stream break off.
+      // Not even an error can be written: the client must at least see the stream break.
       if (!this.#over) this.#controller?.error(error);
     } finally {
       this.#stop();
@@ -129,11 +127,11 @@ class SseBody {
     }
   }
 
-  /** A renderer that throws is our bug; the client gets a server error. */
+  /** A renderer that throws is a bug; the client gets a server error. */
   async #endBroken(error: unknown): Promise<void> {
     if (this.#over) return;
     this.#options.onBug(error);
-    // Half a frame was sent: nothing that follows could be read.
+    // Half a frame was sent: nothing after it could be parsed.
     if (this.#isInsideFrame) throw error;
     await this.#write(this.#options.endOfBroken(), (frame) =>
       sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
@@ -147,7 +145,7 @@ class SseBody {
     if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
   }
 
-  /** A response says again what was asked for, which may be a book: it is written in turns. */
+  /** A response repeats the request, which may be megabytes: it is serialised in slices. */
   async #addLong(frame: Frame): Promise<void> {
     const pieces = await runSliced(encodeFrameSteps(frame), this.#stopped.signal);
     this.#options.onFrame?.(frame);
@@ -191,7 +189,7 @@ class SseBody {
     });
   }
 
-  /** A comment only when nothing else was written, and never when the reader is behind anyway. */
+  /** A comment only when nothing else was written, and never while the reader lags. */
   #tick(): void {
     if (
       !this.#wroteSinceTick &&

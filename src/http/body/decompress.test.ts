@@ -35,7 +35,7 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     message: `The request body is not a complete ${encoding.trim().toLowerCase()} stream, although its content-encoding says so.`,
   });
 
-  it('is read as it was before', async () => {
+  it('is decompressed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 1000 }), async (bytes) => {
         const read = await readBytes(sent(compress(bytes), encoding), { maxBytes: 2000 });
@@ -45,14 +45,14 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     );
   });
 
-  it('is held to the limit by what it becomes', async () => {
+  it('is limited by its decompressed size', async () => {
     expect(await refusal(sent(compress(LONG.subarray(1)), encoding))).toBeNull();
     expect(await refusal(sent(compress(LONG), encoding))).toEqual(
       failure('request_too_large', { message: 'The request body is larger than the 1000 bytes allowed.' }),
     );
   });
 
-  it('is refused if it is cut off, empty, something else, or followed by something', async () => {
+  it('is rejected if it is truncated, empty, in another format, or has trailing bytes', async () => {
     const whole = compress(LONG);
     const bad = [
       whole.subarray(0, whole.length - 2),
@@ -64,17 +64,17 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     expect(told).toEqual([broken, broken, broken, broken]);
   });
 
-  it('counts among the bodies of all requests as what it becomes, piece by piece', async () => {
+  it('counts its decompressed pieces in the budget of all requests', async () => {
     const counted: number[] = [];
     const room = { caller: 'me', start: async () => {}, grow: (bytes: number) => void counted.push(bytes) };
     await readBytes(sent(compress(Buffer.alloc(1_000_000)), encoding), { maxBytes: 1_000_000, room });
-    // The first one is what was sent: a request made here declares no length.
+    // The first one is the compressed body: a request made here declares no length.
     const [, ...pieces] = counted;
     expect(pieces.reduce((sum, piece) => sum + piece, 0)).toBe(1_000_000);
     expect(Math.max(...pieces)).toBeLessThanOrEqual(65_536);
   });
 
-  it('is not made any longer than there is room for', async () => {
+  it('is decompressed only as far as there is room', async () => {
     const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
     let left = 100_000;
     const grow = (bytes: number): void => {
@@ -102,18 +102,18 @@ describe('a body', () => {
     },
   );
 
-  it('in no encoding is read as it is', async () => {
+  it('without an encoding is read unchanged', async () => {
     expect(await readBytes(sent(Buffer.from('{}'), 'Identity'), { maxBytes: 2 })).toEqual(Buffer.from('{}'));
   });
 
-  it('may not ask for a larger window than HTTP allows', async () => {
+  it('may not use a larger window than HTTP allows', async () => {
     const wide = { params: { [constants.ZSTD_c_windowLog]: 25 } };
     // A window is at most as large as the content.
     const body = zstdCompressSync(Buffer.alloc(20_000_000), wide);
     expect(await refusal(sent(body, 'zstd'), { maxBytes: 1e9 })).toMatchObject({ code: 'invalid_json' });
   });
 
-  it('is not waited for by who waits for a decoder and leaves', async () => {
+  it('does not hold up a caller that stops waiting for a decoder', async () => {
     const client = new AbortController();
     const body = gzipSync(Buffer.alloc(1_000_000));
     const ask = (signal: AbortSignal): Promise<Buffer> =>

@@ -5,21 +5,17 @@ import {
   createGunzip,
   createInflate,
   createZstdDecompress,
-  type BrotliDecompress,
-  type Gunzip,
-  type Inflate,
-  type ZstdDecompress,
 } from 'node:zlib';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { Slots } from '../../kit/async/slots.ts';
 
-type Decoder = Transform & (BrotliDecompress | Gunzip | Inflate | ZstdDecompress);
+type Decoder = Transform & { readonly bytesWritten: number };
 
-/** What is counted between two looks at the limit. */
+/** Bytes between two checks of the limit. */
 const chunkSize = 64 * 1024;
-/** 8 MB, as HTTP allows: a frame may ask for much more memory than its content takes. */
+/** 8 MB, the limit for HTTP: a frame may ask for much more memory than its content takes. */
 const params = { [constants.ZSTD_d_windowLogMax]: 23 };
 
 const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
@@ -30,13 +26,10 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['zstd', () => createZstdDecompress({ chunkSize, params })],
 ]);
 
-/** Of the whole process: each has a window of up to 16 MB, and a thread of the four that also read files. */
+/** For the whole process: each uses a window of up to 16 MB, and one of the four threads that also read files. */
 const decoding = new Slots(2);
 
-/**
- * A body as it was before it was compressed. `onBytes` hears of every piece, and ends it all by throwing. Callers take
- * turns: a few bytes of one of them can be work for a while.
- */
+/** Decompresses a body. `onBytes` receives the size of every piece, and cancels by throwing. Callers take turns. */
 export type Decompress = (
   bytes: Uint8Array,
   onBytes: (bytes: number) => void,
@@ -44,8 +37,8 @@ export type Decompress = (
 ) => Promise<Buffer>;
 
 /**
- * How the body of a request is made readable; null where it was sent as it is. Decoders get bodies that are
- * there to their end, so none of them waits for a client.
+ * The decompressor for a request's content encoding; null if there is none. Decoders get complete bodies, so none of
+ * them waits for a client.
  */
 export const decompressorOf = (request: Request): Decompress | null => {
   const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? '';
@@ -67,12 +60,12 @@ const decode = async (
   const chunks: Buffer[] = [];
   try {
     decoder.end(bytes);
-    // Leaving the loop ends the decoder: what is too much is not made.
+    // Leaving the loop destroys the decoder before it produces more.
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
       onBytes(chunk.byteLength);
       chunks.push(chunk);
     }
-    // Bytes after the end of the content would be lost silently.
+    // Trailing bytes would be lost silently.
     if (decoder.bytesWritten !== bytes.byteLength) throw new Error('more follows');
   } catch (error) {
     if (error instanceof GatewayError) throw error;

@@ -8,7 +8,7 @@ export interface BodyDeps {
   readonly maxBodyBytes: number;
 }
 
-/** The JSON of a request that runs no turn. Its bytes count as long as the exchange lasts. */
+/** The JSON body of a request that runs no turn. Its bytes are held until the exchange ends. */
 export const readBody = async (
   http: Request,
   exchange: Exchange,

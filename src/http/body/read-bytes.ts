@@ -3,28 +3,28 @@ import { decompressorOf } from './decompress.ts';
 
 export interface ReadLimits {
   readonly maxBytes: number;
-  /** Where the bytes are counted, among those of all requests. */
+  /** Counts the bytes of all requests. */
   readonly room?: BodyRoom;
-  /** Of the request: reading the body stops when it is aborted. */
+  /** Aborted: reading stops. */
   readonly signal?: AbortSignal;
 }
 
 export interface BodyRoom {
-  /** Whose body it is. */
+  /** The id of the caller's key. */
   readonly caller: string;
-  /** Called before anything is read, with what was announced; 0 where nothing was. */
+  /** Called before reading with the announced length; 0 if unknown. */
   start(announced: number): Promise<void>;
-  /** Called as bytes come. What it throws ends the reading. */
+  /** Called as bytes arrive. An error that it throws stops the reading. */
   grow(bytes: number): void;
 }
 
 const tooLarge = (maxBytes: number, what = 'The request body is'): GatewayError =>
   gatewayError('request_too_large', { message: `${what} larger than the ${maxBytes} bytes allowed.` });
 
-/** A body of this length counts as if it had arrived at once. */
+/** Bodies up to this length are counted at once. */
 const SMALL_BYTES = 64 * 1024;
 
-/** The whole body, without the encoding of its way here. */
+/** The whole body, decompressed. */
 export const readBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
   const { maxBytes, room } = limits;
   const decompress = decompressorOf(request);
@@ -33,8 +33,8 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
   if ((declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
   await room?.start(declared ?? 0);
   try {
-    // Node's HTTP parser holds a body to its declared length, so a small one can be taken whole, which is much
-    // cheaper than a web stream. Of a large one only what has arrived may count, and a chunked one declares none.
+    // Node's HTTP parser enforces the declared length, so a small body can be read at once, which is much cheaper than a
+    // web stream. A large or chunked one is counted as it arrives.
     const isSmall = declared !== null && declared <= SMALL_BYTES;
     const sent = isSmall ? await takeWhole(request, declared, room) : await countBytes(request, limits);
     return decompress === null ? sent : await decompress(sent, counterOf(limits), room?.caller ?? '');
@@ -52,10 +52,10 @@ const takeWhole = async (request: Request, bytes: number, room: BodyRoom | undef
   return Buffer.from(await request.arrayBuffer());
 };
 
-/** Hears of bytes as they come. */
+/** Counts bytes as they arrive. */
 export const counterOf = (limits: ReadLimits): ((bytes: number) => void) => counting(limits);
 
-/** Counts the items that a request refers to: a small body must not expand beyond the limit of a large one. */
+/** Counts the items that a request refers to: a small body must not expand beyond the limit for large ones. */
 export const referredCounter = (limits: ReadLimits): ((bytes: number) => void) =>
   counting(limits, 'The items that the request refers to are in total');
 
@@ -72,7 +72,7 @@ const countBytes = async (request: Request, limits: ReadLimits): Promise<Buffer>
   const count = counterOf(limits);
   const chunks: Uint8Array[] = [];
   for await (const chunk of request.body ?? []) {
-    // Leaving the loop cancels the stream: the rest of the body is not taken in.
+    // Leaving the loop cancels the stream: the rest is not read.
     count(chunk.byteLength);
     chunks.push(chunk);
   }

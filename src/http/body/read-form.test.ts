@@ -20,7 +20,7 @@ const refusal = async (request: Request, maxBytes = 1e8): Promise<unknown> => {
 const field = (name: string, value: string): string =>
   `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 
-it('knows a form by its type', () => {
+it('recognises a form by its content type', () => {
   expect(isForm(requestOf(new FormData()))).toBe(true);
   expect(isForm(requestOf('', { 'content-type': 'Multipart/Form-Data;boundary=b' }))).toBe(true);
   expect(isForm(requestOf('{}', { 'content-type': 'application/json' }))).toBe(false);
@@ -51,28 +51,28 @@ it('rejects a body that is not a form, is too large, or has too many parts', asy
   );
 });
 
-it('stops at the last part that is allowed', async () => {
+it('stops at the last allowed part', async () => {
   const most = field('a', 'x').repeat(100);
   expect(await readForm(written(`${most}--b--\r\n`), { maxBytes: 10_000 })).toHaveLength(100);
-  // Behind it there is nothing that could be parsed.
+  // Nothing after it could be parsed.
   expect(await refusal(written(`${most}${field('a', 'x')}--b\r\nnonsense`))).toBe(
     'invalid_form: The form has too many parts: at most 100 are allowed.',
   );
 });
 
-it('refuses half a million parts after the first 101', async () => {
+it('rejects half a million parts after the first 101', async () => {
   const many = written(`${field('a', 'x').repeat(500_000)}--b--\r\n`);
   expect(await refusal(many)).toBe('invalid_form: The form has too many parts: at most 100 are allowed.');
 });
 
-it('refuses a part without a name, and one with endless headers', async () => {
+it('rejects a part without a name, and one with endless headers', async () => {
   const nameless = '--b\r\ncontent-disposition: form-data\r\n\r\nx\r\n--b--\r\n';
   expect(await refusal(written(nameless))).toBe('invalid_form: A part of the form has no name.');
   const long = `${field('%22%0A'.repeat(3_000_000), 'x')}--b--\r\n`;
   expect(await refusal(written(long))).toContain('invalid_form: ');
 });
 
-it('survives a form that ends anywhere', async () => {
+it('handles a form truncated anywhere', async () => {
   const file = '--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nx\r\n';
   const odd = '--b\r\ncontent-type: text/plain\r\n\r\nx\r\n';
   const whole = `${field('a', 'x')}${file}${odd}${file}--b--\r\n`;
@@ -81,7 +81,7 @@ it('survives a form that ends anywhere', async () => {
   }
 });
 
-it('lets others run while it parses a large form', async () => {
+it('yields while parsing a large form', async () => {
   const form = new FormData();
   form.append('image', new File([new Uint8Array(30_000_000)], 'large.png'));
   let turns = 0;

@@ -8,9 +8,9 @@ import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { FormEntry } from '../../turns/api.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
-/** More than any form that is read here has. */
+/** More than any supported form has. */
 const MAX_PARTS = 100;
-/** Other requests may run after so many bytes. */
+/** Other requests run after this many bytes. */
 const SLICE_BYTES = 64 * 1024;
 
 const typeOf = (request: Request): string => request.headers.get('content-type') ?? '';
@@ -34,7 +34,7 @@ export const readForm = async (request: Request, limits: ReadLimits): Promise<re
 
 interface Part {
   readonly name: string;
-  /** Of a file: its chunks. */
+  /** For a file: its chunks. */
   readonly value: string | readonly Buffer[];
 }
 
@@ -45,16 +45,16 @@ const slices = async function* (bytes: Buffer, signal: AbortSignal | undefined):
   }
 };
 
-/** Throws if the content type names no boundary. The parser itself limits the headers of a part to 16 KiB. */
+/** Throws if the content type has no boundary. The parser itself limits the headers of a part to 16 KiB. */
 const parserInto = (parts: Part[], request: Request, { maxBytes }: ReadLimits): Writable => {
   const parser = busboy({
     headers: { 'content-type': typeOf(request) },
-    // The limit is reported at the end of the last part that it allows.
+    // The limit is reported at the end of the last allowed part.
     limits: { parts: MAX_PARTS + 1, fieldSize: maxBytes },
     defParamCharset: 'utf8',
   });
   const add = (part: Part): void => {
-    // The types do not say so, but a part may have no name.
+    // Contrary to the types, a part may have no name.
     if ((part.name as string | undefined) !== undefined) parts.push(part);
     else parser.destroy(gatewayError('invalid_form', { message: 'A part of the form has no name.' }));
   };
@@ -63,7 +63,7 @@ const parserInto = (parts: Part[], request: Request, { maxBytes }: ReadLimits): 
     const chunks: Buffer[] = [];
     add({ name, value: chunks });
     file.on('data', (chunk: Buffer) => chunks.push(chunk));
-    // The parser itself fails, too.
+    // The parser reports the same error.
     file.on('error', () => {});
   });
   parser.on('partsLimit', () =>
@@ -76,7 +76,7 @@ const parserInto = (parts: Part[], request: Request, { maxBytes }: ReadLimits): 
   return parser;
 };
 
-/** Clients guess the type from the file name or leave it out; the check of images reads it from the bytes. */
+/** Clients guess the type from the file name or omit it; the image check reads it from the bytes. */
 const entryOf = ({ name, value }: Part): FormEntry =>
   typeof value === 'string'
     ? { name, value, isFile: false }

@@ -17,7 +17,7 @@ const refusal = async (asked: Request, maxBytes = 1000): Promise<Failure | null>
   return null;
 };
 
-/** A chunked body, which declares no length, and a record of what was taken of it. */
+/** A chunked body, which declares no length, and a record of how much was read. */
 const chunked = (
   chunks: readonly string[],
 ): { asked: Request; seen: { pulled: number; cancelled: boolean } } => {
@@ -66,19 +66,19 @@ describe('readJson', () => {
     expect(await readJson(asked, { maxBytes: 1000 })).toEqual({ a: 'é😀' });
   });
 
-  it('takes a body of exactly the allowed size', async () => {
+  it('accepts a body of exactly the allowed size', async () => {
     const text = JSON.stringify('x'.repeat(998));
     expect(await readJson(request(text), { maxBytes: 1000 })).toBe('x'.repeat(998));
   });
 
-  it('refuses by the declared length without reading', async () => {
+  it('rejects by the declared length without reading', async () => {
     const { asked, seen } = chunked(['"x"']);
     asked.headers.set('content-length', '1001');
     expect(await refusal(asked)).toEqual(tooLarge);
     expect(seen).toEqual({ pulled: 0, cancelled: false });
   });
 
-  it('announces what it reads, and counts a small body at once, any other as it comes', async () => {
+  it('announces the length, and counts a small body at once, any other as it arrives', async () => {
     const told: unknown[] = [];
     const room = {
       caller: 'me',
@@ -103,7 +103,7 @@ describe('readJson', () => {
     ]);
   });
 
-  it('reads nothing if the budget is used up, and throws the failure of the budget', async () => {
+  it('reads nothing if the budget is exhausted, and throws its failure', async () => {
     const refused = gatewayError('server_overloaded', { retryAfterSeconds: 3 });
     const { asked, seen } = chunked(['{"a"', ':1}', 'x']);
     const start = async (): Promise<void> => {};
@@ -132,15 +132,15 @@ describe('readJson', () => {
     ['half a body', '{"a":'],
     ['no JSON', 'a=1'],
     ['two values', '{}{}'],
-  ])('refuses %s', async (_, body) => {
+  ])('rejects %s', async (_, body) => {
     expect(await refusal(request(body))).toEqual(failure('invalid_json'));
   });
 
-  it('refuses bytes that are not UTF-8', async () => {
+  it('rejects bytes that are not UTF-8', async () => {
     expect(await refusal(request(Uint8Array.of(0x22, 0xff, 0x22)))).toEqual(failure('invalid_json'));
   });
 
-  it('refuses deep nesting', async () => {
+  it('rejects deep nesting', async () => {
     expect(await refusal(request('['.repeat(101) + ']'.repeat(101)))).toEqual(
       failure('invalid_json', {
         message: 'The JSON body is nested too deeply: at most 100 levels are allowed.',
@@ -149,7 +149,7 @@ describe('readJson', () => {
     expect(await refusal(request('['.repeat(100) + ']'.repeat(100)))).toBeNull();
   });
 
-  it('refuses what would be slow to go through', async () => {
+  it('rejects too many members', async () => {
     const members = (count: number): string =>
       `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join(',')}}`;
     expect(await refusal(request(members(10_001)), 1e6)).toEqual(
@@ -165,7 +165,7 @@ describe('readJson', () => {
     );
   });
 
-  it('says that a body broke off', async () => {
+  it('reports a truncated body', async () => {
     const body = new ReadableStream({
       pull(controller) {
         controller.error(new Error('ECONNRESET at /internal/path'));

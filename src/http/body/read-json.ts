@@ -7,9 +7,9 @@ export interface ReadJsonLimits extends ReadLimits {
   readonly maxDepth?: number;
 }
 
-/** Above what a tool's JSON schema needs. The app-server reads 128 levels, and does not answer beyond; what we put around a body takes a few of them. */
+/** More than a tool's JSON schema needs. The app-server does not answer beyond 128 levels, some of which wrap the body. */
 const MAX_DEPTH = 100;
-/** Far more than any tool or conversation has; what is made of more would be slow to go through. */
+/** Far more than any tool or conversation has; more would be slow to process. */
 const MAX_MEMBERS = 10_000;
 const MAX_VALUES = 2_000_000;
 
@@ -36,7 +36,7 @@ const parse = async (
   }
 };
 
-/** The body as JSON, whatever content type it claims to have. */
+/** The body as JSON, whatever its content type. */
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   const bytes = await readBytes(request, limits);
   const within = { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES };

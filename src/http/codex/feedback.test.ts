@@ -33,7 +33,7 @@ const post = async (body: unknown, takesFeedback: boolean): Promise<readonly unk
   }
 };
 
-it('sends what a client writes, and nothing else', async () => {
+it('sends only the text of the client', async () => {
   expect(await post({ classification: 'bad_result', reason: 'It is wrong.' }, true)).toEqual([
     200,
     { id: 'thread-1', object: 'codex.feedback', status: 'sent' },

@@ -7,7 +7,7 @@ import type { Route } from '../server.ts';
 
 export interface FeedbackDeps {
   readonly codexAccount: () => Pick<CodexAccount, 'sendFeedback'>;
-  /** The operator has agreed that feedback is sent to the makers of codex. */
+  /** The operator allows sending feedback to OpenAI. */
   readonly takesFeedback: boolean;
   readonly bodies: BodyDeps;
 }

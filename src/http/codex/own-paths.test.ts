@@ -7,7 +7,7 @@ const WINDOW = { usedPercent: 41.6, minutes: 300, resetsAt: 1_800_000_120 };
 const CODEX = { id: 'codex', name: null, primary: WINDOW, secondary: null, credits: null, reached: null };
 
 describe('codexUsage', () => {
-  it('is the limits of an account, as codex reads them', () => {
+  it('returns the limits in the format of codex', () => {
     const credits = { hasCredits: true, isUnlimited: false, balance: '5' };
     const spark = { ...CODEX, id: 'spark', name: 'Spark', primary: null, secondary: WINDOW };
     const limits = [{ ...CODEX, credits, reached: 'rate_limit_reached' }, spark];
@@ -32,7 +32,7 @@ describe('codexUsage', () => {
     });
   });
 
-  it('does not invent what the backend did not say', () => {
+  it('omits what the backend did not report', () => {
     const limits = [{ ...CODEX, primary: { usedPercent: 1, minutes: null, resetsAt: null } }];
     expect(codexUsage({ plan: null, isAllowed: true, limits, resetCredits: null }, NOW)).toMatchObject({
       plan_type: 'unknown',
@@ -45,7 +45,7 @@ describe('codexUsage', () => {
     });
   });
 
-  it('lists no limits where nothing is metered', () => {
+  it('returns no limits if nothing is metered', () => {
     expect(codexUsage(null, NOW)).toEqual({
       plan_type: 'unknown',
       rate_limit: null,

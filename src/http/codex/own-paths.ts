@@ -8,14 +8,14 @@ import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
 
 export interface OwnPathsDeps {
-  /** That of who answers now. */
+  /** The account of the active backend. */
   readonly codexAccount: () => CodexAccount;
-  /** The models in the form in which codex keeps them, each with its prompts: that is long. */
+  /** The models in codex's own format, each with its long prompts. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
 }
 
-/** Where a codex that takes us for the service behind its login sends its turns. */
+/** The turn endpoints at the paths that codex uses with a ChatGPT login. */
 export const atCodexPaths = (apis: readonly Api[]): readonly Api[] =>
   apis.flatMap((api) =>
     /^\/v1\/responses(?:\/|$)/.test(api.path)
@@ -23,7 +23,7 @@ export const atCodexPaths = (apis: readonly Api[]): readonly Api[] =>
       : [],
   );
 
-/** What codex itself asks its service for, besides turns; the two addresses of usage are those of two base URLs. */
+/** What codex requests besides turns; the two usage paths belong to two base URLs. */
 export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
   {
     method: 'GET',
@@ -39,14 +39,14 @@ export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): re
   })),
 ];
 
-/** Recognises codex by the version in the query of the model list; it reads a list in its own format. */
+/** Recognises codex by the version in the query of the model list, and answers in its format. */
 export const modelsForCodex = (
   http: Request,
   { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
 ): { readonly models?: readonly JsonObject[] } =>
   new URL(http.url).searchParams.has('client_version') ? { models: codexModels() } : {};
 
-/** The limits as codex reads them. Null: nothing is metered, and codex shows no limits. */
+/** Rate limits in codex's format. Null: nothing is metered, and codex shows no limits. */
 export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {
   const [first, ...others] = limits?.limits ?? [];
   return {

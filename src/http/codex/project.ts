@@ -11,7 +11,7 @@ import type { ModelInfo, ModelNames } from '../../canonical/models/model-names.t
 import type { ListedMcp } from '../../engine/mcp/mcp-tools.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
-/** Every model, also those that are not offered. What is not known of one is null. */
+/** Every model, including hidden ones. Unknown properties are null. */
 export const projectCodexModels = ({ list }: Pick<ModelNames, 'list'>) => ({
   object: 'list' as const,
   data: [
@@ -37,7 +37,7 @@ const projectCodexModel = (model: ModelInfo, isDefault: boolean, isHidden: boole
   max_output_tokens: model.maxOutputTokens,
 });
 
-/** Many people may share a server: whose account it is, is not their business. */
+/** Without the account's identity: many people may share a server. */
 export const projectAccount = ({ backend, plan, isConfirmed }: Account) => ({
   object: 'codex.account' as const,
   backend: WORDS[backend],
@@ -106,7 +106,7 @@ export const projectTotals = (totals: TokenTotals | null) => ({
   days: totals?.days ?? null,
 });
 
-/** In short; `GET /v1/mcp/tools` tells what the tools do. */
+/** A summary; `GET /v1/mcp/tools` describes the tools. */
 export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
   object: 'list' as const,
   data: all.map(({ server, list }) => ({
@@ -121,11 +121,11 @@ export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
   })),
 });
 
-/** The app-server does not know: the relay in front of it holds the token. */
+/** The app-server does not know: the relay in front of it adds the token. */
 const authOf = (headers: Readonly<Record<string, string>>): 'token' | 'none' =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'token' : 'none';
 
-/** The settings of this server that every holder of a key may see. */
+/** The settings of this server that every client may see. */
 export interface ServerSettings {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Where each value comes from. */

@@ -14,14 +14,14 @@ import {
 } from './project.ts';
 
 export interface CodexRouteDeps extends FeedbackDeps, ServerSettings {
-  /** That of who answers now. */
+  /** The account of the active backend. */
   readonly codexAccount: () => CodexAccount;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codexVersion: string;
 }
 
-/** What the app-server and its account can tell, for people and dashboards. */
+/** Information from the app-server and its account, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
   const { codexAccount, models, mcp, codexVersion } = deps;
   return [

@@ -15,7 +15,7 @@ const open = (client = new AbortController()) => {
 };
 
 describe('openExchange', () => {
-  it('ends when the handler has returned, with what was noted', () => {
+  it('ends with its notes when the handler has returned', () => {
     const { exchange, ends } = open();
     exchange.note({ model: 'a', stream: true });
     exchange.note({ model: 'b', status: 200 });
@@ -24,7 +24,7 @@ describe('openExchange', () => {
     expect(ends).toEqual([{ model: 'b', stream: true, status: 200 }]);
   });
 
-  it('a held answer ends when it is let go, once', () => {
+  it('a held answer ends once, when released', () => {
     const { exchange, ends } = open();
     const release = exchange.hold();
     exchange.returned();
@@ -56,13 +56,13 @@ describe('openExchange', () => {
     expect([exchange.signal.aborted, exchange.signal.reason]).toEqual([true, reason]);
   });
 
-  it('is aborted from the start when the client was gone already', () => {
+  it('is aborted from the start if the client has disconnected', () => {
     const client = new AbortController();
     client.abort();
     expect(open(client).exchange.signal.aborted).toBe(true);
   });
 
-  it('is not aborted by a client that goes after the end', () => {
+  it('is not aborted by a disconnect after the end', () => {
     const { exchange, client } = open();
     exchange.returned();
     client.abort();
@@ -76,7 +76,7 @@ describe('openExchange', () => {
     expect([exchange.signal.reason, client.signal.aborted]).toEqual([reason, false]);
   });
 
-  it('knows its caller once that was admitted', () => {
+  it('knows its caller once authenticated', () => {
     const { exchange } = open();
     expect(exchange.caller()).toBe('');
     exchange.admit('key_1');

@@ -1,22 +1,22 @@
 import type { AccessFacts } from '../../observe/access-log.ts';
 
-/** One request and its answer, as the handlers of routes see it. */
+/** One request and its answer, as route handlers see it. */
 export interface Exchange {
   readonly requestId: string;
-  /** By the ambient clock. */
+  /** From the ambient clock. */
   readonly startedAt: number;
   /** Whether the caller is on this machine; see `isLocalCaller`. */
   readonly isLocal: boolean;
-  /** Aborted when the client is gone, or the server gives up waiting at shutdown. */
+  /** Aborted when the client disconnects, or when a shutdown no longer waits. */
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
-  /** The id of the key that the caller used; empty on routes without one. */
+  /** The id of the caller's key; empty on routes without one. */
   caller(): string;
-  /** Adds to the one access line of this request. */
+  /** Adds to the access log line of this request. */
   note(facts: Partial<AccessFacts>): void;
-  /** Says that the answer goes on after the handler returned; call the result when it has ended. */
+  /** Keeps the exchange open after the handler has returned; call the result when the answer has ended. */
   hold(): () => void;
-  /** Called once, when the answer has ended, in whatever way. */
+  /** Called once when the answer has ended or was cut off. */
   atEnd(listener: () => void): void;
 }
 
@@ -28,9 +28,9 @@ export interface ExchangeOptions {
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
 }
 
-/** An exchange, and the server's side of it. */
+/** An exchange with the server's methods. */
 export interface OpenExchange extends Exchange {
-  /** Who asks is known: the id of the key. */
+  /** The caller is authenticated. */
   admit(keyId: string): void;
   /** The handler has returned. The exchange ends here, unless the answer is held. */
   returned(): void;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { summaryOf } from './request-summary.ts';
 
-it('a request is summed up by what can be counted', () => {
+it('summaryOf counts the parts of a request', () => {
   const image = { kind: 'image', url: 'data:x' } as const;
   const first = turnRequest({
     items: [

@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { RequestSummary } from '../../observe/access-log.ts';
 
-/** How much was asked, without any of its content. `bytes` is what the body holds in memory, packed and unpacked. */
+/** The size of a request, without any content. `bytes` is what the body holds in memory, compressed and not. */
 export const summaryOf = (requests: OneOrMore<TurnRequest>, bytes: number): RequestSummary => {
   const items = requests.flatMap((request) => request.items);
   const tools = allTools(requests[0]);

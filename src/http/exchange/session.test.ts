@@ -18,7 +18,7 @@ describe('sessionOf', () => {
 });
 
 describe('namedSessionOf', () => {
-  it('is what codex says', () => {
+  it('returns the names that codex sends', () => {
     const headers = {
       'session-id': '01a1e43a-ad54-75a0-8731-595882578963',
       'thread-id': '01a1e43a-ad86-7980-9744-fba808aa51c2',

@@ -1,23 +1,15 @@
-/** What codex and its relatives say in headers about the conversation that a request belongs to. */
-export interface NamedSession {
-  readonly thread: string | null;
-  readonly session: string | null;
-  /** The helper of a conversation that asks, such as `review`. */
-  readonly subagent: string | null;
-  /** The program that asks. */
-  readonly originator: string | null;
-}
+import type { SessionFacts } from '../../observe/access-log.ts';
 
 /**
- * Headers by which clients name a conversation, the most exact first: threads that one session has started are
- * conversations of their own. The oldest versions of codex called a thread a conversation.
+ * Headers that identify a conversation, the most specific first: threads started by one session are separate
+ * conversations. The oldest versions of codex called a thread a conversation.
  */
 const THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id'];
 const SESSION_HEADERS = ['session-id', 'session_id', 'x-session-id'];
 const SUBAGENT_HEADER = 'x-openai-subagent';
 const ORIGINATOR_HEADER = 'originator';
 
-/** Every header that is looked at. */
+/** Every header read here. */
 export const NAMING_HEADERS: readonly string[] = [
   ...THREAD_HEADERS,
   ...SESSION_HEADERS,
@@ -26,8 +18,8 @@ export const NAMING_HEADERS: readonly string[] = [
 ];
 
 /**
- * The conversation that a client says its request belongs to. A helper has a prompt of its own, and so a cache of its
- * own. Which program asks does not matter: a conversation may go on in another one.
+ * The conversation named by the headers. A subagent has its own prompt, and so its own cache. The program is not part of
+ * the key: a conversation may continue in another one.
  */
 export const sessionOf = (headers: Headers): string | null => {
   const name = firstOf(headers, [...THREAD_HEADERS, ...SESSION_HEADERS]);
@@ -35,8 +27,8 @@ export const sessionOf = (headers: Headers): string | null => {
   return name === null || subagent === '' ? name : JSON.stringify([name, subagent]);
 };
 
-/** The same for the log: values that would not look like names there are left out. Null: nothing is named. */
-export const namedSessionOf = (headers: Headers): NamedSession | null => {
+/** The same for the log, without values that do not look like names; null if nothing is left. */
+export const namedSessionOf = (headers: Headers): SessionFacts | null => {
   const named = {
     thread: saneOf(firstOf(headers, THREAD_HEADERS)),
     session: saneOf(firstOf(headers, SESSION_HEADERS)),
@@ -46,7 +38,7 @@ export const namedSessionOf = (headers: Headers): NamedSession | null => {
   return Object.values(named).every((value) => value === null) ? null : named;
 };
 
-/** What may go into a log line as it is: ids, and names of programs, which may have spaces. */
+/** Safe in a log line: ids, and program names, which may contain spaces. */
 const SANE = /^[A-Za-z0-9](?:[A-Za-z0-9 ._:/-]{0,126}[A-Za-z0-9])?$/;
 
 const saneOf = (value: string | null): string | null => (value !== null && SANE.test(value) ? value : null);

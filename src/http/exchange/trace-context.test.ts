@@ -29,11 +29,11 @@ describe('traceOf', () => {
     `00-${ID}-${'0'.repeat(16)}-01`,
     `00-${ID.slice(1)}-${PARENT}-01`,
     `01-${ID}-${PARENT}-01-${'x'.repeat(300)}`,
-  ])('does not believe %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(parentOf(value)).toBeNull();
   });
 
-  it('reads a state only with its parent', () => {
+  it('reads tracestate only with traceparent', () => {
     expect(traceOf(new Headers({ tracestate: 'a=b' }))).toBeNull();
     expect(traceOf(new Headers({ traceparent: VALID }))).toEqual({ traceparent: VALID, tracestate: null });
     for (const state of ['a=b', 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE', 'fw529a3039@dt=x y, ,b=1']) {
@@ -50,7 +50,7 @@ describe('traceOf', () => {
 });
 
 describe('loggedTraces', () => {
-  it('are short and plain, or null', () => {
+  it('returns short, plain values or null', () => {
     const headers = new Headers({ traceparent: VALID, tracestate: 'a=b', 'x-copilot-trace-id': 'trace_1:2' });
     expect(loggedTraces(headers)).toEqual({ traceparent: VALID, copilotTraceId: 'trace_1:2' });
     for (const id of ['', 'two words', '{"a":1}', 'x'.repeat(129)]) {

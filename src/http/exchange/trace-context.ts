@@ -4,7 +4,7 @@ const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';
 const COPILOT_TRACE = 'x-copilot-trace-id';
 
-/** Every header that is looked at. */
+/** Every header read here. */
 export const TRACE_HEADERS: readonly string[] = [TRACEPARENT, TRACESTATE, COPILOT_TRACE];
 
 /** Version, trace id, parent id and flags; a version after 00 may append further fields. */
@@ -24,7 +24,7 @@ const isTraceparent = (value: string): boolean => {
   return !/^0+$/.test(traceId) && !/^0+$/.test(parentId);
 };
 
-/** What every participant of a trace has to pass on, and the most entries that there may be. */
+/** Limits of the standard for `tracestate`. */
 const MAX_STATE_CHARS = 512;
 const MAX_STATE_ENTRIES = 32;
 const STATE_ENTRY = /^[a-z\d][\w*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;
@@ -38,10 +38,10 @@ const isTracestate = (value: string): boolean => {
   );
 };
 
-/** What may go into a log line as it is. */
+/** Safe in a log line. */
 const SANE = /^[\w.:-]{1,128}$/;
 
-/** The traces of a request for its access line. `tracestate` is for the participants of a trace only. */
+/** The trace ids of a request for its access log line. `tracestate` is not logged. */
 export const loggedTraces = (
   headers: Headers,
 ): { readonly traceparent: string | null; readonly copilotTraceId: string | null } => {

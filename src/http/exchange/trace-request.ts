@@ -8,15 +8,15 @@ import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
 
-/** Where the traces of requests are written. */
+/** Writes the traces of requests. */
 export interface Captures {
-  /** Null: there is no room for one more. */
+  /** Null: there is no room for another one. */
   open(requestId: string): OpenTrace | null;
 }
 
 type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Response>;
 
-/** A handler whose requests are captured completely if capture is on. */
+/** Captures the requests of a handler completely if capture is on. */
 export const withTrace =
   (deps: { readonly captures: Captures | null }, { errorBody }: Pick<Api, 'errorBody'>, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
@@ -34,7 +34,7 @@ export const withTrace =
     }
   };
 
-/** What a reader gets besides the headers. */
+/** Records what a replay needs besides the headers. */
 export const recordBody = (trace: Trace, body: unknown, models: ModelNames): void => {
   const name = isJsonObject(body) ? body['model'] : null;
   const asked = typeof name === 'string' ? name : '';
@@ -51,7 +51,7 @@ export const recordBody = (trace: Trace, body: unknown, models: ModelNames): voi
 
 const MAX_MODELS = 50;
 
-/** By name: whatever else a client sends may be a secret. Whatever is looked at must be there when the story is played. */
+/** An allow-list, because other headers may be secrets. Every header that the proxy reads is needed for a replay. */
 const HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'content-encoding',

@@ -1,7 +1,4 @@
-/**
- * Whether the caller is a browser that opens a page. Browsers name `text/html`; API clients ask for JSON or
- * for anything.
- */
+/** Whether a browser opens a page. Browsers accept `text/html`; API clients ask for JSON or for anything. */
 export const acceptsHtml = (accept: string | null): boolean =>
   (accept ?? '')
     .split(',')

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
-/** The documentation that comes with this package. */
+/** The documentation in this package. */
 export interface DocPages {
   /** The text of a page such as `clients/codex.md`; null if there is none. */
   read(page: string): Promise<string | null>;
 }
 
-/** Names of files and folders in `docs`; nothing else can be asked for. */
+/** Only files and folders in `docs`. */
 const PAGE = /^(?:[a-z0-9-]+\/)?[A-Za-z0-9-]+\.md$/;
 
 export const createDocPages = (root = new URL('../../../docs/', import.meta.url)): DocPages => ({

@@ -24,7 +24,7 @@ const serve = (): ReturnType<typeof serveRoutes> =>
   );
 
 describe('GET /', () => {
-  it('shows a browser a page that runs and loads nothing, with what is needed for a first request', async () => {
+  it('shows a browser a static page with everything for a first request', async () => {
     const answer = await serve().send('/', BROWSER);
     const page = await answer.text();
     expect([answer.status, answer.headers.get('content-type'), answer.headers.get('vary')]).toEqual([
@@ -46,13 +46,13 @@ describe('GET /', () => {
       expect(page).toContain(part);
   });
 
-  it('shows a command that a shell reads as it stands, whatever host a browser names', async () => {
+  it('shows a safely quoted command for any Host header', async () => {
     const facts = { version: '1', backend: 'b', key: 'k', keyInCommand: '$KEY' };
     const page = frontPage({ ...facts, origin: 'http://$(id)`x`.test:1' });
     expect(page).toContain('curl &#39;http://$(id)`x`.test:1/v1/responses&#39; \\\n');
   });
 
-  it('links to pages that are there', async () => {
+  it('links to existing pages', async () => {
     const { send } = serve();
     const page = await (await send('/', BROWSER)).text();
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '');

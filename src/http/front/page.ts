@@ -5,13 +5,13 @@ import { escapeHtml } from './escape-html.ts';
 
 export interface PageFacts {
   readonly version: string;
-  /** Which backend answers, in words. */
+  /** Describes the active backend. */
   readonly backend: string;
-  /** Where the person finds the key, in words. */
+  /** Says where to find the key. */
   readonly key: string;
   /** Such as `http://127.0.0.1:11435`. */
   readonly origin: string;
-  /** The key as a command line has it. */
+  /** The key as written on a command line. */
   readonly keyInCommand: string;
 }
 
@@ -25,7 +25,7 @@ code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
 pre { padding: 1rem; border: 1px solid; border-radius: .4rem; overflow-x: auto; }
 `;
 
-/** Nothing but this style may load or run, and no other page may frame it. */
+/** Only this style may load or run, and no other page may frame it. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -44,11 +44,11 @@ const DOCS: readonly (readonly [string, string])[] = [
   ['security.md', 'Security'],
 ];
 
-/** The page that a person sees who opens the server in a browser. It needs no script. */
+/** The page for people who open the server in a browser. It has no script. */
 export const frontPage = (facts: PageFacts): string => {
   const { version, backend, key, origin, keyInCommand } = facts;
   const curl = [
-    // The caller's Host header is in it, and this line is made to be copied.
+    // Contains the caller's Host header, and is meant to be copied.
     `curl ${shellQuoted(`${origin}/v1/responses`, 'any Unix')} \\`,
     `  -H "Authorization: Bearer ${keyInCommand}" \\`,
     `  -H "Content-Type: application/json" \\`,

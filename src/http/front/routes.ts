@@ -5,9 +5,9 @@ import { acceptsHtml } from './accepts-html.ts';
 import type { DocPages } from './doc-pages.ts';
 import { frontPage, PAGE_HEADERS, type PageFacts } from './page.ts';
 
-/** What the page says about this server. */
+/** What the page shows about this server. */
 export interface FrontFacts extends Pick<PageFacts, 'version'> {
-  /** Paths and addresses are for people on this machine only. */
+  /** Paths and addresses are shown only on this machine. */
   readonly about: (isLocal: boolean) => Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 }
 
@@ -16,7 +16,7 @@ export interface FrontDeps {
   readonly docs: DocPages;
 }
 
-/** What a person finds who opens the server in a browser. Both routes need no key and show no secret. */
+/** Pages for people in a browser. Both routes need no key and show no secret. */
 export const frontRoutes = ({ front, docs }: FrontDeps): readonly Route[] => [
   { method: 'GET', path: '/', access: 'open', handle: (http, exchange) => root(http, exchange, front) },
   {
@@ -34,7 +34,7 @@ export const frontRoutes = ({ front, docs }: FrontDeps): readonly Route[] => [
 /** Markdown is shown as text: browsers would offer `text/markdown` as a download. */
 const DOC_HEADERS = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
 
-/** Some clients send HEAD to find out whether the server is there. */
+/** Some clients send HEAD to check that the server is up. */
 const root = (http: Request, exchange: Exchange, front: FrontFacts): Response => {
   const isPage = acceptsHtml(http.headers.get('accept'));
   if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/');

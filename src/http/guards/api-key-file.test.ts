@@ -16,7 +16,7 @@ afterEach(async () => {
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe('loadOrCreateApiKey', () => {
-  it('makes a key that only its owner can read, and finds it again', async () => {
+  it('creates a key that only its owner can read, and finds it again', async () => {
     const dir = join(root, 'a', 'state');
     const first = await loadOrCreateApiKey(dir);
     const file = join(dir, 'api-key');
@@ -26,14 +26,14 @@ describe('loadOrCreateApiKey', () => {
     expect(await readFile(join(dir, 'api-key'), 'utf8')).toBe(`${first.key}\n`);
   });
 
-  it('makes one key when many ask at once, and leaves nothing else behind', async () => {
+  it('creates one key when many start at once, and no other files', async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => loadOrCreateApiKey(root)));
     expect(new Set(made.map(({ key }) => key)).size).toBe(1);
     expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
     expect(await readdir(root)).toEqual(['api-key']);
   });
 
-  it('accepts a key that the user wrote, and makes the file private', async () => {
+  it('accepts a key written by the user, and makes the file private', async () => {
     const file = join(root, 'api-key');
     await writeFile(file, '  sk-mine \n');
     await chmod(file, 0o644);
@@ -41,7 +41,7 @@ describe('loadOrCreateApiKey', () => {
     expect(await modeOf(file)).toBe(0o600);
   });
 
-  it('refuses a FIFO instead of waiting for its writer', async () => {
+  it('rejects a FIFO instead of waiting for its writer', async () => {
     const file = join(root, 'api-key');
     execFileSync('mkfifo', [file]);
     await expect(loadOrCreateApiKey(root)).rejects.toThrow(`${file} is not a regular file.`);

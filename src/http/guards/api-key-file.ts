@@ -16,24 +16,24 @@ const readKey = async (file: string): Promise<string | null> => {
     throw error;
   }
   const key = text.trim();
-  // An empty key would lock out every client, and a new one those that have the old one.
+  // An empty key would lock out every client, and a new one the clients with the old one.
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Error(`${file} contains no key. Delete it: the next start creates a new one.`);
   await chmod(file, 0o600);
   return key;
 };
 
-/** The key of an installation that was given none. */
+/** The key of an installation without a configured one. */
 export interface OwnKey {
   readonly key: string;
   readonly file: string;
-  /** Made by this start: the one time that it is shown. */
+  /** Created by this start: it is shown only this once. */
   readonly isNew: boolean;
 }
 
 /**
- * Reads the key of this installation, or makes it. It is written whole under another name and then
- * linked to its own: of two processes that start at once one wins, and neither sees half a key.
+ * Reads the key of this installation, or creates it. It is written under a temporary name and then linked: of two
+ * processes that start at once one wins, and neither sees half a key.
  */
 export const loadOrCreateApiKey = async (stateDir: string): Promise<OwnKey> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 });

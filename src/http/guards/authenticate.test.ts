@@ -27,7 +27,7 @@ const wrongKey = (shown: string): Failure =>
   });
 
 describe('createAuthenticator', () => {
-  it('lets every key in and tells the keys apart', () => {
+  it('accepts every key and distinguishes them', () => {
     const first = authenticate(bearer('sk-first-key-0001'));
     const second = authenticate(new Headers({ authorization: 'bearer   sk-second-key-0002 ' }));
     expect([first, second]).toEqual([
@@ -37,7 +37,7 @@ describe('createAuthenticator', () => {
     expect(first.keyId).not.toBe(second.keyId);
   });
 
-  it('gives a key the same id in every process', () => {
+  it('derives the same id in every process', () => {
     expect(createAuthenticator(['sk-first-key-0001'])(bearer('sk-first-key-0001'))).toEqual(
       authenticate(bearer('sk-first-key-0001')),
     );
@@ -51,11 +51,11 @@ describe('createAuthenticator', () => {
     { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'sk-first-key-0001' },
     { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'unknown' },
     { 'x-api-key': 'sk-second-key-0002', 'api-key': 'unknown' },
-  ])('takes the key of other clients where there is no bearer token: %j', (headers) => {
+  ])('accepts other key headers without a bearer token: %j', (headers) => {
     expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
   });
 
-  it('does not look for another key where the bearer token is wrong', () => {
+  it('does not try other headers if the bearer token is wrong', () => {
     const both = new Headers({ authorization: 'Bearer short', 'x-api-key': 'sk-first-key-0001' });
     expect(refusal(both)).toEqual(wrongKey('***'));
   });
@@ -68,7 +68,7 @@ describe('createAuthenticator', () => {
     { authorization: 'Basic c2s6' },
     { authorization: 'sk-first-key-0001' },
     { 'x-api-key': ' ', 'api-key': '' },
-  ])('asks for a key when the headers are %j', (headers) => {
+  ])('requires a key with the headers %j', (headers) => {
     expect(refusal(new Headers(headers))).toEqual(missing);
   });
 
@@ -78,7 +78,7 @@ describe('createAuthenticator', () => {
     ['sk-first-key-000', 'sk-fi***00'],
     ['SK-FIRST-KEY-0001', 'SK-FI***01'],
     ['short', '***'],
-  ])('refuses %s and shows it masked', (key, shown) => {
+  ])('rejects %s and shows it masked', (key, shown) => {
     expect(refusal(bearer(key))).toEqual(wrongKey(shown));
   });
 

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 
 interface Caller {
-  /** Names the key in logs without giving it away. */
+  /** Identifies the key in logs without revealing it. */
   readonly keyId: string;
 }
 
@@ -10,13 +10,13 @@ export type Authenticator = (headers: Headers) => Caller;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Of another hash than the one that is compared, so that a log never holds a part of that one. */
+/** Uses another hash than the comparison, so that logs never contain a part of that one. */
 const fingerprint = (key: string): string => `key_${digest(`key-id:${key}`).toString('hex').slice(0, 8)}`;
 
-/** A short key is hidden whole: two letters of eight are too many. */
+/** A short key is hidden completely: two letters of eight are too many. */
 const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(0, 5)}***${key.slice(-2)}`);
 
-/** Where clients of other APIs put their key. A bearer token counts before them. */
+/** Headers used by clients of other APIs. A bearer token takes precedence. */
 const KEY_HEADERS = ['x-api-key', 'api-key'];
 
 const keyOf = (headers: Headers): string | null => {
@@ -25,10 +25,7 @@ const keyOf = (headers: Headers): string | null => {
   return given.map((key) => key?.trim() ?? '').find((key) => key !== '') ?? null;
 };
 
-/**
- * Hashes have one length, and every key is compared whatever the ones before it said: the time
- * that a refusal takes tells nothing about the keys.
- */
+/** Compares hashes of equal length with every key, so that the time reveals nothing about the keys. */
 export const createAuthenticator = (keys: readonly string[]): Authenticator => {
   const known = keys.map((key) => ({ hash: digest(key), caller: { keyId: fingerprint(key) } }));
   return (headers) => {

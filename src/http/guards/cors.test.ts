@@ -27,7 +27,7 @@ describe('origins', () => {
     'http://[::1]:8080',
     'http://[::1]',
     'HTTP://LOCALHOST:80',
-  ])('%s is one of them', (origin) => {
+  ])('%s is allowed', (origin) => {
     expect(cors.isAllowed(origin)).toBe(true);
   });
 
@@ -51,7 +51,7 @@ describe('origins', () => {
     expect(cors.isAllowed(origin)).toBe(false);
   });
 
-  it('with a star allow every origin, also the origin `null`, but add nothing for callers that are not pages', () => {
+  it('with a star allow every origin including `null`, but add nothing for callers without an origin', () => {
     const open = createCors(['*']);
     expect(['https://any.test', 'null', null].map((origin) => open.isAllowed(origin))).toEqual([
       true,
@@ -69,14 +69,14 @@ describe('a preflight', () => {
       .preflight(ask({ ...page, 'access-control-request-headers': asked }))
       ?.headers.get('access-control-allow-headers');
 
-  it('is an OPTIONS of a page that wants to send something', () => {
+  it('is an OPTIONS request with an origin and a requested method', () => {
     expect(cors.preflight(ask(page))?.status).toBe(204);
     expect(cors.preflight(ask({ origin: 'http://page.test' }))).toBeNull();
     expect(cors.preflight(ask({ 'access-control-request-method': 'POST' }))).toBeNull();
     expect(cors.preflight(ask(page, 'POST'))).toBeNull();
   });
 
-  it('gets the headers that it asks for, if they are names of headers and not a book', () => {
+  it('gets the headers it asks for if they are valid names and not too long', () => {
     const copilot = 'authorization,content-type,dangerously-allow-browser,x-stainless-lang';
     const longest = `${'x'.repeat(4_094)},y`;
     expect([copilot, 'a , b', longest].map(allowedHeaders)).toEqual([copilot, 'a , b', longest]);
@@ -89,7 +89,7 @@ describe('a preflight', () => {
     ]);
   });
 
-  it('of another page is answered without permission', () => {
+  it('of another origin is answered without permission', () => {
     const answer = cors.preflight(
       ask({ ...page, origin: 'http://evil.test', 'access-control-request-private-network': 'true' }),
     );
@@ -102,7 +102,7 @@ describe('an answer', () => {
   const share = (origin: string | null, headers: Record<string, string>): Record<string, string> =>
     Object.fromEntries(cors.share(new Response(null, { headers }), origin).headers);
 
-  it('can be read with what it tells in its headers', () => {
+  it('exposes its headers', () => {
     const told = {
       'x-codex-plan-type': 'pro',
       'openai-processing-ms': '1',
@@ -125,7 +125,7 @@ describe('an answer', () => {
     });
   });
 
-  it('adds nothing for other pages, and changes nothing for callers that are not pages', () => {
+  it('adds nothing for other origins, and is unchanged for callers without an origin', () => {
     expect([share('http://evil.test', { 'x-a': '1' }), share(null, { 'x-a': '1' })]).toEqual([
       { 'x-a': '1', vary: 'origin' },
       { 'x-a': '1', vary: 'origin' },

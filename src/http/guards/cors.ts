@@ -1,23 +1,23 @@
-/** Which pages in browsers may call this server and read its answers. */
+/** Which web pages may call this server and read its answers. */
 export interface Cors {
   isAllowed(origin: string | null): boolean;
-  /** The answer to a browser that asks before it sends a page's request; null if the request is not a preflight. */
+  /** The answer to a preflight request; null if the request is not one. */
   preflight(http: Request): Response | null;
-  /** Lets the page that asked read the answer, if its origin is allowed. Every answer passes here. */
+  /** Lets the page read the answer if its origin is allowed. Every answer passes here. */
   share(response: Response, origin: string | null): Response;
 }
 
-/** All of them, so that a page can also read why a method is not served. */
+/** All of them, so that a page can also read why a method is rejected. */
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-/** What is remembered only spares a question: the origin is looked at in every answer. */
+/** Browsers cache only the preflight: the origin is checked for every answer. */
 const MAX_AGE_SECONDS = 600;
-/** Headers that a page wants to send, as a browser lists them. More than any client has. */
-const MAX_ASKED_CHARS = 4_096;
+/** Limit for the header names that a page wants to send; more than any client has. */
+const MAX_REQUESTED_CHARS = 4_096;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
-/** Headers of answers that a page cannot see unless they are named. */
-const TELLING = /^(?:x-|openai-|retry-after)/;
-/** Named in every answer, also in one that has none of them: so a page can see at any answer what it may read. */
-const ALWAYS_TOLD = [
+/** Response headers that a page cannot read unless they are exposed. */
+const EXPOSED = /^(?:x-|openai-|retry-after)/;
+/** Exposed in every answer, even if absent, so that any answer shows what a page may read. */
+const ALWAYS_EXPOSED = [
   'retry-after',
   'x-proxy-ignored-params',
   'x-proxy-output-mode',
@@ -27,10 +27,7 @@ const ALWAYS_TOLD = [
 const ASKED_ABOUT =
   'access-control-request-method, access-control-request-headers, access-control-request-private-network';
 
-/**
- * Any header may be sent, and an answer never allows credentials: what guards this server is the key that a
- * page has to know, not what a browser adds by itself.
- */
+/** Any header may be sent, and credentials are never allowed: the API key protects this server, not the browser. */
 export const createCors = (origins: readonly string[]): Cors => {
   const known = new Set(origins);
   const isAllowed = (origin: string | null): boolean => {
@@ -54,8 +51,8 @@ export const createCors = (origins: readonly string[]): Cors => {
       headers.append('vary', 'origin');
       if (origin === null || !isAllowed(origin)) return response;
       headers.set('access-control-allow-origin', origin);
-      const told = [...headers.keys()].filter((name) => TELLING.test(name));
-      const named = [...new Set([...ALWAYS_TOLD, ...told])].toSorted();
+      const told = [...headers.keys()].filter((name) => EXPOSED.test(name));
+      const named = [...new Set([...ALWAYS_EXPOSED, ...told])].toSorted();
       headers.set('access-control-expose-headers', named.join(', '));
       return response;
     },
@@ -67,7 +64,7 @@ const allow = (headers: Headers, asked: Headers): void => {
   headers.set('access-control-max-age', String(MAX_AGE_SECONDS));
   const wanted = asked.get('access-control-request-headers') ?? '';
   // A wildcard would not cover `authorization`.
-  if (wanted.length <= MAX_ASKED_CHARS && HEADER_NAMES.test(wanted)) {
+  if (wanted.length <= MAX_REQUESTED_CHARS && HEADER_NAMES.test(wanted)) {
     headers.set('access-control-allow-headers', wanted);
   }
   if (asked.get('access-control-request-private-network') === 'true') {

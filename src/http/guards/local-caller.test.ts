@@ -14,7 +14,7 @@ describe('isLocalCaller', () => {
     { host: '127.1.2.3:1' },
     { host: '[::1]:80' },
     { 'user-agent': 'curl', 'sec-fetch-site': 'none' },
-  ])('takes %j', (headers) => {
+  ])('accepts %j', (headers) => {
     expect(asked(headers)).toBe(true);
   });
 
@@ -34,11 +34,11 @@ describe('isLocalCaller', () => {
     { 'x-forwarded-for': '127.0.0.1' },
     { 'x-forwarded-whatever': '' },
     { 'sec-fetch-site': 'cross-site' },
-  ])('does not take %j', (headers) => {
+  ])('rejects %j', (headers) => {
     expect(asked(headers)).toBe(false);
   });
 
-  it('wants a connection from this machine', () => {
+  it('requires a connection from this machine', () => {
     const headers = new Headers({ host: 'localhost' });
     expect([isLocalCaller(headers, { isFromLoopback: false }), isLocalCaller(headers, undefined)]).toEqual([
       false,

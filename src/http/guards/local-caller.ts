@@ -1,6 +1,6 @@
 import type { ConnectionInfo } from '../exchange/connection-info.ts';
 
-/** Headers that say that a request was passed on, or that a page in a browser sends it. */
+/** Headers of a request that was forwarded, or that a web page sends. */
 const FROM_ELSEWHERE = [
   'forwarded',
   'via',
@@ -15,7 +15,7 @@ const FROM_ELSEWHERE = [
   'origin',
   'referer',
 ];
-/** What a browser says of a request that a page of another site sends, also where it has no origin. */
+/** Set by browsers for requests of another site, even without an origin. */
 const FETCH_SITE = 'sec-fetch-site';
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
@@ -24,9 +24,8 @@ const LOOPBACK_ADDRESS = /^(?:::ffff:)?127(?:\.\d{1,3}){3}$|^::1$/i;
 export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.test(address);
 
 /**
- * Whether a program on this machine sends the request for itself. A reverse proxy on this machine makes every
- * connection local, and DNS rebinding lets a page reach this machine under its own host name: so `host` must be
- * a name of this machine.
+ * Whether a program on this machine sends the request for itself. A local reverse proxy makes every connection local,
+ * and DNS rebinding lets a page reach this machine under its own host name: so `host` must name this machine.
  */
 export const isLocalCaller = (
   headers: Headers,

@@ -29,7 +29,7 @@ const statusOf = async (socket: Socket): Promise<string | undefined> => {
 };
 
 describe('limitConnections', () => {
-  it('answers connections above the limit with an error, and those below it as ever', async () => {
+  it('answers connections above the limit with an error, and serves those below it', async () => {
     const options = { host: '127.0.0.1', port: 0, maxClients: 8 };
     listener = await listen(() => new Response('served'), options);
     const served: Socket[] = [];
@@ -43,7 +43,7 @@ describe('limitConnections', () => {
     ]);
   });
 
-  it('closes connections at once that are too many even for an error, and silent ones soon', async () => {
+  it('closes connections far above the limit at once, and idle ones soon', async () => {
     listener = await listen(() => new Response('served'), { host: '127.0.0.1', port: 0, maxClients: 8 });
     const silent: Socket[] = [];
     for (let count = 0; count < 20; count += 1) silent.push((await dial()).resume());
@@ -51,7 +51,7 @@ describe('limitConnections', () => {
     expect(silent.map((socket) => socket.closed)).toEqual(silent.map((_, index) => index >= 8));
   });
 
-  it('ends the connection that has been silent longest, and none with a request, to serve a new one', async () => {
+  it('closes the longest idle connection without a request to serve a new one', async () => {
     const held = Promise.withResolvers<void>();
     const server = createServer((_, response) => void held.promise.then(() => response.end()));
     limitConnections(server, 3, 0);
@@ -84,7 +84,7 @@ describe('limitConnections', () => {
 });
 
 describe('maxClientsOf', () => {
-  it('is half of the descriptors, and unlimited where the system does not say', () => {
+  it('is half of the descriptors, and unlimited if unknown', () => {
     const line = (soft: string): string => `Limit Soft\nMax open files            ${soft}    4096   files\n`;
     expect([line('256'), line('1'), line('unlimited'), ''].map(maxClientsOf)).toEqual([128, 1, null, null]);
   });

@@ -3,23 +3,23 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Keeps file descriptors free for the server itself: without one it can neither start an app-server nor reach a
- * backend. At the limit, connections without a request give way. Other connections above it get an error for their first
- * request; above that they are closed at once.
+ * Keeps file descriptors free for the server itself, which needs them to start an app-server and to reach a backend. At
+ * the limit, connections without a request are closed. Connections above it get an error for their first request; far
+ * above it they are closed at once.
  */
 export interface ConnectionLimit {
-  /** Whether a request on this connection has to be refused. */
+  /** Whether a request on this connection must be rejected. */
   isExcess(socket: Socket): boolean;
 }
 
-/** A turn needs about two descriptors besides that of its client: the app-server's connection and the backend's. */
+/** A turn needs about two more descriptors: the app-server's connection and the backend's. */
 const CLIENTS_SHARE = 0.5;
-/** How many connections above the limit, as a share of it, may wait for their error. */
+/** Connections above the limit that may wait for their error, as a share of it. */
 const EXCESS_SHARE = 0.125;
-/** How long such a connection has to send its request. */
+/** Time for such a connection to send its request. */
 const EXCESS_MS = 2_000;
 
-/** A client sends its request as soon as it is connected. Without one, a connection of this age gives way to others. */
+/** Clients send a request as soon as they are connected. After this time without one, a connection may be closed. */
 const SILENT_MS = 2_000;
 
 export const limitConnections = (
@@ -50,7 +50,7 @@ export const limitConnections = (
   return { isExcess: (socket) => excess.has(socket) };
 };
 
-/** Connections on which no request is under way, those first that have been silent longest. */
+/** Connections without a current request, the longest idle first. */
 const trackSilent = (server: Server): { oldest(minMs: number): Socket | null } => {
   const since = new Map<Socket, number>();
   const add = (socket: Socket): void => {
@@ -75,13 +75,13 @@ const trackSilent = (server: Server): { oldest(minMs: number): Socket | null } =
   };
 };
 
-/** How many clients the descriptors of this process allow; null where they are unlimited or unknown. */
+/** The number of clients that the process's descriptors allow; null if unlimited or unknown. */
 export const maxClientsOf = (limits: string): number | null => {
   const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   return soft === undefined ? null : Math.max(1, Math.floor(Number(soft) * CLIENTS_SHARE));
 };
 
-/** The limits of this process, as Linux states them; empty on other systems. */
+/** The limits of this process on Linux; empty on other systems. */
 export const processLimits = (): string => {
   try {
     return readFileSync('/proc/self/limits', 'utf8');

@@ -56,14 +56,14 @@ interface Client {
   readonly said: { text: string };
   readonly ended: Promise<unknown>;
   send(...lines: readonly string[]): void;
-  /** Says that no more will come. */
+  /** Ends the sending side. */
   hangUp(): void;
 }
 
 const dial = async (port: number): Promise<Client> => {
   const socket = connect(port, '127.0.0.1');
   sockets.push(socket);
-  // What is still sent when the server has closed the connection fails.
+  // Writes after the server has closed the connection fail.
   socket.on('error', () => {});
   await once(socket, 'connect');
   const said = { text: '' };
@@ -85,15 +85,15 @@ const summary = (text: string): readonly string[] =>
 const POST = ['POST /echo HTTP/1.1', 'host: h', 'content-type: application/json'];
 const GOOD = 'authorization: Bearer good';
 
-describe('a client that waits to be asked for its body', () => {
-  it('is asked when its key and its length are good', async () => {
+describe('a client that waits for 100 Continue', () => {
+  it('gets it when its key and length are valid', async () => {
     const { port } = await start();
     const { send, said } = await dial(port);
     send(...POST, GOOD, 'content-length: 2', 'expect: 100-continue', '', '');
     await expect.poll(() => said.text).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     send('{}');
     await expect.poll(() => summary(said.text)).toEqual(['100', '200']);
-    // The connection goes on.
+    // The connection stays open.
     send(...POST, GOOD, 'content-length: 2', '', '{}');
     await expect.poll(() => summary(said.text)).toEqual(['100', '200', '200']);
   });
@@ -101,7 +101,7 @@ describe('a client that waits to be asked for its body', () => {
   it.each([
     ['without a key', ['content-length: 2'], ['401', 'connection: close', 'invalid_api_key']],
     ['with too much', [GOOD, 'content-length: 101'], ['413', 'connection: close', 'request_too_large']],
-  ])('is refused at once %s', async (_, headers, expected) => {
+  ])('is rejected at once %s', async (_, headers, expected) => {
     const { port } = await start();
     const { send, said, ended } = await dial(port);
     send(...POST, ...headers, 'expect: 100-continue', '', '');
@@ -110,13 +110,13 @@ describe('a client that waits to be asked for its body', () => {
   });
 });
 
-describe('a page whose request cannot be read', () => {
+describe('a web page whose request is malformed', () => {
   const PAGE = 'origin: http://page.test';
 
   it.each([
     ['has no host', ['POST /echo HTTP/1.1', PAGE, '', '']],
     ['breaks off in its body', [...POST, GOOD, PAGE, 'transfer-encoding: chunked', '', 'x', '']],
-  ])('reads that it %s', async (_, lines) => {
+  ])('can read that it %s', async (_, lines) => {
     const { port } = await start();
     const { send, said } = await dial(port);
     send(...lines);
@@ -125,8 +125,8 @@ describe('a page whose request cannot be read', () => {
   });
 });
 
-describe('a client that stands still', () => {
-  it('gets the error while its body is read, and the connection ends', async () => {
+describe('a client whose upload stalls', () => {
+  it('gets an error, and the connection is closed', async () => {
     const { port, log } = await start(50);
     const { send, said, ended } = await dial(port);
     send(...POST, GOOD, 'content-length: 50', '', '{"a":');
@@ -147,7 +147,7 @@ describe('a client that stands still', () => {
     },
   );
 
-  it('is not, as long as enough comes', async () => {
+  it('is accepted while enough arrives', async () => {
     const { port } = await start(400, 1_000_000);
     const { send, said } = await dial(port);
     const pieces = ['[0', ...Array.from({ length: 20 }, () => ',1'.repeat(5_000)), ']'];
@@ -174,7 +174,7 @@ describe('a client that stands still', () => {
     },
   );
 
-  it('does not get that far without a key', async () => {
+  it('is rejected earlier without a key', async () => {
     const { port } = await start();
     const { send, said } = await dial(port);
     send(...POST, 'content-length: 50', '', '{"a":');
@@ -199,7 +199,7 @@ describe('an invalid request', () => {
       [...POST, GOOD, 'transfer-encoding: chunked', '', 'zz', ''],
       ['400', 'malformed_request'],
     ],
-  ])('%s: is refused in words, and logged', async (_, lines, expected) => {
+  ])('%s: is rejected with an error, and logged', async (_, lines, expected) => {
     const { port, log } = await start();
     const { send, said } = await dial(port);
     send(...lines);
@@ -212,7 +212,7 @@ describe('an invalid request', () => {
     );
   });
 
-  it('is refused behind a request, too', async () => {
+  it('is rejected after a valid request too', async () => {
     const { port } = await start();
     const { send, said, ended } = await dial(port);
     send(...POST, GOOD, 'content-length: 2', '', '{}');
@@ -222,7 +222,7 @@ describe('an invalid request', () => {
     expect(summary(said.text)).toEqual(['200', '400', 'connection: close', 'malformed_request']);
   });
 
-  it('is not the rest of a body that its client gave up with the answer', async () => {
+  it('does not include the rest of a body that the client abandoned', async () => {
     const { port, log } = await start();
     const { send, said, ended, hangUp } = await dial(port);
     send(...POST, GOOD, 'content-length: 1000', '', '{');
@@ -232,7 +232,7 @@ describe('an invalid request', () => {
     expect(log.map(({ route, status }) => ({ route, status }))).toEqual([{ route: '/echo', status: 413 }]);
   });
 
-  it('HTTP/1.0 without a host is a request', async () => {
+  it('excludes HTTP/1.0 without a host', async () => {
     const { port } = await start();
     const { send, said, ended } = await dial(port);
     send('POST /echo HTTP/1.0', GOOD, 'content-length: 2', '', '{}');

@@ -15,28 +15,28 @@ import { endStalled } from './stalled.ts';
 
 export interface Listener {
   readonly url: string;
-  /** Take no more connections, and end those that are idle. */
+  /** Accepts no more connections, and ends idle ones. */
   stop(): void;
-  /** End all connections. Resolves when they are gone. */
+  /** Ends all connections. Resolves when they are closed. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** The answer to an invalid request; it may be logged too. The origin is that of a page, if known. */
+  /** Answers, and may log, an invalid request. The origin is that of a web page, if known. */
   readonly refuse?: (failed: Failure, origin?: string | null) => Response;
   /** A connection could not be accepted, for example because there are no descriptors left. */
   readonly onAcceptError?: (error: Error) => void;
-  /** How many connections are served at once. Default: half of the descriptors that the system allows. */
+  /** Maximum number of connections. Default: half of the descriptors that the system allows. */
   readonly maxClients?: number | null;
 }
 
-/** How long a connection stays open for the answer to an invalid request. */
+/** Time that a connection stays open after the answer to an invalid request. */
 const LINGER_MS = 500;
 
 const answerRaw = async (socket: Duplex, response: Response): Promise<void> => {
-  // Who closes with something unread resets the connection, and the answer may be lost with it.
+  // Closing a socket with unread data resets the connection, and the answer may be lost.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
   socket.resume();
   socket.end(await rawAnswer(response));
@@ -51,8 +51,8 @@ type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response
 export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
   const { host, port, refuse = (failed) => errorResponse(failed), onAcceptError = () => {} } = options;
   const { maxClients = maxClientsOf(processLimits()) } = options;
-  /** Requests whose client waits to be asked for the body. */
-  const unasked = new WeakSet<IncomingMessage>();
+  /** Requests whose client waits for `100 Continue`. */
+  const awaitingContinue = new WeakSet<IncomingMessage>();
   const answers = new WeakMap<Socket, ServerResponse>();
   const refused = new WeakSet<object>();
 
@@ -69,35 +69,35 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
           http.headers.get('origin'),
         )
       : await fetch(http, connectionInfoOf(incoming));
-    // Its body will not come: what follows on this connection could be taken for it.
-    if (unasked.has(incoming)) response.headers.set('connection', 'close');
+    // Its body will not come: the next bytes on this connection could be mistaken for it.
+    if (awaitingContinue.has(incoming)) response.headers.set('connection', 'close');
     return response;
   };
 
   const listener = getRequestListener((http, { incoming }) => answer(http, incoming as IncomingMessage), {
     overrideGlobalObjects: false,
-    // For HTTP/1.0, which knows no Host header.
+    // For HTTP/1.0, which has no Host header.
     hostname: 'localhost',
     errorHandler: (error) =>
       error instanceof RequestError ? refuse(failure('malformed_request')) : errorResponse(failureOf(error)),
   });
-  // Node's own refusal of a request without a host has no words.
+  // Node's own rejection of a request without a host has no body.
   const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
     answers.set(incoming.socket, outgoing);
     void listener(incoming, outgoing);
   });
   const connections = limitConnections(server, maxClients);
 
-  // `100 Continue` is sent when the body is read: by then key and length have been checked.
+  // `100 Continue` is sent when the body is read, after the key and the length have been checked.
   server.on('checkContinue', (incoming, outgoing) => {
-    unasked.add(incoming);
+    awaitingContinue.add(incoming);
     incoming.once('resume', () => {
-      unasked.delete(incoming);
+      awaitingContinue.delete(incoming);
       if (!outgoing.headersSent) outgoing.writeContinue();
     });
     server.emit('request', incoming, outgoing);
   });
-  // Whatever else a client expects, it gets an answer.
+  // Other expectations are ignored.
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -105,8 +105,8 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     refused.add(socket);
     const last = answers.get(socket as Socket);
     const underWay = last?.writableFinished === false ? last : null;
-    // Who leaves in the middle of a request has one, and that tells of it: also if it was answered before
-    // all of it was there.
+    // A client that disconnects during a request is reported by that request, even if it was answered before its body
+    // was complete.
     const hasOne = underWay !== null || last?.req.complete === false;
     const isLeaving = error.code === 'HPE_INVALID_EOF_STATE' && hasOne;
     const isGone = error.code === 'ECONNRESET' || !socket.writable || isLeaving;
@@ -123,8 +123,8 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     void answerRaw(socket, refuse(NO_WAY));
   });
 
-  // Longer than the idle time of usual clients and load balancers, so that they are the ones who
-  // close a connection: a request never meets a closing socket.
+  // Longer than the idle time of usual clients and load balancers, so that they close the connection and never
+  // send a request on a closing socket.
   server.keepAliveTimeout = 75_000;
   endStalled(server);
   server.listen(port, host);

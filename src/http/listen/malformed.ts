@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 
-/** What Node's parser says about a request that it cannot read, as the client gets it. */
+/** Maps an error code of Node's parser to a failure. */
 export const parserFailure = (code: string): Failure => {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -16,7 +16,7 @@ export const parserFailure = (code: string): Failure => {
   }
 };
 
-/** An answer for a connection on which no request came to be. It ends with it. */
+/** A raw answer for a connection without a parsed request. It closes the connection. */
 export const rawAnswer = async (response: Response): Promise<string> => {
   const body = await response.text();
   const headers = [...response.headers, ['content-length', String(Buffer.byteLength(body))]];

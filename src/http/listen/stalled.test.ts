@@ -14,7 +14,7 @@ afterEach(() => {
 
 const STALL_MS = 100;
 
-/** A client that has asked, and does not read. */
+/** A client that has sent a request and does not read. */
 const ask = async (answer: RequestListener, stallMs = STALL_MS): Promise<Socket> => {
   server = createServer(answer);
   server.keepAliveTimeout = 60_000;
@@ -34,7 +34,7 @@ const later = (ms: number): Promise<string> =>
   });
 
 describe('endStalled', () => {
-  it('ends a connection whose client takes nothing of its answer', async () => {
+  it('closes a connection whose client reads nothing', async () => {
     const gone = Promise.withResolvers<string>();
     await ask((_, outgoing) => {
       outgoing.on('close', () => gone.resolve('ended'));
@@ -43,7 +43,7 @@ describe('endStalled', () => {
     expect(await gone.promise).toBe('ended');
   });
 
-  it('does not end one whose client waits for us, however long', async () => {
+  it('keeps one whose client waits for an answer', async () => {
     const gone = Promise.withResolvers<string>();
     const answer = Promise.withResolvers<void>();
     const client = await ask((_, outgoing) => {
@@ -59,9 +59,9 @@ describe('endStalled', () => {
     expect(String(await read)).toContain(', the end');
   });
 
-  it('does not end one that is slow', async () => {
+  it('keeps a slow one', async () => {
     const size = 24 * 1024 * 1024;
-    // The kernel tells of progress in steps of a megabyte or so.
+    // The kernel reports progress in steps of about a megabyte.
     const client = await ask((_, outgoing) => outgoing.end('x'.repeat(size)), 1_000);
     let bytes = 0;
     const whole = Promise.withResolvers<string>();

@@ -30,7 +30,7 @@ it.each<readonly [string, number, string | null, unknown]>([
   ]);
 });
 
-it('lets a page know that, too', () => {
+it('lets a web page read the answer', () => {
   const asked = { origin: 'http://page.test', 'access-control-request-method': 'POST' };
   const send = (method: string, headers: Record<string, string>): [number, string | null] => {
     const http = new Request('http://127.0.0.1/v1/responses', { method, headers });

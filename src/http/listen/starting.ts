@@ -3,8 +3,8 @@ import { errorBody } from '../../openai/shared/error-body.ts';
 import type { Cors } from '../guards/cors.ts';
 
 /**
- * Answers while the app is being built. The port is opened first, so that a port in use is found before
- * a worker starts; an early request gets a 503 with `retry-after` instead of waiting.
+ * Answers while the app is being built. The port is opened first, so that a port in use is found before a worker starts;
+ * an early request gets a 503 with `retry-after`.
  */
 export const startingFetch = (http: Request, cors: Cors): Response =>
   cors.share(cors.preflight(http) ?? answerTo(http), http.headers.get('origin'));

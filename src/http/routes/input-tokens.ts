@@ -17,14 +17,14 @@ import type { TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
 import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
-/** So many requests are counted at once: turns need the tokenizer, too. */
+/** Requests counted at once: turns need the tokenizer too. */
 const AT_ONCE = 2;
 const MAX_WAITING = 200;
 const WAIT_MS = 30_000;
 
 /**
- * Counts what a model would read, and asks none. The body is read, and refused, as that of `POST /v1/responses`; only
- * `model` and `input` may be missing. It takes no place of a turn, and waits its turn among all keys.
+ * Counts input tokens without running a model. The body is validated like that of `POST /v1/responses`, but `model` and
+ * `input` are optional. Uses no turn slot; requests queue fairly between keys.
  */
 export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine): Route => ({
   method: 'POST',
@@ -53,7 +53,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const plan = deps.engine.plan(request, {
       caller: { keyId: caller },
       conversation: '',
-      // Nothing is sent to a model.
+      // No model is called.
       budget: new ModelBudget(0),
       trace: NO_TRACE,
     });
@@ -63,7 +63,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const { items: resolved } = await resolveAttachments(request, deps.fetchImage, {
       signal,
       nameOf: (path) => ask.nameOf(path),
-      // They are checked, and not fetched for a count.
+      // Checked, but not fetched for a count.
       passesUrls: () => true,
     });
     const pass = await line.enter(caller, 1, signal);
@@ -80,7 +80,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
   },
 });
 
-/** Nothing is known of a model that was not named: its tokens are those of current models. */
+/** Without a model name, tokens are counted as for current models. */
 const UNNAMED = 'unnamed';
 
 export interface CountLineOptions {
@@ -88,7 +88,7 @@ export interface CountLineOptions {
   readonly onRefused: (why: LimiterRefusal) => void;
 }
 
-/** Where requests wait to be counted, fairly between keys. */
+/** Queues requests fairly between keys. */
 export type CountLine = Pick<Limiter, 'enter'>;
 
 export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLine =>

@@ -6,9 +6,9 @@ export interface ReadinessDeps {
 }
 
 /**
- * `/readyz` is about this server: is there a worker? `/readyz?backend` is about the backend too, as the
- * last requests met it. They are two questions: a load balancer that took a server out because its
- * backend fails would never learn that it is well again, since only requests tell.
+ * `/readyz` reports whether there is a worker; `/readyz?backend` also whether recent requests to the backend succeeded.
+ * They are separate because a load balancer that removes a server with a failing backend would never see it recover:
+ * only requests show that.
  */
 export const readiness = (http: Request, { isReady, backendHealth }: ReadinessDeps): Response => {
   const isAbout = new URL(http.url).searchParams.has('backend');

@@ -8,7 +8,7 @@ export interface SteerDeps extends BodyDeps {
   readonly running: Pick<RunningResponses, 'steer'>;
 }
 
-/** Speaks to the model of a stream that runs. */
+/** Sends input to the model of a running stream. */
 export const steerRoute = (deps: SteerDeps): Route => ({
   method: 'POST',
   path: '/v1/responses/:id/steer',

@@ -25,15 +25,15 @@ export interface RouteDeps {
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
-  /** Null: they are not served. */
+  /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
   readonly isReady: () => boolean;
-  /** What the last requests met. */
+  /** The results of recent requests. */
   readonly backendHealth: () => BackendHealth;
 }
 
-/** Everything that is served. */
+/** All routes. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...[...deps.apis, ...atCodexPaths(deps.apis)].map((api): Route => ({
     method: 'POST',

@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Route } from '../server.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** APIs that clients try and that are not served: of OpenAI, because no app-server can, and Anthropic's. */
+/** Unsupported APIs that clients try: those of OpenAI that no app-server can serve, and Anthropic's. */
 const PATHS = [
   '/v1/embeddings',
   '/v1/images/:rest{.+}',
@@ -11,7 +11,7 @@ const PATHS = [
   '/v1/messages/:rest{.+}',
 ];
 
-/** Answered at once, so that a client does not wait, or try again, for what will not come. */
+/** Answers with an error, so that a client neither waits nor retries. */
 export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =>
   PATHS.map((path) => ({
     method: 'POST',

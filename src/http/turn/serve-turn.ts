@@ -160,7 +160,7 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
         }),
     );
     const committed = await allPastCommitPoint(events, {
-      patienceMs: ask.stream ? deps.keepaliveMs : null,
+      idleMs: ask.stream ? deps.keepaliveMs : null,
       clock: deps.ambient.clock,
       stop: () => stop.abort(),
       onBug(error) {

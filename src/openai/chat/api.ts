@@ -3,7 +3,7 @@ import { asFunctionCalls } from './function-envelope.ts';
 import { projectChat, type ChatMeta } from './project.ts';
 import { renderChat } from './render.ts';
 import { sideRequestOf } from '../clients/side-request.ts';
-import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import type { Api, WithReferences } from '../../turns/api.ts';
 import { errorBody } from '../shared/error-body.ts';
@@ -12,7 +12,7 @@ import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether reasoning summaries are returned, as `reasoning_content` and `reasoning`. */
+  /** Whether answers include reasoning summaries, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
   readonly dialect: DialectSettings;
 }
@@ -25,7 +25,7 @@ export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
     references: [],
   }),
   toTurn({ read }, _, { headers, ambient }) {
-    const { given, request, isLegacy, toldAsFunctions, formatPlace } = read;
+    const { parsed, request, isLegacy, sentAsFunctions, formatPlace } = read;
     const common = commonFields(read, headers, options);
     const { client } = common;
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
@@ -35,16 +35,16 @@ export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
       dialect: toApiDialect(dialect, ambient.clock),
       sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
-      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, toldAsFunctions), shown)),
+      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, sentAsFunctions), shown)),
       meta: {
-        // OpenAI writes a dash where other ids have an underscore.
+        // OpenAI's chat ids have a dash instead of an underscore.
         id: ambient.ids.mint('chatcmpl').replace('_', '-'),
         createdAt: Math.floor(ambient.clock.now() / 1000),
-        model: given.model,
+        model: parsed.model,
         serviceTier: request.serviceTier,
         isLegacy,
         isAlsoLegacy: !isLegacy && dialect.chosen.mode === 'obsidian-xml',
-        includeUsage: given.stream_options?.include_usage ?? false,
+        includeUsage: parsed.stream_options?.include_usage ?? false,
         usagePolicy: options.usagePolicy,
       },
     };
@@ -55,5 +55,5 @@ export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
 });
 
 interface ParsedBody extends WithReferences {
-  readonly read: ChatAsk;
+  readonly read: ParsedChat;
 }

@@ -15,7 +15,7 @@ const arranged = (events: readonly TurnEvent[], options: Partial<ArrangeOptions>
   collect(arrange(emit(events), { showReasoning: true, showCommentary: true, ...options }));
 
 describe('arrange', () => {
-  it('puts messages that overlap one after the other, and lets all else pass', async () => {
+  it('serializes overlapping messages, and passes everything else through', async () => {
     const mixed = [
       messageStarted('a'),
       messageStarted('b'),
@@ -42,7 +42,7 @@ describe('arrange', () => {
     ]);
   });
 
-  it('leaves commentary out of an answer that must be one JSON value', async () => {
+  it('drops commentary if the answer must be one JSON value', async () => {
     const events = [
       messageStarted('a', { phase: 'commentary' }),
       textDelta('a', 'Hm.'),
@@ -57,7 +57,7 @@ describe('arrange', () => {
     expect(await arranged(events)).toEqual(events);
   });
 
-  it('leaves out what chat has no place for, and reasoning where it is off', async () => {
+  it('drops items that Chat does not have, and reasoning if it is off', async () => {
     const reasoning: TurnEvent[] = [
       { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
       { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },

@@ -2,18 +2,16 @@ import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonic
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../shared/item-queue.ts';
 
-/** What of a turn a chat answer shows. A transform in front of `render` and `fold`, so that both agree. */
+/** Options for the content of a chat answer. */
 export interface ArrangeOptions {
   readonly showReasoning: boolean;
-  /** False where the content must be one JSON value. */
+  /** False if the content must be one JSON value. */
   readonly showCommentary: boolean;
 }
 
 /**
- * A chat answer is one text: messages come one after the other, in the order in which they began, and so
- * does reasoning.
- * Models say their commentary first, so it stands first; one that comes later stays in its place,
- * because what is sent cannot be taken back.
+ * Serializes the messages of a turn, in the order they started, because a chat answer is one text; likewise its
+ * reasoning. Runs before `render` and `fold`, so that both agree. Commentary keeps its position.
  */
 export async function* arrange(
   events: AsyncIterable<TurnEvent>,
@@ -26,10 +24,10 @@ export async function* arrange(
 class Arranger {
   readonly #options: ArrangeOptions;
   readonly #hidden = new Set<string>();
-  /** Messages become one text, and so does reasoning; all else stands for itself. */
+  /** Messages are joined to one text, and so is reasoning; calls are independent. */
   readonly #messages = new ItemQueue();
   readonly #reasoning = new ItemQueue();
-  readonly #lines = new Map<string, ItemQueue>();
+  readonly #queues = new Map<string, ItemQueue>();
 
   constructor(options: ArrangeOptions) {
     this.#options = options;
@@ -43,18 +41,18 @@ class Arranger {
     }
     if (event.type === 'item-started') this.#place(event.item);
     if (this.#hidden.has(itemId)) return;
-    const queue = this.#lines.get(itemId);
+    const queue = this.#queues.get(itemId);
     if (queue === undefined) yield event;
     else yield* queue.take(event, itemId);
   }
 
   #place(head: Produced): void {
     if (!this.#isShown(head)) this.#hidden.add(head.id);
-    else if (isMessage(head)) this.#lines.set(head.id, this.#messages);
-    else if (isReasoning(head)) this.#lines.set(head.id, this.#reasoning);
+    else if (isMessage(head)) this.#queues.set(head.id, this.#messages);
+    else if (isReasoning(head)) this.#queues.set(head.id, this.#reasoning);
   }
 
-  /** Chat has a place for messages, for calls of the client's tools, and for reasoning where it is wanted. */
+  /** Chat has messages, calls of the client's tools, and reasoning if enabled. */
   #isShown(head: Produced): boolean {
     if (isMessage(head)) return this.#options.showCommentary || head.phase !== 'commentary';
     return isReasoning(head) ? this.#options.showReasoning : isToolCall(head);

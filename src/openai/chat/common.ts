@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
-/** What a translation needs to know beside the body. */
+/** What parsing needs besides the body. */
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
@@ -18,8 +18,8 @@ interface Streaming {
   readonly stream_options?: unknown;
 }
 
-export const refuseStreamOptions = (given: Streaming): void => {
-  if (given.stream === true || (given.stream_options ?? null) === null) return;
+export const rejectStreamOptions = (parsed: Streaming): void => {
+  if (parsed.stream === true || (parsed.stream_options ?? null) === null) return;
   throw gatewayError('invalid_value', {
     param: 'stream_options',
     message: "The 'stream_options' parameter is only allowed when 'stream' is enabled.",

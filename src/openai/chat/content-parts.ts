@@ -33,7 +33,7 @@ const schemas = {
 
 export type PartType = keyof typeof schemas;
 
-/** A string is one text part; parts stay apart. What a role may say is the caller's to know. */
+/** Parses content: a string becomes one text part. The caller checks which parts its role allows. */
 export const readContent = (
   content: string | readonly unknown[],
   allowed: readonly PartType[],
@@ -53,25 +53,25 @@ export const readContent = (
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
     case 'text': {
-      const given = parseBody(schemas.text, value, at);
-      return { kind: 'text', text: given.text, ...readBreakpoint(given) };
+      const parsed = parseBody(schemas.text, value, at);
+      return { kind: 'text', text: parsed.text, ...readBreakpoint(parsed) };
     }
     case 'refusal':
       return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'image_url': {
-      const { image_url: image, ...given } = parseBody(schemas.image_url, value, at);
+      const { image_url: image, ...parsed } = parseBody(schemas.image_url, value, at);
       const { url, detail } = image;
-      return { kind: 'image', url, ...(detail ? { detail } : {}), ...readBreakpoint(given) };
+      return { kind: 'image', url, ...(detail ? { detail } : {}), ...readBreakpoint(parsed) };
     }
     case 'input_audio': {
-      const { input_audio: audio, ...given } = parseBody(schemas.input_audio, value, at);
-      return { kind: 'audio', data: audio.data, format: audio.format, ...readBreakpoint(given) };
+      const { input_audio: audio, ...parsed } = parseBody(schemas.input_audio, value, at);
+      return { kind: 'audio', data: audio.data, format: audio.format, ...readBreakpoint(parsed) };
     }
     case 'file': {
-      const { file, ...given } = parseBody(schemas.file, value, at);
+      const { file, ...parsed } = parseBody(schemas.file, value, at);
       return {
         ...filePart({ type: 'input_file', ...file }, `${at}.file.file_data`),
-        ...readBreakpoint(given),
+        ...readBreakpoint(parsed),
       };
     }
     default:

@@ -17,14 +17,14 @@ const output = (tool: 'function' | 'custom', callId: string): Item => ({
   output: 'done',
 });
 
-describe('calls that come back as calls of functions', () => {
-  it('are custom ones again, with their outputs, where the tool is one', () => {
+describe('function calls that stand in for custom calls', () => {
+  it('become custom again, with their outputs, if the tool is custom', () => {
     const items: readonly Item[] = [
       { ...call('function', 'c1', 'patch'), id: 'fc_1' },
       call('function', 'c2', 'read'),
       output('function', 'c2'),
       { ...output('function', 'c1'), id: 'fco_1' },
-      // The id is used again, for another tool.
+      // The id is reused for another tool.
       call('function', 'c1', 'read'),
       output('function', 'c1'),
       call('custom', 'c3', 'patch'),
@@ -39,7 +39,7 @@ describe('calls that come back as calls of functions', () => {
     ]);
   });
 
-  it('are left alone where no tool is told so', () => {
+  it('are unchanged if no tool is sent that way', () => {
     const items = [call('function', 'c1', 'patch')];
     expect(asCustomCalls(items, new Set())).toBe(items);
   });

@@ -2,8 +2,8 @@ import { isToolCall, type Item } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
 /**
- * Cursor declares custom tools, and looks for `function.name` in every call. So its calls of them are told as
- * calls of functions whose `arguments` are the text itself. A transform in front of `render` and `fold`.
+ * Rewrites calls of custom tools as function calls whose `arguments` are the plain text, because Cursor declares custom
+ * tools but reads `function.name` in every call. Runs before `render` and `fold`.
  */
 export async function* asFunctionCalls(
   events: AsyncIterable<TurnEvent>,
@@ -18,7 +18,7 @@ export async function* asFunctionCalls(
   }
 }
 
-/** The same calls when they come back: the model knows them, and their outputs, as those of a custom tool. */
+/** The reverse for input: turns such calls and their outputs back into those of a custom tool. */
 export const asCustomCalls = (items: readonly Item[], names: ReadonlySet<string>): readonly Item[] => {
   if (names.size === 0) return items;
   const custom = new Set<string>();
@@ -32,7 +32,7 @@ export const asCustomCalls = (items: readonly Item[], names: ReadonlySet<string>
   });
 };
 
-/** A backend knows by an id of what kind its item is. */
+/** The backend derives the item type from the prefix of the id. */
 const withoutId = (item: Item): Item => {
   const { id: _, ...rest } = item;
   return rest;

@@ -14,9 +14,9 @@ import { quoted } from '../../kit/text/quote.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];
-  /** Where each item stood in the body. */
+  /** The location of each item in the body. */
   readonly places: readonly string[];
-  /** Places of fields that have no effect. */
+  /** Locations of fields without effect. */
   readonly unread: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const schemas = {
     tool_calls: list(MAX_CHAT_TOOLS).nullish(),
     function_call: functionCallSchema.nullish(),
     audio: z.unknown().optional(),
-    // Clients send whole messages of ours back. What follows is not for the model.
+    // Clients send back our complete messages. The following fields are not for the model.
     annotations: z.unknown().optional(),
     reasoning_content: z.unknown().optional(),
     reasoning: z.unknown().optional(),
@@ -48,13 +48,13 @@ const schemas = {
 type ChatRole = keyof typeof schemas;
 const ROLES = Object.keys(schemas) as ChatRole[];
 
-/** The parts that a role may say. */
+/** The part types that each role allows. */
 const PARTS = {
   system: ['text'],
   developer: ['text'],
   user: ['text', 'image_url', 'input_audio', 'file'],
   assistant: ['text', 'refusal'],
-  // OpenAI has only texts here; its other API takes images as well, and that is what our backends are.
+  // OpenAI's Chat allows only text here, but its Responses API, which our backends use, also accepts images.
   tool: ['text', 'image_url'],
 } as const satisfies Record<string, readonly PartType[]>;
 
@@ -83,9 +83,9 @@ class MessageReader implements ReadMessages {
       case 'developer':
       case 'user': {
         refuseNull(value, at);
-        const given = parseBody(schemas[role], value, at);
-        this.#noteName(given.name, at);
-        this.#add({ kind: 'message', role, parts: this.#parts(given.content, role, at) }, at);
+        const parsed = parseBody(schemas[role], value, at);
+        this.#noteName(parsed.name, at);
+        this.#add({ kind: 'message', role, parts: this.#parts(parsed.content, role, at) }, at);
         return;
       }
       case 'assistant':
@@ -93,17 +93,17 @@ class MessageReader implements ReadMessages {
         return;
       case 'tool': {
         refuseNull(value, at);
-        const given = parseBody(schemas.tool, value, at);
+        const parsed = parseBody(schemas.tool, value, at);
         const output =
-          typeof given.content === 'string' ? given.content : this.#parts(given.content, role, at);
-        const tool = this.#custom.has(given.tool_call_id) ? 'custom' : 'function';
-        this.#add({ kind: 'tool-output', tool, callId: given.tool_call_id, output }, at);
+          typeof parsed.content === 'string' ? parsed.content : this.#parts(parsed.content, role, at);
+        const tool = this.#custom.has(parsed.tool_call_id) ? 'custom' : 'function';
+        this.#add({ kind: 'tool-output', tool, callId: parsed.tool_call_id, output }, at);
         return;
       }
       case 'function': {
-        const given = parseBody(schemas.function, value, at);
-        const callId = this.#answeredLegacyCall(given.name, at);
-        const output = given.content ?? '';
+        const parsed = parseBody(schemas.function, value, at);
+        const callId = this.#answeredLegacyCall(parsed.name, at);
+        const output = parsed.content ?? '';
         this.#add({ kind: 'tool-output', tool: 'function', callId, output }, at);
         return;
       }
@@ -112,22 +112,22 @@ class MessageReader implements ReadMessages {
     }
   }
 
-  #assistant(given: z.output<typeof schemas.assistant>, index: number, at: string): void {
-    this.#noteName(given.name, at);
-    if (given.audio !== undefined && given.audio !== null) {
+  #assistant(parsed: z.output<typeof schemas.assistant>, index: number, at: string): void {
+    this.#noteName(parsed.name, at);
+    if (parsed.audio !== undefined && parsed.audio !== null) {
       throw gatewayError('unsupported_value', {
         param: `${at}.audio`,
         message: 'Audio answers are not stored and cannot be referred to.',
       });
     }
-    const calls = given.tool_calls ?? [];
-    const hasContent = given.content !== undefined && given.content !== null;
-    const hasOther = calls.length > 0 || Boolean(given.function_call) || typeof given.refusal === 'string';
+    const calls = parsed.tool_calls ?? [];
+    const hasContent = parsed.content !== undefined && parsed.content !== null;
+    const hasOther = calls.length > 0 || Boolean(parsed.function_call) || typeof parsed.refusal === 'string';
     if (!hasContent && !hasOther) throw noContent(at);
-    const read = hasContent ? this.#parts(given.content ?? '', 'assistant', at) : [];
+    const read = hasContent ? this.#parts(parsed.content ?? '', 'assistant', at) : [];
     const parts: Part[] = [...withoutBreakpoints(read, `${at}.content`, this.unread)];
-    if (typeof given.refusal === 'string') parts.push({ kind: 'refusal', text: given.refusal });
-    // An empty answer of ours that comes back says nothing to the model.
+    if (typeof parsed.refusal === 'string') parts.push({ kind: 'refusal', text: parsed.refusal });
+    // An empty answer of ours that is sent back is dropped.
     if (!hasNoContent(parts)) this.#add({ kind: 'message', role: 'assistant', parts }, at);
     for (const [position, value] of calls.entries()) {
       const place = `${at}.tool_calls[${position}]`;
@@ -135,9 +135,9 @@ class MessageReader implements ReadMessages {
       if (call.tool === 'custom') this.#custom.add(call.callId);
       this.#add(call, place);
     }
-    if (given.function_call) {
+    if (parsed.function_call) {
       const callId = `call_legacy_${index}`;
-      const { name: called, arguments: input } = given.function_call;
+      const { name: called, arguments: input } = parsed.function_call;
       const unanswered = this.#legacy.get(called) ?? [];
       unanswered.push(callId);
       this.#legacy.set(called, unanswered);
@@ -155,13 +155,13 @@ class MessageReader implements ReadMessages {
     });
   }
 
-  #parts(given: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
-    return readContent(given, PARTS[role], `${at}.content`, this.unread);
+  #parts(parsed: string | readonly unknown[], role: keyof typeof PARTS, at: string): readonly Part[] {
+    return readContent(parsed, PARTS[role], `${at}.content`, this.unread);
   }
 
-  /** No item of a conversation has a place for it. */
-  #noteName(given: string | null | undefined, at: string): void {
-    if (typeof given === 'string' && given !== '') this.unread.push(`${at}.name`);
+  /** Reports fields that no item has. */
+  #noteName(parsed: string | null | undefined, at: string): void {
+    if (typeof parsed === 'string' && parsed !== '') this.unread.push(`${at}.name`);
   }
 
   #add(item: Item, place: string): void {

@@ -14,23 +14,23 @@ import { projectUsage, type UsagePolicy } from '../shared/completion-usage.ts';
 import { JoinedText } from '../shared/joined-text.ts';
 import { append } from '../../kit/collections/append.ts';
 
-/** What a chat completion needs beside the replies. */
+/** What a chat completion needs besides the replies. */
 export interface ChatMeta {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** As the caller named it. */
+  /** The requested model name. */
   readonly model: string;
   readonly serviceTier: string | null;
-  /** Calls are told in the older form. */
+  /** Sends calls in the legacy form. */
   readonly isLegacy: boolean;
-  /** The first call is told in the older form beside the usual one. */
+  /** Sends the first call in the legacy form too. */
   readonly isAlsoLegacy: boolean;
   readonly includeUsage: boolean;
   readonly usagePolicy: UsagePolicy;
 }
 
-/** There is one configuration of the backend that we know of. */
+/** The backend does not report its configuration. */
 export const FINGERPRINT = 'fp_codex_app_server';
 
 /** The fields that a completion and all its chunks share. */
@@ -38,12 +38,12 @@ export const commonFields = (meta: ChatMeta) => ({
   id: meta.id,
   created: meta.createdAt,
   model: meta.model,
-  // What the tier really was is not said upstream; `auto` means the default here.
+  // The upstream does not report the actual tier; `auto` means the default here.
   service_tier: meta.serviceTier === null || meta.serviceTier === 'auto' ? 'default' : meta.serviceTier,
   system_fingerprint: FINGERPRINT,
 });
 
-/** The body of the JSON answer: one choice for each reply. */
+/** The JSON body: one choice per reply. */
 export const projectChat = (replies: readonly Reply[], meta: ChatMeta) => {
   const usage = projectUsage(replies, meta.usagePolicy);
   return {
@@ -77,7 +77,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
   const first = calls[0];
   return {
     role: 'assistant' as const,
-    // Null: the answer is something else than a text.
+    // Null if the answer has no text.
     content: content === '' && (first !== undefined || refusal !== null) ? null : content,
     refusal,
     ...(reasoning === '' ? {} : reasoningFields(reasoning)),
@@ -89,16 +89,16 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
   };
 };
 
-/** Whether the first call of an answer is told in the older form, which knows functions only. */
+/** Whether to send the first call in the legacy form, which supports only functions. */
 export const isOlder = (
   { tool }: ToolCall,
   { isLegacy, isAlsoLegacy }: Pick<ChatMeta, 'isLegacy' | 'isAlsoLegacy'>,
 ): boolean => isLegacy || (isAlsoLegacy && tool === 'function');
 
-/** OpenAI has no field for it; clients read one of these two. */
+/** OpenAI has no field for reasoning; clients read one of these two. */
 export const reasoningFields = (text: string) => ({ reasoning_content: text, reasoning: text });
 
-/** A call as a chat message tells it. */
+/** A call in a chat message. */
 export const projectCall = ({ tool, callId, name, input }: ToolCall) =>
   tool === 'function'
     ? { id: callId, type: 'function' as const, function: { name, arguments: input } }
@@ -115,7 +115,7 @@ const join = (texts: readonly string[]): string => {
   return texts.map((text, index) => joined.add(String(index), text)).join('');
 };
 
-/** Citations of a text that begins at `offset` of the content. Chat has a form for those of pages only. */
+/** Citations of a text that begins at `offset` of the content. Chat supports only URL citations. */
 export const projectAnnotations = (annotations: readonly Json[], offset: number): readonly Json[] =>
   annotations.flatMap((one) => {
     if (!isJsonObject(one) || one['type'] !== 'url_citation') return [];
@@ -136,7 +136,7 @@ export const projectAnnotations = (annotations: readonly Json[], offset: number)
 export const projectLogprobs = (tokens: readonly Json[]) =>
   tokens.length === 0 ? null : { content: tokens, refusal: null };
 
-/** How an answer ended, if it ended well enough to have a reason. */
+/** The finish reason; null for a failed turn. */
 export const finishReason = (outcome: Outcome, { isLegacy }: Pick<ChatMeta, 'isLegacy'>): string => {
   switch (outcome.kind) {
     case 'completed':

@@ -28,7 +28,7 @@ import {
   type ChatMeta,
 } from './project.ts';
 
-/** The events of each choice's turn → chunks, in the order in which they come. */
+/** Renders the turns of all choices as chunks, in the order of their events. */
 export async function* renderChat(
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   meta: ChatMeta,
@@ -57,19 +57,19 @@ export async function* renderChat(
   yield { event: null, data: DONE };
 }
 
-/** What a chunk says besides its delta. */
+/** Fields of a chunk besides its delta. */
 interface ChunkRest {
   readonly logprobs?: ReturnType<typeof projectLogprobs>;
   readonly finish_reason?: string;
 }
 
-/** What a chunk says of a call, in both forms. */
+/** The delta of a call, in both forms. */
 interface CallChunk {
   readonly usual: object;
   readonly older: object;
 }
 
-/** The chunks of one choice. */
+/** Renders the chunks of one choice. */
 class ChoiceRenderer {
   readonly #index: number;
   readonly #meta: ChatMeta;
@@ -77,9 +77,9 @@ class ChoiceRenderer {
   readonly #content = new JoinedText();
   readonly #refusal = new JoinedText();
   readonly #reasoning = new JoinedText();
-  /** The calls so far, and their place in `tool_calls`. */
+  /** The calls so far, and their index in `tool_calls`. */
   readonly #calls = new Map<string, { readonly index: number; readonly call: ToolCall }>();
-  /** How many log probabilities of an open message have been told. */
+  /** Number of log probabilities of an open message that were sent. */
   readonly #logprobs = new Map<string, number>();
   #hasBegun = false;
 
@@ -145,12 +145,12 @@ class ChoiceRenderer {
     const content = this.#content.add(itemId, delta);
     if (content === '' && logprobs.length === 0) return;
     this.#logprobs.set(itemId, (this.#logprobs.get(itemId) ?? 0) + logprobs.length);
-    // A token without a text does not make a content of what has none.
+    // Log probabilities alone must not turn `content: null` into `""`.
     yield* this.#begin(content === '' ? null : '');
     yield this.#chunk(content === '' ? {} : { content }, { logprobs: projectLogprobs(logprobs) });
   }
 
-  /** The role comes first; beside it stands what `content` is when nothing more is added to it. */
+  /** The first delta of a choice: the role, and the final `content` if nothing follows. */
   *#begin(content: '' | null): Generator<Frame> {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
@@ -176,14 +176,14 @@ class ChoiceRenderer {
     });
   }
 
-  /** The older form has room for one call. */
+  /** The legacy form supports only one call. */
   *#callChunk(index: number, call: ToolCall, added: CallChunk): Generator<Frame> {
     const usual = this.#meta.isLegacy ? {} : { tool_calls: [{ index, ...added.usual }] };
     const older = index === 0 && isOlder(call, this.#meta) ? { function_call: added.older } : {};
     if (index === 0 || !this.#meta.isLegacy) yield this.#chunk({ ...usual, ...older });
   }
 
-  /** What is known only at the end of a message: its citations, and log probabilities that came late. */
+  /** Sends what is known only at the end of a message: its citations, and late log probabilities. */
   *#endMessage(message: Produced<Message>): Generator<Frame> {
     const offset = this.#content.length - wordsOf(message, 'text').length;
     const annotations = projectAnnotations(annotationsOf(message), offset);

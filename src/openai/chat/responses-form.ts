@@ -4,11 +4,11 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
-import type { ChatAsk } from './to-turn.ts';
+import type { ParsedChat } from './to-turn.ts';
 import { eitherForm, flatCustomNames } from './tool-form.ts';
-import { refuseUnanswerable } from './tools.ts';
+import { rejectClientRunTools } from './tools.ts';
 
-/** Cursor posts bodies of the Responses API to the path of Chat, and reads answers of Chat. */
+/** Cursor posts Responses bodies to the Chat path, and expects Chat answers. */
 export const hasResponsesForm = (body: JsonObject): boolean => {
   if ((body['input'] ?? null) === null) return false;
   if (!hasMessages(body)) return true;
@@ -21,40 +21,40 @@ export const hasResponsesForm = (body: JsonObject): boolean => {
 const hasMessages = ({ messages }: JsonObject): boolean =>
   (messages ?? null) !== null && !(Array.isArray(messages) && messages.length === 0);
 
-/** It is read as what it is, in its own names; only what belongs to the answer is Chat's. */
-export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ChatAsk => {
+/** Parses the body as a Responses request with its own parameter names; only the answer is Chat's. */
+export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ParsedChat => {
   const { messages: _, ...plain } = body;
   const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
   const unread: string[] = [];
   const read = toTurnRequest(parseResponse(plain), { ...options, toolForm: eitherForm(list, unread) });
-  const { given, request } = read;
-  refuseUnanswerable(request.tools);
+  const { parsed, request } = read;
+  rejectClientRunTools(request.tools);
   refuseCompaction(request);
-  const toldAsFunctions = flatCustomNames(list, request.tools);
+  const sentAsFunctions = flatCustomNames(list, request.tools);
   return {
-    given,
+    parsed,
     names: read.names,
     ignored: [
       ...read.ignored,
       ...unread,
-      // It is remembered here in any case; Chat has no place to show it.
-      ...(given.include?.includes('reasoning.encrypted_content') === true
+      // Reasoning is always requested and kept here; Chat has no field for it.
+      ...(parsed.include?.includes('reasoning.encrypted_content') === true
         ? ['include.reasoning.encrypted_content']
         : []),
     ],
     isLegacy: false,
-    toldAsFunctions,
+    sentAsFunctions,
     formatPlace: read.formatPlace,
     request: {
       ...request,
-      items: asCustomCalls(request.items, toldAsFunctions),
+      items: asCustomCalls(request.items, sentAsFunctions),
       canApprove: false,
     },
   };
 };
 
-/** It would be made, and nobody would see it. */
-const refuseCompaction = (request: ChatAsk['request']): void => {
+/** Rejects a compaction, which Chat could not return. */
+const refuseCompaction = (request: ParsedChat['request']): void => {
   if (!asksForCompaction(request)) return;
   throw gatewayError('unsupported_value', {
     param: 'input',

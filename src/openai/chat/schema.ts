@@ -24,7 +24,7 @@ import {
   VERBOSITIES,
 } from '../shared/field-schemas.ts';
 
-/** OpenAI's limit. Each answer is a turn of its own, so the admission limits of the server apply too. */
+/** OpenAI's limit. Each choice is a separate turn, so the server's admission limits apply too. */
 const MAX_CHOICES = 128;
 
 const stopText = z.string().min(1).max(MAX_STOP_CHARS);
@@ -41,7 +41,7 @@ const responseFormat = z.object({
     .nullish(),
 });
 
-/** What chat and the older completions have in common. */
+/** Fields that Chat shares with legacy completions. */
 export const samplingFields = {
   model: modelName,
   stream: z.boolean().nullish(),
@@ -63,13 +63,13 @@ export const samplingFields = {
 } as const;
 
 /**
- * `CreateChatCompletionRequest` as clients send it. Every key here needs a row in `parameters.ts`:
- * the compiler asks for it. Messages and tools have a schema per kind and are parsed one by one.
+ * `CreateChatCompletionRequest`. Every key needs a row in `parameters.ts`, which the compiler checks. Messages and tools
+ * have a schema per type and are parsed one by one.
  */
 export const createChatSchema = z.object({
   ...samplingFields,
   messages: list(MAX_ITEMS).nullish(),
-  /** Not OpenAI's: the user's message for clients that send no messages. */
+  /** Not OpenAI's: the user message of clients that send no messages. */
   prompt: longText.nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
   response_format: responseFormat.nullish(),

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { refused } from '../../../test/support/refused.ts';
-import { toTurnRequest, type ChatAsk } from './to-turn.ts';
+import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
 const models = createModelNames(modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]));
 const user = { role: 'user', content: 'hi' };
 
-const read = (body: unknown, ignoreClientPrompt = false): ChatAsk =>
+const read = (body: unknown, ignoreClientPrompt = false): ParsedChat =>
   toTurnRequest(body, { models, ignoreClientPrompt });
 
 const refusalOf = (body: unknown): Failure => refused(() => read(body));
@@ -20,9 +20,9 @@ const say = (body: unknown): string => {
 const withMessages = (...messages: unknown[]): string => say({ model: 'm', messages });
 const withParams = (some: object): string => say({ model: 'm', messages: [user], ...some });
 
-// What successful requests become is in test/golden/chat-payloads.test.ts.
+// Successful requests are tested in test/golden/chat-payloads.test.ts.
 
-describe('messages that are refused', () => {
+describe('rejected messages', () => {
   it('are missing or empty', () => {
     expect(say({ model: 'm' })).toBe(
       "400 missing_required_parameter messages: Missing required parameter: 'messages'.",
@@ -33,7 +33,7 @@ describe('messages that are refused', () => {
     expect(say([])).toBe('400 invalid_type -: Invalid body: expected a JSON object.');
   });
 
-  it('have a role that nobody knows, or none', () => {
+  it('have an unknown role or none', () => {
     expect(withMessages(user, { role: 'robot', content: 'x' })).toBe(
       "400 invalid_value messages[1].role: Invalid value: 'robot'. Supported values are: 'system', 'developer', 'user', 'assistant', 'tool', and 'function'.",
     );
@@ -45,7 +45,7 @@ describe('messages that are refused', () => {
     );
   });
 
-  it('have no content where OpenAI asks for it', () => {
+  it('have no content where OpenAI requires it', () => {
     const noContent = (index: number): string =>
       `400 invalid_type messages[${index}].content: Invalid value for 'messages[${index}].content': expected a string, got null.`;
     expect(withMessages({ role: 'user', content: null })).toBe(noContent(0));
@@ -56,7 +56,7 @@ describe('messages that are refused', () => {
     );
   });
 
-  it('have parts that their role cannot have', () => {
+  it('have parts that their role does not allow', () => {
     const image = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
     expect(withMessages({ role: 'system', content: [image] }, user)).toBe(
       "400 invalid_value messages[0].content[0].type: Invalid value: 'image_url'. Supported values are: 'text'.",
@@ -79,7 +79,7 @@ describe('messages that are refused', () => {
   const calls = (...ids: string[]) => ({ role: 'assistant', content: null, tool_calls: ids.map(called) });
   const output = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' });
 
-  it('leave a call without its output, or an output without its call', () => {
+  it('have a call without an output, or an output without a call', () => {
     expect(withMessages(user, calls('a', 'b'), output('a'))).toBe(
       "400 invalid_value messages[1].tool_calls[1]: An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: b (messages[1].tool_calls[1]).",
     );
@@ -94,7 +94,7 @@ describe('messages that are refused', () => {
     );
   });
 
-  it('do the same in the older form', () => {
+  it('have the same problem in the legacy form', () => {
     const call = { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } };
     expect(withMessages(user, call)).toBe(
       "400 invalid_value messages[1].function_call: An assistant message with 'function_call' must be followed by a function message responding to it (messages[1].function_call).",
@@ -104,7 +104,7 @@ describe('messages that are refused', () => {
     );
   });
 
-  it('hold a call of a type that nobody knows', () => {
+  it('have a call of an unknown type', () => {
     expect(withMessages(user, { role: 'assistant', tool_calls: [{ id: 'a', type: 'x' }] })).toBe(
       "400 invalid_value messages[1].tool_calls[0].type: Invalid value: 'x'. Supported values are: 'function' and 'custom'.",
     );
@@ -114,7 +114,7 @@ describe('messages that are refused', () => {
   });
 });
 
-describe('messages without one of a user', () => {
+describe('messages without a user message', () => {
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
 
   it.each([
@@ -148,13 +148,13 @@ describe('messages without one of a user', () => {
     expect(read({ model: 'm', messages }).request.items).toEqual(items);
   });
 
-  it('take the limits of OpenAI', () => {
-    const { given, request } = read({ model: 'm', messages: [user], n: 128, top_p: 0 });
-    expect([given.n, request.sampling.topP]).toEqual([128, 0]);
+  it("have OpenAI's limits", () => {
+    const { parsed, request } = read({ model: 'm', messages: [user], n: 128, top_p: 0 });
+    expect([parsed.n, request.sampling.topP]).toEqual([128, 0]);
   });
 });
 
-describe('parameters that are refused', () => {
+describe('rejected parameters', () => {
   it.each([
     [{ temperature: 2.1 }, 'temperature', 'decimal_above_max_value'],
     [{ temperature: -1 }, 'temperature', 'decimal_below_min_value'],
@@ -231,7 +231,7 @@ describe('parameters that are refused', () => {
     expect([failed.status, failed.param, failed.code]).toEqual([400, param, code]);
   });
 
-  it('are told in words', () => {
+  it('have a helpful message', () => {
     expect(withParams({ stream_options: {} })).toBe(
       "400 invalid_value stream_options: The 'stream_options' parameter is only allowed when 'stream' is enabled.",
     );
@@ -244,8 +244,8 @@ describe('parameters that are refused', () => {
   });
 });
 
-describe('a deployment that takes no system prompts', () => {
-  it('leaves them out and names them', () => {
+describe('a deployment without client system prompts', () => {
+  it('drops them and names them', () => {
     const { request, names, ignored } = read(
       { model: 'm', messages: [{ role: 'system', content: 's' }, user, { role: 'developer', content: 'd' }] },
       true,
@@ -255,7 +255,7 @@ describe('a deployment that takes no system prompts', () => {
     expect(ignored).toEqual(['messages[0]', 'messages[2]']);
   });
 
-  it('refuses a request that holds nothing else', () => {
+  it('rejects a request that has nothing else', () => {
     const failed = refused(() => read({ model: 'm', messages: [{ role: 'system', content: 's' }] }, true));
     expect(failed).toMatchObject({
       status: 400,

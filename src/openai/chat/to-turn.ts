@@ -6,10 +6,10 @@ import type { ParameterNames } from '../shared/parameter-names.ts';
 import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../shared/validation.ts';
-import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
-import { chatNames } from './names.ts';
+import { chatNames } from './parameter-names.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
@@ -17,52 +17,52 @@ import { readChatTools } from './tools.ts';
 import { append } from '../../kit/collections/append.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-export interface ChatAsk {
-  readonly given: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
+export interface ParsedChat {
+  readonly parsed: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
-  /** The client uses `functions`, not `tools`. */
+  /** The client uses `functions` instead of `tools`. */
   readonly isLegacy: boolean;
-  /** Custom tools whose calls are told as calls of functions. */
-  readonly toldAsFunctions: ReadonlySet<string>;
-  /** The place of the output format in the body. */
+  /** Custom tools whose calls are sent as function calls. */
+  readonly sentAsFunctions: ReadonlySet<string>;
+  /** The location of the output format in the body. */
   readonly formatPlace: string;
 }
 
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk => {
+export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat => {
   const object = bodyObject(body);
   if (hasResponsesForm(object)) return readResponsesForm(object, options);
-  const given = parseBody(createChatSchema, object);
-  refuseUnservable(given);
+  const parsed = parseBody(createChatSchema, object);
+  rejectUnsupported(parsed);
   const ignored = unreadFields(createChatSchema, object, '');
-  const read = readConversation(given, ignored);
+  const read = readConversation(parsed, ignored);
   append(ignored, read.unread);
   checkPairs(read);
-  const tools = readChatTools(given, ignored);
-  append(ignored, withoutEffect(given));
-  const items = asCustomCalls(read.items, tools.toldAsFunctions);
+  const tools = readChatTools(parsed, ignored);
+  append(ignored, withoutEffect(parsed));
+  const items = asCustomCalls(read.items, tools.sentAsFunctions);
   let prompt: ClientPrompt = { instructions: null, items, places: read.places };
   if (options.ignoreClientPrompt) {
     const rest = withoutClientPrompt(prompt);
     append(ignored, rest.ignored);
     prompt = rest;
   }
-  const model = options.models.resolve(given.model);
-  const hasLogprobs = given.logprobs === true;
+  const model = options.models.resolve(parsed.model);
+  const hasLogprobs = parsed.logprobs === true;
   return {
-    given,
+    parsed,
     ignored,
     names: chatNames({
       places: prompt.places,
       isLegacy: tools.isLegacy,
       webSearchAt: tools.webSearchAt,
       placeOf: tools.placeOf,
-      hasReasoning: (given.reasoning_effort ?? null) === null && (given.reasoning?.effort ?? null) !== null,
+      hasReasoning: (parsed.reasoning_effort ?? null) === null && (parsed.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,
-    toldAsFunctions: tools.toldAsFunctions,
+    sentAsFunctions: tools.sentAsFunctions,
     formatPlace: 'response_format.json_schema.schema',
     request: {
       model: model.model,
@@ -70,53 +70,53 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ChatAsk =>
       items: prompt.items,
       tools: tools.tools,
       toolChoice: tools.choice,
-      // The older form has room for one call only.
-      parallelToolCalls: tools.isLegacy ? false : (given.parallel_tool_calls ?? null),
+      // The legacy form supports only one call.
+      parallelToolCalls: tools.isLegacy ? false : (parsed.parallel_tool_calls ?? null),
       maxToolCalls: null,
       canApprove: false,
       reasoning: {
-        effort: readEffort(given) ?? model.effort,
-        summary: given.reasoning?.summary ?? null,
+        effort: readEffort(parsed) ?? model.effort,
+        summary: parsed.reasoning?.summary ?? null,
         context: null,
       },
-      format: readFormat(given),
-      verbosity: given.verbosity ?? null,
-      serviceTier: given.service_tier ?? model.serviceTier,
-      maxOutputTokens: given.max_completion_tokens ?? given.max_tokens ?? null,
-      stop: stopsOf(given.stop),
-      sampling: readSampling(given),
-      // A chat that asks for log probabilities has a place for them in every choice.
+      format: readFormat(parsed),
+      verbosity: parsed.verbosity ?? null,
+      serviceTier: parsed.service_tier ?? model.serviceTier,
+      maxOutputTokens: parsed.max_completion_tokens ?? parsed.max_tokens ?? null,
+      stop: stopsOf(parsed.stop),
+      sampling: readSampling(parsed),
+      // Chat has a field for log probabilities in every choice, so they are required if requested.
       logprobs: {
-        top: hasLogprobs ? unlessZero(given.top_logprobs) : null,
+        top: hasLogprobs ? unlessZero(parsed.top_logprobs) : null,
         isNeeded: hasLogprobs,
       },
       truncation: null,
       contextManagement: null,
       include: hasLogprobs ? ['message.output_text.logprobs'] : [],
-      cache: readCache(given),
-      metadata: given.metadata ?? null,
+      cache: readCache(parsed),
+      metadata: parsed.metadata ?? null,
       clientMetadata: null,
-      user: given.user ?? null,
-      safetyIdentifier: given.safety_identifier ?? null,
+      user: parsed.user ?? null,
+      safetyIdentifier: parsed.safety_identifier ?? null,
     },
   };
 };
 
-const refuseUnservable = (given: CreateChat): void => {
-  refuseStreamOptions(given);
-  if (given.modalities?.includes('audio') === true) {
+const rejectUnsupported = (parsed: CreateChat): void => {
+  rejectStreamOptions(parsed);
+  if (parsed.modalities?.includes('audio') === true) {
     throw gatewayError('unsupported_value', {
       param: 'modalities',
       message: `Unsupported value: 'modalities' with 'audio'. ${CHAT_PARAMETERS.modalities.note}`,
     });
   }
-  if ((given.max_tokens ?? null) !== null && (given.max_completion_tokens ?? null) !== null) {
+  if ((parsed.max_tokens ?? null) !== null && (parsed.max_completion_tokens ?? null) !== null) {
     throw gatewayError('invalid_value', {
       param: 'max_tokens',
       message: "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
     });
   }
-  if ((given.top_logprobs ?? 0) > 0 && given.logprobs !== true) {
+  if ((parsed.top_logprobs ?? 0) > 0 && parsed.logprobs !== true) {
     throw gatewayError('invalid_value', {
       param: 'top_logprobs',
       message: "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.",
@@ -124,9 +124,9 @@ const refuseUnservable = (given: CreateChat): void => {
   }
 };
 
-/** The messages; `prompt` is the user's message where there is none. */
-const readConversation = (given: CreateChat, ignored: string[]): ReadMessages => {
-  const { messages, prompt } = given;
+/** Parses the messages; `prompt` becomes the user message of a request without one. */
+const readConversation = (parsed: CreateChat, ignored: string[]): ReadMessages => {
+  const { messages, prompt } = parsed;
   const hasPrompt = typeof prompt === 'string' && prompt !== '';
   if ((messages ?? null) === null && !hasPrompt) throw missing('messages');
   if (messages?.length === 0 && !hasPrompt) throw emptyArray('messages');
@@ -135,7 +135,7 @@ const readConversation = (given: CreateChat, ignored: string[]): ReadMessages =>
     if (hasPrompt) ignored.push('prompt');
     return read;
   }
-  // OpenAI answers a conversation without a user message, too.
+  // OpenAI also answers a conversation without a user message.
   if (!hasPrompt) return read.items.length === 0 ? { ...read, ...EMPTY_ANSWER } : read;
   return {
     items: [...read.items, { kind: 'message', role: 'user', parts: [{ kind: 'text', text: prompt }] }],
@@ -144,7 +144,7 @@ const readConversation = (given: CreateChat, ignored: string[]): ReadMessages =>
   };
 };
 
-/** All that is left of messages that say nothing; a conversation without any item could not be sent. */
+/** Replaces a conversation of only empty messages: the app-server needs at least one item. */
 const EMPTY_ANSWER: Pick<ReadMessages, 'items' | 'places'> = {
   items: [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: '' }] }],
   places: ['messages[0]'],
@@ -181,9 +181,9 @@ const checkPairs = ({ items, places }: ReadMessages): void => {
   }
 };
 
-const readEffort = (given: CreateChat): string | null => {
-  const effort = given.reasoning_effort ?? null;
-  const inObject = given.reasoning?.effort ?? null;
+const readEffort = (parsed: CreateChat): string | null => {
+  const effort = parsed.reasoning_effort ?? null;
+  const inObject = parsed.reasoning?.effort ?? null;
   if (effort !== null && inObject !== null && effort !== inObject) {
     throw gatewayError('invalid_value', {
       param: 'reasoning.effort',
@@ -193,8 +193,8 @@ const readEffort = (given: CreateChat): string | null => {
   return effort ?? inObject;
 };
 
-const readFormat = (given: CreateChat): OutputFormat => {
-  const format = given.response_format;
+const readFormat = (parsed: CreateChat): OutputFormat => {
+  const format = parsed.response_format;
   if (!format || format.type === 'text') return { kind: 'text' };
   if (format.type === 'json_object') return { kind: 'json-object' };
   if (!format.json_schema) throw missing('response_format.json_schema');
@@ -208,15 +208,15 @@ const readFormat = (given: CreateChat): OutputFormat => {
   };
 };
 
-/** Fields that were understood and change nothing, whatever the backend. */
-const withoutEffect = (given: CreateChat): string[] => {
+/** Recognised fields that have no effect with any backend. */
+const withoutEffect = (parsed: CreateChat): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],
-    ['logit_bias', Object.keys(given.logit_bias ?? {}).length > 0],
-    ['store', given.store === true],
-    ['audio', (given.audio ?? null) !== null],
-    ['prediction', (given.prediction ?? null) !== null],
-    ['moderation', (given.moderation ?? null) !== null],
+    ['stream_options.include_obfuscation', parsed.stream_options?.include_obfuscation === true],
+    ['logit_bias', Object.keys(parsed.logit_bias ?? {}).length > 0],
+    ['store', parsed.store === true],
+    ['audio', (parsed.audio ?? null) !== null],
+    ['prediction', (parsed.prediction ?? null) !== null],
+    ['moderation', (parsed.moderation ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
 };

@@ -9,7 +9,7 @@ import { invalidChoice, missing, parseBody } from '../shared/validation.ts';
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 
 const id = idText;
-/** Stands in chunks, and comes back from clients that put them together. */
+/** Occurs in chunks, and some clients send it back. */
 const index = z.unknown().optional();
 const functionCall = z.object({ id, index, type: z.literal('function'), function: functionCallSchema });
 const customCall = z.object({
@@ -19,19 +19,19 @@ const customCall = z.object({
   custom: z.object({ name: idText, input: longText }),
 });
 
-/** A call that the assistant made earlier. */
+/** A call in an earlier assistant message. */
 export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
   if (type === 'function') {
-    const given = parseBody(functionCall, value, at);
+    const parsed = parseBody(functionCall, value, at);
     noteUnread(ignored, functionCall, value, at);
-    const { name, arguments: input } = given.function;
-    return { kind: 'tool-call', tool: 'function', callId: given.id, name, input };
+    const { name, arguments: input } = parsed.function;
+    return { kind: 'tool-call', tool: 'function', callId: parsed.id, name, input };
   }
   if (type === 'custom') {
-    const given = parseBody(customCall, value, at);
+    const parsed = parseBody(customCall, value, at);
     noteUnread(ignored, customCall, value, at);
-    return { kind: 'tool-call', tool: 'custom', callId: given.id, ...given.custom };
+    return { kind: 'tool-call', tool: 'custom', callId: parsed.id, ...parsed.custom };
   }
   if (type === undefined) throw missing(`${at}.type`);
   throw invalidChoice(`${at}.type`, type, ['function', 'custom']);

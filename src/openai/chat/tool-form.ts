@@ -14,10 +14,10 @@ import { noteUnread } from '../shared/unread-fields.ts';
 import { parseBody, readTagged } from '../shared/validation.ts';
 
 /**
- * Chat puts what it says of a tool one level deeper than the Responses API. Cursor writes some of its tools
- * in one form and some in the other, whatever the body is; each is read as what it is.
+ * Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both in one
+ * body.
  */
-export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolForm => ({
+export const eitherForm = (parsed: readonly unknown[], ignored: string[]): ToolForm => ({
   readers: {
     function(value, at) {
       if (isFlat(value)) return PLAIN_FORM.readers.function(value, at);
@@ -33,7 +33,7 @@ export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolFo
     },
   },
   placeOf(index) {
-    const tool = given[index];
+    const tool = parsed[index];
     const type = isJsonObject(tool) ? tool['type'] : null;
     const place = PLAIN_FORM.placeOf(index);
     return (type === 'function' || type === 'custom') && !isFlat(tool) ? `${place}.${type}` : place;
@@ -42,7 +42,7 @@ export const eitherForm = (given: readonly unknown[], ignored: string[]): ToolFo
 
 const functionSchema = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
 const customSchema = z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) });
-/** Chat puts a grammar one level deeper, too. */
+/** Chat also nests a grammar one level deeper. */
 const formatSchema = z.looseObject({ grammar: grammarSchema });
 
 const isFlat = (tool: unknown): boolean =>
@@ -54,14 +54,14 @@ const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObje
   return { ...rest, ...grammar } as JsonObject;
 };
 
-/** In Chat a function is strict only if the client says so; a Responses backend may take it for strict. */
+/** In Chat a function is not strict by default, but a Responses backend may treat it as strict. */
 export const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({
   ...tool,
   strict: tool.strict ?? false,
 });
 
-/** The custom tools that are not written as Chat writes them: who does so does not read Chat's calls of them either. */
-export const flatCustomNames = (given: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
+/** Custom tools in Responses form: a client that sends them does not understand Chat's custom calls. */
+export const flatCustomNames = (parsed: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
   new Set(
-    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(given[index]) ? [tool.name] : [])),
+    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(parsed[index]) ? [tool.name] : [])),
   );

@@ -26,24 +26,24 @@ import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
 export interface ReadTools {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice;
-  /** The client uses the older `functions`: its answer has at most one call, as `function_call`. */
+  /** The client uses the legacy `functions`: its answer has at most one call, as `function_call`. */
   readonly isLegacy: boolean;
-  /** Custom tools whose calls are told, and come back, as calls of functions. */
-  readonly toldAsFunctions: ReadonlySet<string>;
-  /** Where the body says something of a tool. */
+  /** Custom tools whose calls are sent and received as function calls. */
+  readonly sentAsFunctions: ReadonlySet<string>;
+  /** The location of a tool in the body. */
   readonly placeOf: (index: number) => string;
-  /** Which of the tools was asked for by `web_search_options`. */
+  /** The index of the tool from `web_search_options`. */
   readonly webSearchAt: number | null;
 }
 
-export const readChatTools = (given: CreateChat, ignored: string[]): ReadTools => {
-  const read = readOwnTools(given, ignored);
-  const search = given.web_search_options;
+export const readChatTools = (parsed: CreateChat, ignored: string[]): ReadTools => {
+  const read = readOwnTools(parsed, ignored);
+  const search = parsed.web_search_options;
   if (!search) return { ...read, webSearchAt: null };
   return { ...read, tools: [...read.tools, webSearch(search)], webSearchAt: read.tools.length };
 };
 
-/** The tool of the Responses API that does what these options ask for; it has the place one level higher. */
+/** Converts `web_search_options` to the tool of the Responses API, which nests the location less deeply. */
 const webSearch = ({
   search_context_size: size,
   user_location: location,
@@ -56,43 +56,43 @@ const webSearch = ({
   },
 });
 
-const readOwnTools = (given: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
-  if (!given.functions) {
-    const list = given.tools ?? [];
+const readOwnTools = (parsed: CreateChat, ignored: string[]): Omit<ReadTools, 'webSearchAt'> => {
+  if (!parsed.functions) {
+    const list = parsed.tools ?? [];
     const { readers, placeOf } = eitherForm(list, ignored);
     const tools = readToolList(list, readers);
     checkTools(tools, placeOf);
-    refuseUnanswerable(tools);
-    // Alone it may only say what holds anyway.
-    readFunctionCall(given.function_call, []);
+    rejectClientRunTools(tools);
+    // Without `functions`, only the default is allowed.
+    readFunctionCall(parsed.function_call, []);
     return {
       tools,
-      choice: readToolChoice(given.tool_choice, tools),
+      choice: readToolChoice(parsed.tool_choice, tools),
       isLegacy: false,
-      toldAsFunctions: flatCustomNames(list, tools),
+      sentAsFunctions: flatCustomNames(list, tools),
       placeOf,
     };
   }
-  if (given.tools || (given.tool_choice ?? null) !== null) {
+  if (parsed.tools || (parsed.tool_choice ?? null) !== null) {
     throw gatewayError('invalid_value', {
       param: 'functions',
       message: "Invalid 'functions': 'functions' and 'tools' cannot be used in the same request.",
     });
   }
-  const tools = given.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
+  const tools = parsed.functions.map((one) => toFunctionTool(looseUnlessSaid(one)));
   const placeOf = (index: number): string => `functions[${index}]`;
   checkTools(tools, placeOf);
   return {
     tools,
-    choice: readFunctionCall(given.function_call, tools),
+    choice: readFunctionCall(parsed.function_call, tools),
     isLegacy: true,
-    toldAsFunctions: new Set(),
+    sentAsFunctions: new Set(),
     placeOf,
   };
 };
 
-/** Chat has no message for what such a tool asks of the client, nor for what the client answers. */
-export const refuseUnanswerable = (tools: readonly Tool[]): void => {
+/** Rejects tools that need the client's answer, because Chat has no messages for them. */
+export const rejectClientRunTools = (tools: readonly Tool[]): void => {
   const index = tools.findIndex(isRunByClient);
   const tool = tools[index];
   if (tool?.kind !== 'hosted') return;
@@ -110,12 +110,12 @@ const allowed = z.object({
   allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: listOf(named, MAX_CHAT_TOOLS, 1) }),
 });
 
-const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
-  const word = readChoiceWord(given, tools);
+const readToolChoice = (parsed: unknown, tools: readonly Tool[]): ToolChoice => {
+  const word = readChoiceWord(parsed, tools);
   if (word !== null) return word;
-  if (!isJsonObject(given)) throw invalidChoice('tool_choice', given, TOOL_CHOICES);
-  if (given['type'] === 'allowed_tools') {
-    const { mode, tools: some } = parseBody(allowed, given, 'tool_choice').allowed_tools;
+  if (!isJsonObject(parsed)) throw invalidChoice('tool_choice', parsed, TOOL_CHOICES);
+  if (parsed['type'] === 'allowed_tools') {
+    const { mode, tools: some } = parseBody(allowed, parsed, 'tool_choice').allowed_tools;
     const at = 'tool_choice.allowed_tools.tools';
     const read = some.map((tool, index) => readRef(tool, `${at}[${index}]`));
     checkDeclared(
@@ -125,29 +125,29 @@ const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
     );
     return { mode: 'allowed', required: mode === 'required', tools: read.map(({ ref }) => ref) };
   }
-  const { ref, param } = readRef(parseBody(named, given, 'tool_choice'), 'tool_choice');
+  const { ref, param } = readRef(parseBody(named, parsed, 'tool_choice'), 'tool_choice');
   checkDeclared([ref], tools, () => param);
   return { mode: 'named', tool: ref };
 };
 
-/** A tool that the backend runs is named by its type. Others may be named as the Responses API does. */
+/** Parses a tool reference. Hosted tools are named by type; others also in Responses form. */
 const readRef = (
-  given: z.output<typeof named>,
+  parsed: z.output<typeof named>,
   at: string,
 ): { readonly ref: ToolRef; readonly param: string } => {
-  const { type: kind, name } = given;
+  const { type: kind, name } = parsed;
   if (kind !== 'function' && kind !== 'custom') {
-    return { ref: { kind: 'hosted', raw: given as RawTool }, param: at };
+    return { ref: { kind: 'hosted', raw: parsed as RawTool }, param: at };
   }
   if (typeof name === 'string') return { ref: { kind, name }, param: `${at}.name` };
-  const wrapped: Partial<Record<string, { readonly name: string }>> = parseBody(nameIn[kind], given, at);
+  const wrapped: Partial<Record<string, { readonly name: string }>> = parseBody(nameIn[kind], parsed, at);
   return { ref: { kind, name: wrapped[kind]?.name ?? '' }, param: `${at}.${kind}.name` };
 };
 
-const readFunctionCall = (given: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {
-  if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
-  if (given === 'none') return { mode: 'none' };
-  const tool = { kind: 'function', name: given.name } as const;
+const readFunctionCall = (parsed: CreateChat['function_call'], tools: readonly Tool[]): ToolChoice => {
+  if (parsed === undefined || parsed === null || parsed === 'auto') return { mode: 'auto' };
+  if (parsed === 'none') return { mode: 'none' };
+  const tool = { kind: 'function', name: parsed.name } as const;
   checkDeclared([tool], tools, () => 'function_call.name', 'functions');
   return { mode: 'named', tool };
 };

@@ -1,21 +1,21 @@
 import { arrange } from '../chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from './answer.ts';
 import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
-import { toTurnRequest, type CompletionAsk } from './to-turn.ts';
+import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
 import type { Api, WithReferences } from '../../turns/api.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
-  /** The text of tokens in the encoding of a model; null: they cannot be decoded. */
+  /** Decodes tokens in the encoding of a model; null if they are invalid. */
   readonly textOf: (
     tokens: readonly number[],
     by: { readonly model: string; readonly caller: string },
   ) => Promise<string | null>;
 }
 
-/** The API before chat, for the clients that still use it. */
+/** Legacy completions. */
 export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, CompletionMeta> => ({
   path: '/v1/completions',
   async spellOut(body, { onBytes, caller }) {
@@ -24,7 +24,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
     const texts: (string | null)[] = [];
     for (const { tokens } of prompts) {
       const text = await options.textOf(tokens, { model: modelOf(body), caller });
-      // A token of few digits may mean a hundred characters.
+      // A token of a few digits may expand to a hundred characters.
       onBytes(text?.length ?? 0);
       texts.push(text);
     }
@@ -32,7 +32,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
   },
   parse: (body, { models }) => ({ read: toTurnRequest(body, { models }), references: [] }),
   toTurn({ read }, _, { headers, ambient }) {
-    const { given, further, prompts } = read;
+    const { parsed, further, prompts } = read;
     const common = commonFields(read, headers);
     return {
       ...common,
@@ -42,10 +42,10 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
       meta: {
         id: ambient.ids.mint('cmpl').replace('_', '-'),
         createdAt: Math.floor(ambient.clock.now() / 1000),
-        model: given.model,
-        includeUsage: given.stream_options?.include_usage ?? false,
+        model: parsed.model,
+        includeUsage: parsed.stream_options?.include_usage ?? false,
         echoes:
-          given.echo === true
+          parsed.echo === true
             ? prompts.flatMap((prompt) => Array.from({ length: common.choices }, () => prompt))
             : [],
         usagePolicy: options.usagePolicy,
@@ -58,5 +58,5 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
 });
 
 interface ParsedBody extends WithReferences {
-  readonly read: CompletionAsk;
+  readonly read: ParsedCompletion;
 }

@@ -1,8 +1,8 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import { bodyObject, refuseStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
-import { CHAT_SETTINGS } from '../chat/names.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
+import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { readSampling } from '../shared/read-settings.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
@@ -10,8 +10,8 @@ import { emptyArray, parseBody } from '../shared/validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
 import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './schema.ts';
 
-export interface CompletionAsk {
-  readonly given: CreateCompletion;
+export interface ParsedCompletion {
+  readonly parsed: CreateCompletion;
   readonly request: TurnRequest;
   /** The requests for the other prompts. */
   readonly further: readonly TurnRequest[];
@@ -21,32 +21,32 @@ export interface CompletionAsk {
   readonly ignored: readonly string[];
 }
 
-export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): CompletionAsk => {
+export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): ParsedCompletion => {
   const object = bodyObject(body);
-  const given = parseBody(createCompletionSchema, object);
-  refuseStreamOptions(given);
-  refuseUnservable(given);
-  const prompts = promptsOf(given);
-  refuseLongEcho(given, prompts);
-  const model = models.resolve(given.model);
+  const parsed = parseBody(createCompletionSchema, object);
+  rejectStreamOptions(parsed);
+  rejectUnsupported(parsed);
+  const prompts = promptsOf(parsed);
+  rejectLongEcho(parsed, prompts);
+  const model = models.resolve(parsed.model);
   const requestOf = (text: string): TurnRequest => ({
     ...PLAIN_REQUEST,
     model: model.model,
     items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
     reasoning: { effort: model.effort, summary: null, context: null },
     serviceTier: model.serviceTier,
-    maxOutputTokens: given.max_tokens ?? null,
-    stop: stopsOf(given.stop),
-    sampling: readSampling(given),
-    user: given.user ?? null,
+    maxOutputTokens: parsed.max_tokens ?? null,
+    stop: stopsOf(parsed.stop),
+    sampling: readSampling(parsed),
+    user: parsed.user ?? null,
   });
   const [request, ...further] = mapAll(prompts, requestOf);
   return {
-    given,
+    parsed,
     request,
     further,
     prompts,
-    ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(given)],
+    ignored: [...unreadFields(createCompletionSchema, object, ''), ...withoutEffect(parsed)],
     names: NAMES,
   };
 };
@@ -77,7 +77,7 @@ const promptsOf = ({ prompt, n }: CreateCompletion): OneOrMore<string> => {
 const MAX_ECHO_CHARS = 16 * 1024 * 1024;
 
 /** A single echo is limited by the length of the body. */
-const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
+const rejectLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[]): void => {
   const choices = n ?? 1;
   if (echo !== true || choices === 1) return;
   const chars = choices * prompts.reduce((sum, prompt) => sum + prompt.length, 0);
@@ -89,23 +89,23 @@ const refuseLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[
 };
 
 /** Default values are accepted. */
-const refuseUnservable = (given: CreateCompletion): void => {
-  const asked = {
-    suffix: (given.suffix ?? '') !== '',
-    best_of: (given.best_of ?? 1) > 1,
-    logprobs: (given.logprobs ?? null) !== null,
+const rejectUnsupported = (parsed: CreateCompletion): void => {
+  const used = {
+    suffix: (parsed.suffix ?? '') !== '',
+    best_of: (parsed.best_of ?? 1) > 1,
+    logprobs: (parsed.logprobs ?? null) !== null,
   };
-  for (const [name, isAsked] of Object.entries(asked)) {
-    if (isAsked) {
+  for (const [name, isUsed] of Object.entries(used)) {
+    if (isUsed) {
       throw gatewayError('unsupported_parameter', {
         param: name,
-        message: `Unsupported parameter: '${name}'. ${COMPLETION_PARAMETERS[name as keyof typeof asked].note}`,
+        message: `Unsupported parameter: '${name}'. ${COMPLETION_PARAMETERS[name as keyof typeof used].note}`,
       });
     }
   }
 };
 
-const withoutEffect = (given: CreateCompletion): string[] => [
-  ...(given.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
-  ...(Object.keys(given.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
+const withoutEffect = (parsed: CreateCompletion): string[] => [
+  ...(parsed.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
+  ...(Object.keys(parsed.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
 ];

@@ -48,7 +48,7 @@ interface HeldMessage {
 class BlockWriter {
   readonly #options: AddBlocksOptions;
   readonly #openMessages = new Set<string>();
-  readonly #openCalls = new Map<string, { readonly head: Produced<ToolCall>; said: string }>();
+  readonly #openCalls = new Map<string, { readonly head: Produced<ToolCall>; received: string }>();
   #held: HeldMessage | null = null;
   /** Blocks that wait for the message that the model is still writing. */
   #blocks: string[] = [];
@@ -64,7 +64,7 @@ class BlockWriter {
     switch (event.type) {
       case 'item-started':
         if (isToolCall(event.item)) {
-          this.#openCalls.set(event.item.id, { head: event.item, said: '' });
+          this.#openCalls.set(event.item.id, { head: event.item, received: '' });
           return;
         }
         yield* this.#emitCalls();
@@ -91,16 +91,16 @@ class BlockWriter {
   *#callDelta(event: ItemDelta): Generator<TurnEvent> {
     const call = this.#openCalls.get(event.itemId);
     if (call === undefined) return;
-    call.said += event.delta;
+    call.received += event.delta;
     this.#heldChars += event.delta.length;
-    if (call.said.length <= MAX_ARGUMENTS_CHARS && this.#heldChars <= MAX_HELD_CHARS) return;
+    if (call.received.length <= MAX_ARGUMENTS_CHARS && this.#heldChars <= MAX_HELD_CHARS) return;
     // Too long for a block: from here on the call is passed through.
     yield* this.#emitCalls();
     this.#openCalls.delete(event.itemId);
-    this.#heldChars -= call.said.length;
+    this.#heldChars -= call.received.length;
     this.#options.onNativeOnly('too_long');
     yield { type: 'item-started', item: call.head };
-    yield { ...event, delta: call.said };
+    yield { ...event, delta: call.received };
   }
 
   *#ended(event: ItemEnded): Generator<TurnEvent> {

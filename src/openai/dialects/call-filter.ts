@@ -117,10 +117,10 @@ export class CallFilter {
 
   /** The ended item, without the dropped text. */
   #ended(event: ItemEnded): ItemEnded {
-    const said = this.#all.contentOf(event.item.id);
+    const content = this.#all.contentOf(event.item.id);
     const head = this.#all.startedItem(event.item.id);
-    if (!this.#cut.delete(event.item.id) || said === null || head === null) return event;
+    if (!this.#cut.delete(event.item.id) || content === null || head === null) return event;
     const status = 'status' in event.item ? event.item.status : undefined;
-    return { ...event, item: endItem(head, said, status ?? 'completed') };
+    return { ...event, item: endItem(head, content, status ?? 'completed') };
   }
 }

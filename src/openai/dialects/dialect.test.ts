@@ -21,10 +21,10 @@ const dialect = (
   request = turnRequest(),
   settings: Partial<DialectSettings> = {},
 ): Dialect => {
-  const given = new Headers(headers);
-  const client = detectClient(given, request);
+  const parsed = new Headers(headers);
+  const client = detectClient(parsed, request);
   const { ids } = fixedAmbient();
-  return dialectOf({ headers: given, client, request, settings: dialectSettings(settings), ids });
+  return dialectOf({ headers: parsed, client, request, settings: dialectSettings(settings), ids });
 };
 
 describe('the output mode', () => {

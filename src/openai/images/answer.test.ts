@@ -14,7 +14,7 @@ import { onlyImages } from './only-images.ts';
 const META: ImagesMeta = {
   prefix: 'image_generation',
   createdAt: 7,
-  asked: { size: '1024x1536', quality: 'auto' },
+  requested: { size: '1024x1536', quality: 'auto' },
   usagePolicy: 'exact',
 };
 const USAGE: Usage = {

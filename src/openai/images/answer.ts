@@ -17,7 +17,7 @@ export interface ImagesMeta {
   /** Unix seconds. */
   readonly createdAt: number;
   /** The requested settings, used if the backend does not report its own. */
-  readonly asked: ImageSettings;
+  readonly requested: ImageSettings;
   readonly usagePolicy: UsagePolicy;
 }
 
@@ -87,9 +87,12 @@ const revisedPrompt = ({ revised_prompt }: JsonObject) =>
   typeof revised_prompt === 'string' && revised_prompt !== '' ? { revised_prompt } : {};
 
 /** The settings of an image: as reported by the backend, else as requested, else the default. */
-const settingsOf = (said: JsonObject, { asked }: ImagesMeta): Record<(typeof SETTINGS)[number], string> => {
+const settingsOf = (
+  reported: JsonObject,
+  { requested }: ImagesMeta,
+): Record<(typeof SETTINGS)[number], string> => {
   const value = (name: (typeof SETTINGS)[number], otherwise: string): string =>
-    textOf(said[name]) ?? asked[name] ?? otherwise;
+    textOf(reported[name]) ?? requested[name] ?? otherwise;
   return {
     background: value('background', 'auto'),
     output_format: value('output_format', 'png'),
@@ -106,10 +109,10 @@ const textOf = (value: Json | undefined): string | null => (typeof value === 'st
 
 /** The tokens of the image model if the backend counts them, else those of the turn as text tokens. */
 const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
-  const given = turns.map((turn) => turn.usage);
+  const parsed = turns.map((turn) => turn.usage);
   // A partial sum is not exact.
-  if (policy === 'exact' && given.includes(null)) return null;
-  const usage = given.reduce<Usage | null>(addUsage, null);
+  if (policy === 'exact' && parsed.includes(null)) return null;
+  const usage = parsed.reduce<Usage | null>(addUsage, null);
   const input = usage?.images?.input ?? { tokens: usage?.inputTokens ?? 0, of: null };
   const output = usage?.images?.output ?? { tokens: usage?.outputTokens ?? 0, of: null };
   return {

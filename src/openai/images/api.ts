@@ -2,7 +2,7 @@ import { failure } from '../../canonical/failure/failure.ts';
 import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
 import { editBodyOf } from './form.ts';
 import { onlyImages } from './only-images.ts';
-import { toEditTurn, toImageTurn, type ImageAsk, type ImageOptions } from './to-turn.ts';
+import { toEditTurn, toImageTurn, type ParsedImage, type ImageOptions } from './to-turn.ts';
 import type { Api, WithReferences } from '../../turns/api.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
@@ -15,7 +15,7 @@ export interface ImagesOptions {
   readonly usagePolicy: ImagesMeta['usagePolicy'];
 }
 
-/** New images. */
+/** Image generation. */
 export const imagesApi = (options: ImagesOptions): ImageApi => ({
   ...imageApi(GENERATIONS, 'image_generation', options),
   parse: (body, { models }) => ({
@@ -24,7 +24,7 @@ export const imagesApi = (options: ImagesOptions): ImageApi => ({
   }),
 });
 
-/** Images made of others. */
+/** Image edits. */
 export const imageEditsApi = (options: ImagesOptions): ImageApi => ({
   ...imageApi(EDITS, 'image_edit', options),
   bodyOf: editBodyOf,
@@ -35,12 +35,12 @@ export const imageEditsApi = (options: ImagesOptions): ImageApi => ({
 });
 
 interface ParsedBody extends WithReferences {
-  readonly read: ImageAsk;
+  readonly read: ParsedImage;
 }
 
 type ImageApi = Api<ParsedBody, ImagesMeta>;
 
-/** What both have in common. */
+/** The parts that both APIs share. */
 const imageApi = (
   path: string,
   prefix: ImagesMeta['prefix'],
@@ -48,7 +48,7 @@ const imageApi = (
 ): Omit<ImageApi, 'parse'> => ({
   path,
   toTurn({ read }, _, { headers, ambient }) {
-    const { background, output_format, quality, size } = read.given;
+    const { background, output_format, quality, size } = read.parsed;
     return {
       ...commonFields(read, headers),
       formatPlace: 'prompt',
@@ -60,7 +60,7 @@ const imageApi = (
       meta: {
         prefix,
         createdAt: Math.floor(ambient.clock.now() / 1000),
-        asked: { background, output_format, quality, size },
+        requested: { background, output_format, quality, size },
         usagePolicy,
       },
     };

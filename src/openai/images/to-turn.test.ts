@@ -15,7 +15,7 @@ const options = { models, chatModel: 'codex-5' };
 const image = { image_url: 'data:image/png;base64,AAAA' };
 
 it('creates a turn that must call the image tool', () => {
-  const { request, given, ignored } = toImageTurn(
+  const { request, parsed, ignored } = toImageTurn(
     { prompt: 'An otter.', model: 'gpt-image-2', n: 2, svg: { model: 'm' }, odd: 1, user: 'ann' },
     options,
   );
@@ -36,7 +36,7 @@ it('creates a turn that must call the image tool', () => {
       user: 'ann',
     }),
   );
-  expect([given.model, given.n, ignored]).toEqual(['gpt-image-2', 2, ['odd']]);
+  expect([parsed.model, parsed.n, ignored]).toEqual(['gpt-image-2', 2, ['odd']]);
 });
 
 it.each([

@@ -5,7 +5,7 @@ import type { HostedTool } from '../../canonical/request/tool.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
-import { CHAT_SETTINGS } from '../chat/names.ts';
+import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { missing, parseBody } from '../shared/validation.ts';
@@ -24,8 +24,8 @@ export interface ImageOptions {
   readonly chatModel: string;
 }
 
-export interface ImageAsk {
-  readonly given: (CreateImage | EditImage) & { readonly model: string };
+export interface ParsedImage {
+  readonly parsed: (CreateImage | EditImage) & { readonly model: string };
   readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields without effect, by their location in the body. */
@@ -39,31 +39,33 @@ export const INSTRUCTIONS =
 const TYPE = 'image_generation';
 
 /** Converts an image request to a turn that must call the backend's image tool. */
-export const toImageTurn = (body: unknown, options: ImageOptions): ImageAsk => {
+export const toImageTurn = (body: unknown, options: ImageOptions): ParsedImage => {
   const object = bodyObject(body);
-  const given = parseBody(createImageSchema, object);
-  return toTurn(given, {
+  const parsed = parseBody(createImageSchema, object);
+  return toTurn(parsed, {
     options,
     unread: unreadFields(createImageSchema, object, ''),
     parts: [],
-    tool: toolOf(given, { svg: given.svg }),
+    tool: toolOf(parsed, { svg: parsed.svg }),
     names: namesOf('images'),
   });
 };
 
 /** Converts an edit request, with the images after the prompt. */
-export const toEditTurn = (body: unknown, options: ImageOptions): ImageAsk => {
+export const toEditTurn = (body: unknown, options: ImageOptions): ParsedImage => {
   const object = bodyObject(body);
-  const given = parseBody(editImageSchema, object);
-  const place = given.image ? 'image' : 'images';
-  const images = (given.image ?? given.images ?? []).map((ref, index) => imageOf(ref, `${place}[${index}]`));
+  const parsed = parseBody(editImageSchema, object);
+  const place = parsed.image ? 'image' : 'images';
+  const images = (parsed.image ?? parsed.images ?? []).map((ref, index) =>
+    imageOf(ref, `${place}[${index}]`),
+  );
   if (images.length === 0) throw missing(place);
-  const tool = toolOf(given, { action: 'edit', input_fidelity: given.input_fidelity });
-  return toTurn(given, {
+  const tool = toolOf(parsed, { action: 'edit', input_fidelity: parsed.input_fidelity });
+  return toTurn(parsed, {
     options,
     unread: unreadFields(editImageSchema, object, ''),
     parts: images,
-    tool: given.mask ? { ...tool, mask: imageOf(given.mask, 'mask') } : tool,
+    tool: parsed.mask ? { ...tool, mask: imageOf(parsed.mask, 'mask') } : tool,
     names: namesOf(place),
   });
 };
@@ -76,20 +78,20 @@ interface Translated {
   readonly names: ParameterNames;
 }
 
-const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAsk => {
+const toTurn = (parsed: CreateImage | EditImage, translated: Translated): ParsedImage => {
   const { options, unread, parts, tool, names } = translated;
-  if (given.response_format === 'url') {
+  if (parsed.response_format === 'url') {
     throw gatewayError('unsupported_value', {
       param: 'response_format',
       message: `Unsupported value: 'url'. ${IMAGE_PARAMETERS.response_format.note}`,
     });
   }
   const model = chatModelOf(options);
-  const text: Part = { kind: 'text', text: given.prompt };
+  const text: Part = { kind: 'text', text: parsed.prompt };
   return {
-    given: { ...given, model: given.model ?? options.chatModel },
+    parsed: { ...parsed, model: parsed.model ?? options.chatModel },
     names,
-    ignored: [...unread, ...withoutEffect(given)],
+    ignored: [...unread, ...withoutEffect(parsed)],
     request: {
       ...PLAIN_REQUEST,
       model: model.model,
@@ -99,8 +101,8 @@ const toTurn = (given: CreateImage | EditImage, translated: Translated): ImageAs
       toolChoice: { mode: 'named', tool: { kind: 'hosted', raw: { type: TYPE } } },
       reasoning: { effort: model.effort, summary: null, context: null },
       serviceTier: model.serviceTier,
-      user: given.user ?? null,
-      safetyIdentifier: given.safety_identifier ?? null,
+      user: parsed.user ?? null,
+      safetyIdentifier: parsed.safety_identifier ?? null,
     },
   };
 };
@@ -121,9 +123,9 @@ const QUALITIES: Readonly<Record<string, string>> = { standard: 'auto', hd: 'hig
 
 const isRetired = (model: string): boolean => model.startsWith('dall-e');
 
-const toolOf = (given: CreateImage | EditImage, more: Record<string, Json | undefined>): HostedTool => {
-  const { size, quality, background, output_format, output_compression, moderation } = given;
-  const { complexity, frame_count, frame_duration_ms, stream, partial_images, model } = given;
+const toolOf = (parsed: CreateImage | EditImage, more: Record<string, Json | undefined>): HostedTool => {
+  const { size, quality, background, output_format, output_compression, moderation } = parsed;
+  const { complexity, frame_count, frame_duration_ms, stream, partial_images, model } = parsed;
   const fields = {
     size,
     quality: QUALITIES[quality ?? ''] ?? quality,
@@ -137,10 +139,10 @@ const toolOf = (given: CreateImage | EditImage, more: Record<string, Json | unde
     partial_images: stream === true ? partial_images : null,
     ...more,
   };
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'hosted',
-    raw: { type: TYPE, ...Object.fromEntries(said) },
+    raw: { type: TYPE, ...Object.fromEntries(present) },
     ...(typeof model === 'string' && !isRetired(model) ? { model } : {}),
   };
 };
@@ -154,10 +156,10 @@ const imageOf = ({ image_url, file_id }: ImageRef, at: string): ImagePart => {
   });
 };
 
-const withoutEffect = (given: CreateImage | EditImage): readonly string[] => [
-  ...(isRetired(given.model ?? '') ? ['model'] : []),
-  ...('style' in given && given.style ? ['style'] : []),
-  ...((given.partial_images ?? 0) > 0 && given.stream !== true ? ['partial_images'] : []),
+const withoutEffect = (parsed: CreateImage | EditImage): readonly string[] => [
+  ...(isRetired(parsed.model ?? '') ? ['model'] : []),
+  ...('style' in parsed && parsed.style ? ['style'] : []),
+  ...((parsed.partial_images ?? 0) > 0 && parsed.stream !== true ? ['partial_images'] : []),
 ];
 
 /** The first part of the message is the prompt; the images follow. */

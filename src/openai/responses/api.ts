@@ -18,7 +18,7 @@ export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
   readonly usagePolicy: ResponseMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
-  /** Whether the tools of a request are kept from its model. */
+  /** Whether to hide the tools of a request from the model. */
   readonly omitsTools: (model: string) => boolean;
   readonly dialect: DialectSettings;
 }
@@ -32,34 +32,34 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
   path: RESPONSES_PATH,
   parse: parseResponse,
   toTurn(parsed, loaded, { headers, ambient, models }) {
-    const asked = askedLayout(headers);
+    const requested = requestedLayout(headers);
     const read = toTurnRequest(parsed, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
       recall: (id) => loaded.get(id) ?? null,
     });
-    const { given, wantsReasoning } = read;
+    const { parsed: fields, wantsReasoning } = read;
     const common = commonFields(read, headers, options);
     const { request, ignored, client } = common;
     const isForCodex = client.name === 'codex';
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
-    // It puts the messages of an answer together as they come.
+    // Obsidian Copilot concatenates the messages of an answer.
     const separate = client.name === 'obsidian-copilot' ? separateMessages : same;
     const layout = chooseLayout({
-      asked,
+      requested,
       mayCompact: asksForCompaction(request) || request.contextManagement !== null,
       isCodex: isForCodex,
-      standard: options.layout,
+      configured: options.layout,
     });
-    const { input: _, ...echoed } = given;
+    const { input: _, ...echoed } = fields;
     const meta: ResponseMeta = {
       id: ambient.ids.mint('resp'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      given: options.parallelCalls ? echoed : { ...echoed, parallel_tool_calls: false },
+      echo: options.parallelCalls ? echoed : { ...echoed, parallel_tool_calls: false },
       tools: request.tools,
       effort: request.reasoning.effort,
       serviceTier: request.serviceTier,
-      includeEncryptedReasoning: given.include?.includes('reasoning.encrypted_content') ?? false,
+      includeEncryptedReasoning: fields.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
       isForCodex,
     };
@@ -72,11 +72,11 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       dialect: toApiDialect(dialect, ambient.clock),
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices, client),
-      // If a client asks for reasoning and for an order that has no place for it, the order wins.
+      // If a client requests both reasoning and a layout without it, the layout wins.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      // OpenAI stores an answer unless the client says otherwise.
-      keepsItems: given.store !== false,
+      // OpenAI stores answers by default.
+      keepsItems: fields.store !== false,
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },
@@ -98,10 +98,10 @@ const withoutTools = (
   ],
 });
 
-const askedLayout = (headers: Headers): Layout | null => {
-  const asked = headers.get(LAYOUT_HEADER);
-  if (asked === null) return null;
-  const layout = LAYOUTS.find((one) => one === asked);
-  if (layout === undefined) throw invalidChoice(LAYOUT_HEADER, asked, LAYOUTS);
+const requestedLayout = (headers: Headers): Layout | null => {
+  const requested = headers.get(LAYOUT_HEADER);
+  if (requested === null) return null;
+  const layout = LAYOUTS.find((one) => one === requested);
+  if (layout === undefined) throw invalidChoice(LAYOUT_HEADER, requested, LAYOUTS);
   return layout;
 };

@@ -6,13 +6,13 @@ import { projectCompaction, type CompactionMeta } from './output/project-compact
 import type { Api } from '../../turns/api.ts';
 import { responsesApi, type ResponsesOptions } from './api.ts';
 
-/** A turn of the Responses API that ends with a trigger, and whose answer is a conversation. */
+/** Compaction: a Responses turn whose input ends with a trigger, and whose answer is a conversation. */
 export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, CompactionMeta> => {
   const responses = responsesApi(options);
   return {
     path: `${responses.path}/compact`,
     parse(body, context) {
-      refuseStream(body);
+      rejectStream(body);
       return responses.parse(body, context);
     },
     toTurn(parsed, loaded, context) {
@@ -21,7 +21,7 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
       return {
         ...read,
         request: withCompactionTrigger(read.request),
-        // A conversation is compacted by the model that was requested, whatever it asks for at its end.
+        // Never a side request: the requested model compacts the conversation.
         sideRequest: null,
         meta: {
           id: ids.mint('resp'),
@@ -39,8 +39,8 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
   };
 };
 
-/** Who waits for events would not understand what comes. */
-const refuseStream = (body: unknown): void => {
+/** Rejects `stream`, because the answer is not a stream. */
+const rejectStream = (body: unknown): void => {
   if (!isJsonObject(body) || body['stream'] !== true) return;
   throw gatewayError('unsupported_parameter', {
     param: 'stream',

@@ -1,5 +1,5 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
-import { toTurnRequest, type ReviewAsk } from './to-turn.ts';
+import { toTurnRequest, type ParsedReview } from './to-turn.ts';
 import type { Api, WithReferences } from '../../turns/api.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
@@ -8,7 +8,7 @@ export interface ReviewsOptions {
   readonly usagePolicy: ReviewMeta['usagePolicy'];
 }
 
-/** codex's reviewer, as a turn like any other: it waits for a place, and it is interrupted when its client goes. */
+/** codex's reviewer. It is a normal turn: it waits for a slot, and is interrupted when its client disconnects. */
 export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta> => ({
   path: '/v1/codex/reviews',
   parse: (body, { models }) => ({ read: toTurnRequest(body, models), references: [] }),
@@ -19,7 +19,7 @@ export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta>
     meta: {
       id: ambient.ids.mint('review'),
       createdAt: Math.floor(ambient.clock.now() / 1000),
-      model: read.given.model,
+      model: read.parsed.model,
       usagePolicy: options.usagePolicy,
     },
   }),
@@ -29,5 +29,5 @@ export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta>
 });
 
 interface ParsedBody extends WithReferences {
-  readonly read: ReviewAsk;
+  readonly read: ParsedReview;
 }

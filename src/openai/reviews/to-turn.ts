@@ -4,33 +4,33 @@ import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-re
 import { bodyObject } from '../chat/common.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
-import { responsesNames } from '../responses/input/names.ts';
+import { responsesNames } from '../responses/input/parameter-names.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { parseBody } from '../shared/validation.ts';
 import { createReviewSchema, type CreateReview } from './schema.ts';
 
-export interface ReviewAsk {
-  readonly given: { readonly model: string; readonly stream: boolean };
+export interface ParsedReview {
+  readonly parsed: { readonly model: string; readonly stream: boolean };
   readonly request: TurnRequest;
   readonly names: ParameterNames;
   /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
 }
 
-export const toTurnRequest = (body: unknown, models: ModelNames): ReviewAsk => {
+export const toTurnRequest = (body: unknown, models: ModelNames): ParsedReview => {
   const object = bodyObject(body);
-  const given = parseBody(createReviewSchema, object);
-  const name = given.model ?? FAMILY;
+  const parsed = parseBody(createReviewSchema, object);
+  const name = parsed.model ?? FAMILY;
   const model = models.resolve(name);
   return {
-    given: { model: name, stream: given.stream ?? false },
+    parsed: { model: name, stream: parsed.stream ?? false },
     ignored: unreadFields(createReviewSchema, object, ''),
     names: responsesNames({ places: ['input'], placeOf: PLAIN_FORM.placeOf }),
     request: {
       ...PLAIN_REQUEST,
       model: model.model,
-      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: toReview(given) }] }],
-      reasoning: { effort: given.reasoning?.effort ?? model.effort, summary: null, context: null },
+      items: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: toReview(parsed) }] }],
+      reasoning: { effort: parsed.reasoning?.effort ?? model.effort, summary: null, context: null },
       serviceTier: model.serviceTier,
       isReview: true,
     },

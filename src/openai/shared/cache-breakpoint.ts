@@ -7,9 +7,9 @@ const FIELD = 'prompt_cache_breakpoint';
 
 export const breakpointField = { [FIELD]: jsonObject.nullish() } as const;
 
-export const readBreakpoint = (given: {
+export const readBreakpoint = (parsed: {
   readonly [FIELD]?: JsonObject | null | undefined;
-}): { cacheBreakpoint?: JsonObject } => (given[FIELD] ? { cacheBreakpoint: given[FIELD] } : {});
+}): { cacheBreakpoint?: JsonObject } => (parsed[FIELD] ? { cacheBreakpoint: parsed[FIELD] } : {});
 
 /** Removes breakpoints from an assistant's message, which backends do not accept, and adds them to `unread`. */
 export const withoutBreakpoints = (parts: readonly Part[], at: string, unread: string[]): readonly Part[] =>

@@ -4,7 +4,7 @@ import { parameterName, type ParameterNames } from './parameter-names.ts';
 import type { ParsedRequest } from '../../turns/api.ts';
 
 interface ReadBody {
-  readonly given: {
+  readonly parsed: {
     readonly model: string;
     readonly stream?: boolean | null | undefined;
     readonly n?: number | null | undefined;
@@ -14,9 +14,9 @@ interface ReadBody {
   readonly names: ParameterNames;
 }
 
-/** What a deployment decides about every answer. */
+/** Configured limits of every answer. */
 export interface AnswerLimits {
-  /** Whether an answer may hold several calls. */
+  /** Whether an answer may have several calls. */
   readonly parallelCalls: boolean;
 }
 
@@ -27,9 +27,9 @@ interface CommonFields extends Pick<
   readonly client: DetectedClient;
 }
 
-/** The fields of a parsed request that all APIs have. */
+/** The fields of a parsed request that all APIs share. */
 export const commonFields = (
-  { given, request, ignored, names }: ReadBody,
+  { parsed, request, ignored, names }: ReadBody,
   headers: Headers,
   { parallelCalls }: AnswerLimits = { parallelCalls: true },
 ): CommonFields => {
@@ -37,9 +37,9 @@ export const commonFields = (
   const isOverruled = isOneByOne && request.parallelToolCalls === true;
   return {
     request: isOneByOne ? { ...request, parallelToolCalls: false } : request,
-    choices: given.n ?? 1,
-    model: given.model,
-    stream: given.stream ?? false,
+    choices: parsed.n ?? 1,
+    model: parsed.model,
+    stream: parsed.stream ?? false,
     client: detectClient(headers, request),
     ignored: isOverruled ? [...ignored, names.settings.parallelToolCalls] : ignored,
     nameOf: (path) => parameterName(path, names),

@@ -5,10 +5,10 @@ export type UsagePolicy = 'exact' | 'zeros';
 
 /** The total usage of all choices; null if the upstream did not report all of it. */
 export const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
-  const given = turns.map((turn) => turn.usage);
+  const parsed = turns.map((turn) => turn.usage);
   // A partial sum is not exact.
-  if (policy === 'exact' && given.includes(null)) return null;
-  const usage = given.reduce<Usage | null>(addUsage, null);
+  if (policy === 'exact' && parsed.includes(null)) return null;
+  const usage = parsed.reduce<Usage | null>(addUsage, null);
   return {
     prompt_tokens: usage?.inputTokens ?? 0,
     completion_tokens: usage?.outputTokens ?? 0,

@@ -13,14 +13,14 @@ export const fileFields = {
 } as const;
 
 /** Parses a file. Whether the backend accepts it is checked later; its URL is not fetched. */
-export const filePart = (given: RawPart, param: string): FilePart => {
-  const { file_data: data, file_id: id, file_url: url } = given;
+export const filePart = (parsed: RawPart, param: string): FilePart => {
+  const { file_data: data, file_id: id, file_url: url } = parsed;
   if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);
-  const { prompt_cache_breakpoint: breakpoint, ...fields } = given;
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  const { prompt_cache_breakpoint: breakpoint, ...fields } = parsed;
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'file',
-    raw: Object.fromEntries(said) as RawPart,
+    raw: Object.fromEntries(present) as RawPart,
     ...readBreakpoint({ prompt_cache_breakpoint: isJsonObject(breakpoint) ? breakpoint : null }),
   };
 };

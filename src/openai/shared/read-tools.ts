@@ -45,9 +45,9 @@ export const toFunctionTool = ({
 });
 
 /** Null fields are treated as absent. */
-const otherFields = (given: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
-  const said = Object.entries(given).filter(([, value]) => value !== null);
-  return said.length === 0 ? {} : { more: Object.fromEntries(said) as JsonObject };
+const otherFields = (parsed: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
+  const present = Object.entries(parsed).filter(([, value]) => value !== null);
+  return present.length === 0 ? {} : { more: Object.fromEntries(present) as JsonObject };
 };
 
 /** The declaration of a custom tool, with the format in Responses API form. */
@@ -107,12 +107,12 @@ export const PLAIN_FORM: ToolForm = { readers: PLAIN_READERS, placeOf: (index) =
 
 /** Parses the tools of a request or of an item. Whether the backend supports them is checked later. */
 export const readToolList = (
-  given: readonly unknown[],
+  parsed: readonly unknown[],
   readers: ToolReaders,
   place = 'tools',
 ): readonly Tool[] => {
-  rejectTooManyParts([{ tools: given as Json }], place);
-  return given.map((value, index) => {
+  rejectTooManyParts([{ tools: parsed as Json }], place);
+  return parsed.map((value, index) => {
     const at = `${place}[${index}]`;
     const type = parseBody(idText, isJsonObject(value) ? value['type'] : undefined, `${at}.type`);
     if (type === 'function') return toFunctionTool(readers.function(value, at));
@@ -126,8 +126,8 @@ export const readToolList = (
 
 const namespaceSchema = z.object({ name: idText, tools: list(MAX_TOOLS) });
 
-const readMembers = (given: readonly unknown[], place: string): readonly NamespaceMember[] =>
-  given.map((value, index) => {
+const readMembers = (parsed: readonly unknown[], place: string): readonly NamespaceMember[] =>
+  parsed.map((value, index) => {
     const at = `${place}[${index}]`;
     const { tag: tool } = readTagged(value, 'type', ['function', 'custom'], at);
     return { tool, name: PLAIN_READERS[tool](value, at).name };
@@ -160,10 +160,10 @@ export const checkTools = (tools: readonly Tool[], placeOf: (index: number) => s
 };
 
 /** Parses a tool choice that is a string; null for other choices. */
-export const readChoiceWord = (given: unknown, tools: readonly Tool[]): ToolChoice | null => {
-  if (given === undefined || given === null || given === 'auto') return { mode: 'auto' };
-  if (given === 'none') return { mode: 'none' };
-  if (given !== 'required') return null;
+export const readChoiceWord = (parsed: unknown, tools: readonly Tool[]): ToolChoice | null => {
+  if (parsed === undefined || parsed === null || parsed === 'auto') return { mode: 'auto' };
+  if (parsed === 'none') return { mode: 'none' };
+  if (parsed !== 'required') return null;
   if (tools.length === 0) {
     throw gatewayError('invalid_value', {
       param: 'tool_choice',

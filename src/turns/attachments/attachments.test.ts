@@ -5,7 +5,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { parameterName } from '../../openai/shared/parameter-names.ts';
 import { PLAIN_FORM } from '../../openai/shared/read-tools.ts';
-import { responsesNames } from '../../openai/responses/input/names.ts';
+import { responsesNames } from '../../openai/responses/input/parameter-names.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';
@@ -14,13 +14,13 @@ const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const dataUrl = `data:image/png;base64,${png}`;
 const signal = new AbortController().signal;
-/** The second item of the body was left out on the way here. */
+/** The parser has dropped the second item of the body. */
 const places = ['input[0]', 'input[2]', 'input[3]', 'input[4]'];
 
 const nameOf = (path: Path): string =>
   parameterName(path, responsesNames({ places, placeOf: PLAIN_FORM.placeOf }));
 
-/** The backend takes only the bytes of images. */
+/** A backend that accepts images only as data URLs. */
 const passesUrls = (): boolean => false;
 
 const requestOf = (items: readonly Item[]): TurnRequest => turnRequest({ items });
@@ -44,7 +44,7 @@ const failureFrom = async (promise: Promise<unknown>): Promise<unknown> => {
 };
 
 describe('resolveAttachments', () => {
-  it('gives back the same request when there is nothing to change', async () => {
+  it('returns the same request when nothing changes', async () => {
     const plain = requestOf([{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }]);
     const good = requestOf([
       user(dataUrl),
@@ -54,7 +54,7 @@ describe('resolveAttachments', () => {
     expect(await resolveAttachments(good, nothing, { signal, nameOf, passesUrls })).toBe(good);
   });
 
-  it('lets a screenshot of a computer call come only from the web or from the request', async () => {
+  it('accepts a screenshot of a computer call only as a web or data URL', async () => {
     const screenshot = (url: string) =>
       requestOf([
         user(dataUrl),
@@ -76,7 +76,7 @@ describe('resolveAttachments', () => {
     }
   });
 
-  it('fetches nothing for a backend that does so itself, and checks only that each URL is one', async () => {
+  it('only checks URLs for a backend that fetches images itself', async () => {
     const many = Array.from({ length: 60 }, (_, index) => `https://user:pw@10.0.0.1/${index}?a=b#c`);
     const good = requestOf([user(dataUrl, ...many)]);
     const passing = { signal, nameOf, passesUrls: () => true };
@@ -105,7 +105,7 @@ describe('resolveAttachments', () => {
     }
   });
 
-  it('asks whether the backend does so only if there is a URL', async () => {
+  it('asks about the backend only if there is a URL', async () => {
     const asking = {
       signal,
       nameOf,
@@ -117,7 +117,7 @@ describe('resolveAttachments', () => {
     expect(await resolveAttachments(good, nothing, asking)).toBe(good);
   });
 
-  it('replaces URLs in messages and outputs, and leaves all else as it is', async () => {
+  it('replaces URLs in messages and outputs, and nothing else', async () => {
     const text: Item = {
       kind: 'message',
       role: 'developer',
@@ -180,7 +180,7 @@ describe('resolveAttachments', () => {
       ],
     });
     expect(resolved.items[0]).toBe(text);
-    // One fetch for each URL, named by its first place.
+    // One fetch for each URL, named by its first occurrence.
     expect(fetched).toEqual([
       ['http://a.test/1', 'input[2].content[0]'],
       ['http://a.test/2', 'input[3].output[0]'],
@@ -207,14 +207,14 @@ describe('resolveAttachments', () => {
     expect(most).toBe(2);
   });
 
-  it('refuses a bad data URL before it fetches anything', async () => {
+  it('rejects an invalid data URL before fetching', async () => {
     const request = requestOf([user('http://a.test/1'), user(dataUrl, 'data:image/png;base64,!')]);
     expect(await failureFrom(resolveAttachments(request, nothing, { signal, nameOf, passesUrls }))).toEqual(
       failure('invalid_image', { message: 'Invalid base64 image data.', param: 'input[2].content[1]' }),
     );
   });
 
-  it('replaces masks of tools too', async () => {
+  it('replaces masks of tools', async () => {
     const masked = (url: string): TurnRequest =>
       turnRequest({
         tools: [
@@ -231,7 +231,7 @@ describe('resolveAttachments', () => {
     expect(await resolveAttachments(good, nothing, options)).toBe(good);
   });
 
-  it('names places in the words of the caller', async () => {
+  it('names fields as the client wrote them', async () => {
     const options = { signal, nameOf: (path: Path) => `my ${JSON.stringify(path)}`, passesUrls };
     expect(
       await failureFrom(resolveAttachments(requestOf([user('data:x')]), nothing, options)),
@@ -240,7 +240,7 @@ describe('resolveAttachments', () => {
     });
   });
 
-  it('refuses too many URLs before it fetches anything', async () => {
+  it('rejects too many URLs before fetching', async () => {
     const request = requestOf([
       user('http://a.test/1', 'http://a.test/1', 'http://a.test/2', 'http://a.test/3'),
     ]);
@@ -254,7 +254,7 @@ describe('resolveAttachments', () => {
     );
   });
 
-  it('refuses images that are too large together', async () => {
+  it('rejects images whose total is too large', async () => {
     const request = requestOf([user('http://a.test/1', 'http://a.test/2')]);
     expect(
       await failureFrom(
@@ -271,7 +271,7 @@ describe('resolveAttachments', () => {
     ).toEqual(requestOf([user('x'.repeat(40), 'x'.repeat(40))]));
   });
 
-  it('ends the other fetches when one fails, and starts no more', async () => {
+  it('cancels the other fetches when one fails, and starts no more', async () => {
     const started: string[] = [];
     const ended: string[] = [];
     const fetchImage: FetchImage = async (url, param, given) => {
@@ -301,7 +301,7 @@ describe('resolveAttachments', () => {
     expect(ended).toEqual(['http://a.test/0']);
   });
 
-  it('fetches nothing for a caller that is gone', async () => {
+  it('fetches nothing for a disconnected client', async () => {
     const gone = AbortSignal.abort(new Error('the client went away'));
     const request = requestOf([user('http://a.test/1')]);
     await expect(resolveAttachments(request, nothing, { signal: gone, nameOf, passesUrls })).rejects.toThrow(

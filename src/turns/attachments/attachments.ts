@@ -11,20 +11,20 @@ import { canonicalDataUrl } from './image-data-url.ts';
 
 export interface AttachmentOptions {
   readonly signal: AbortSignal;
-  /** The caller's name for the place of an image. */
+  /** The name of an image's position in the request, for errors. */
   readonly nameOf: (path: Path) => string;
-  /** Whether the backend of the request fetches images by URL itself. Asked only if there are any. */
+  /** Whether the backend fetches images by URL itself. Called only if the request has any. */
   readonly passesUrls: () => boolean;
   readonly maxFetches?: number;
-  /** All fetched images together, as data URLs: they are held in memory and sent on at once. */
+  /** Limit for all fetched images together, as data URLs: they are in memory at the same time. */
   readonly maxTotalBytes?: number;
 }
 
 const MAX_FETCHES = 50;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
-/** One request must not take up all who look for names. */
+/** One request must not occupy all DNS lookup threads. */
 const FETCHES_AT_ONCE = 2;
-/** Longer than any server takes. */
+/** Longer than any server accepts. */
 const MAX_URL_CHARS = 8_192;
 
 const isDataUrl = (url: string): boolean => /^data:/i.test(url);
@@ -59,7 +59,7 @@ const placedImages = (
 
 const maskOf = (tool: Tool): ImagePart | null => (tool.kind === 'hosted' && tool.mask) || null;
 
-/** The image of each URL. Data URLs are identified by their part: comparing megabytes is slow. */
+/** Resolved images by URL. Data URLs are keyed by their part, because comparing megabytes is slow. */
 class Images {
   readonly #byPart = new Map<ImagePart, string>();
   readonly #byUrl = new Map<string, string>();
@@ -79,7 +79,7 @@ class Images {
 
 type Job = readonly [url: string, param: string];
 
-/** A few at a time. The first failure ends the others, and is the one that is reported. */
+/** Fetches a few at a time. The first failure cancels the others and is the one reported. */
 const fetchAll = async (
   jobs: readonly Job[],
   fetchImage: FetchImage,
@@ -112,7 +112,7 @@ const fetchAll = async (
     }
   };
   await Promise.all(Array.from({ length: Math.min(FETCHES_AT_ONCE, jobs.length) }, work));
-  // The assignment happens in `work`, where the compiler does not look for it.
+  // Assigned in `work`, which the compiler does not see.
   const outcome = failed as { readonly error: unknown } | null;
   if (outcome !== null) throw outcome.error;
   return fetched;
@@ -121,7 +121,7 @@ const fetchAll = async (
 const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
   const replaced = (part: ImagePart): ImagePart => {
     const url = images.of(part);
-    // Most are as they were, and telling so must not take long.
+    // Most URLs are unchanged, and this comparison is fast.
     return url === part.url ? part : { ...part, url };
   };
   const items = mapChanged(request.items, (item) => {
@@ -137,16 +137,15 @@ const replaceImages = (request: TurnRequest, images: Images): TurnRequest => {
   return items === request.items && tools === request.tools ? request : { ...request, items, tools };
 };
 
-/** The same list where nothing in it changes. */
+/** Like `map`, but returns the same list if nothing changed. */
 const mapChanged = <One>(list: readonly One[], map: (one: One) => One): readonly One[] => {
   const mapped = list.map(map);
   return mapped.some((one, index) => one !== list[index]) ? mapped : list;
 };
 
 /**
- * Checks every image of a request. An image by URL becomes a data URL, unless the backend fetches it itself: then
- * nothing is fetched here, and the URL stays as the client wrote it. What is wrong with the request itself is found
- * before anything is fetched for it.
+ * Checks every image of a request, and replaces image URLs by data URLs unless the backend fetches them itself.
+ * Everything that can be checked without a fetch is checked first.
  */
 export const resolveAttachments = async (
   request: TurnRequest,
@@ -187,7 +186,7 @@ export const resolveAttachments = async (
   return replaceImages(request, images);
 };
 
-/** The URL of a screenshot in an item that is passed on as it is; null if there is none. */
+/** The URL of a screenshot in an item that is passed on unchanged; null if there is none. */
 const screenshotUrl = (item: Item): string | null => {
   if (item.kind !== 'opaque' || item.raw.type !== 'computer_call_output') return null;
   const { output } = item.raw;
@@ -195,10 +194,7 @@ const screenshotUrl = (item: Item): string | null => {
   return typeof url === 'string' ? url : null;
 };
 
-/**
- * The backend gets the text itself, and may read it in another way than we do: what a parser passes over or puts right
- * could lead it elsewhere.
- */
+/** The backend parses the URL itself: one that parsers read differently could lead it to another host. */
 const checkPassed = (url: string, param: string): void => {
   parseWebUrl(url, undefined, param);
   if (isPlainWebUrl(url)) return;

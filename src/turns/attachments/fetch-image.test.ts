@@ -15,7 +15,7 @@ const pngUrl = `data:image/png;base64,${png.toString('base64')}`;
 let server: Server;
 let port = 0;
 let seen: string[] = [];
-/** Resolves when the server sees its client go. */
+/** Resolves when the server sees the client disconnect. */
 let gone = Promise.withResolvers<void>();
 
 const redirect =
@@ -126,12 +126,12 @@ const refused = (message: string): Failure => failure('invalid_image', { message
 const notPublic = refused('The image URL does not lead to a public address.');
 
 describe('createImageFetcher', () => {
-  it('fetches an image from the address that it resolved, under its name', async () => {
+  it('connects to the resolved address with the original host name', async () => {
     expect(await fetchPath('/image.png')).toBe(pngUrl);
     expect(seen).toEqual(['images.test/image.png']);
   });
 
-  it('goes by the bytes for the type', async () => {
+  it('takes the media type from the bytes', async () => {
     expect(await fetchPath('/wrong-type.jpg')).toBe(pngUrl);
   });
 
@@ -166,7 +166,7 @@ describe('createImageFetcher', () => {
     ['/to-file', scheme],
     ['/to-password', password],
     ['/to-nonsense', malformed],
-  ])('refuses %s', async (path, expected) => {
+  ])('rejects %s', async (path, expected) => {
     expect(await refusalOf(fetchPath(path))).toEqual(expected);
   });
 
@@ -178,32 +178,32 @@ describe('createImageFetcher', () => {
     ['', malformed],
     ['http://user@images.test/', password],
     ['http://:secret@images.test/', password],
-  ])('refuses the URL %s without a look-up', async (url, expected) => {
+  ])('rejects the URL %s without a DNS lookup', async (url, expected) => {
     const fetchImage = createImageFetcher({ ...open, resolve: unresolved });
     expect(await refusalOf(fetchImage(url, 'p', new AbortController().signal))).toEqual(expected);
   });
 
-  it('counts a body without a length while it reads, and hangs up', async () => {
+  it('stops reading a body without a length at the limit', async () => {
     expect(await refusalOf(fetchPath('/endless'))).toEqual(
       refused('The image at the URL is larger than the 2000 bytes allowed.'),
     );
     await expect(gone.promise).resolves.toBeUndefined();
   });
 
-  it.each([['/silent'], ['/stalled']])('gives up on %s after its time, and hangs up', async (path) => {
+  it.each([['/silent'], ['/stalled']])('times out on %s and disconnects', async (path) => {
     expect(await refusalOf(fetchPath(path, { ...open, timeoutMs: 50 }))).toEqual(
       refused('Timeout while downloading the image.'),
     );
     await expect(gone.promise).resolves.toBeUndefined();
   });
 
-  it('gives up on a name that is not resolved in time', async () => {
+  it('times out on a name that does not resolve', async () => {
     expect(
       await refusalOf(fetchPath('/image.png', { ...open, resolve: neverResolved, timeoutMs: 50 })),
     ).toEqual(refused('Timeout while downloading the image.'));
   });
 
-  it('ends with the reason of the caller when the caller goes', async () => {
+  it('ends with the abort reason when the client disconnects', async () => {
     const caller = new AbortController();
     const fetching = refusalOf(fetchPath('/silent', open, caller.signal));
     await expect.poll(() => seen).toEqual(['images.test/silent']);
@@ -212,13 +212,13 @@ describe('createImageFetcher', () => {
     await expect(gone.promise).resolves.toBeUndefined();
   });
 
-  it('says nothing of the network in an error', async () => {
+  it('reveals nothing about the network in errors', async () => {
     expect(await refusalOf(fetchPath('/image.png', { ...open, resolve: unresolved }))).toEqual(
       refused('Error while downloading the image: the server could not be reached.'),
     );
   });
 
-  it('says how to go on when fetching is off', async () => {
+  it('explains the alternative when fetching is off', async () => {
     expect(await refusalOf(fetchPath('/image.png', { ...open, enabled: false }))).toEqual(
       refused('Fetching images by URL is disabled. Send the image as a data URL.'),
     );
@@ -244,7 +244,7 @@ describe('createImageFetcher, public addresses only', () => {
     ['one address of several', ['8.8.8.8', '10.0.0.1']],
     ['an embedded address', ['64:ff9b::7f00:1']],
     ['no address', []],
-  ])('refuses a name with %s, and does not connect', async (_, addresses) => {
+  ])('rejects a name with %s without connecting', async (_, addresses) => {
     expect(await refusalOf(fetchPath('/image.png', { ...closed, resolve: async () => addresses }))).toEqual(
       notPublic,
     );
@@ -262,14 +262,14 @@ describe('createImageFetcher, public addresses only', () => {
     ['[::ffff:127.0.0.1]'],
     ['[::127.0.0.1]'],
     ['169.254.169.254'],
-  ])('refuses the literal %s, however it is written', async (host) => {
+  ])('rejects the literal %s', async (host) => {
     const fetchImage = createImageFetcher({ ...closed, resolve: async (name) => [name] });
     const url = `http://${host}:${port}/image.png`;
     expect(await refusalOf(fetchImage(url, 'p', new AbortController().signal))).toEqual(notPublic);
     expect(seen).toEqual([]);
   });
 
-  it('refuses localhost by what the system resolves it to', async () => {
+  it('rejects localhost by its resolved address', async () => {
     const fetchImage = createImageFetcher({ enabled: true, allowPrivate: false });
     const url = `http://localhost:${port}/image.png`;
     expect(await refusalOf(fetchImage(url, 'p', new AbortController().signal))).toEqual(notPublic);
@@ -277,7 +277,7 @@ describe('createImageFetcher, public addresses only', () => {
   });
 
   it.each([['/to-inside'], ['/to-literal']])('checks again after the redirect of %s', async (path) => {
-    // All servers here are on loopback: the first look passes for public, the second does not.
+    // All servers here are on loopback: the first check accepts the address, the second does not.
     const judged: string[] = [];
     const options: ImageFetcherOptions = {
       ...closed,
@@ -288,7 +288,7 @@ describe('createImageFetcher, public addresses only', () => {
     expect(judged).toEqual(['127.0.0.1', '127.0.0.1']);
   });
 
-  it('does not ask a second time for a name that it has checked', async () => {
+  it('does not resolve a checked name again', async () => {
     const answers = [['127.0.0.1'], ['10.0.0.1']];
     let asked = 0;
     const options: ImageFetcherOptions = {

@@ -7,7 +7,7 @@ import { invalidImage } from './image-bytes.ts';
 import { toImageDataUrl } from './image-data-url.ts';
 import { createAgentPinner, type PinnedAgentOptions } from '../../network/pinned-agent.ts';
 
-/** Fetches an image and gives it as a data URL. `param` names the place in the request, for errors. */
+/** Fetches an image and returns it as a data URL. `param` names the field of the request, for errors. */
 export type FetchImage = (url: string, param: string, signal: AbortSignal) => Promise<string>;
 
 export interface ImageFetcherOptions extends Omit<PinnedAgentOptions, 'keepsConnections'> {
@@ -102,10 +102,10 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       const answer = await httpRequest(url, {
         dispatcher: agent,
         signal,
-        // Compressed bytes would have to be unpacked before they can be counted.
+        // Compressed bytes would have to be unpacked to count them.
         headers: { accept: 'image/*', 'accept-encoding': 'identity' },
       });
-      // The unread rest of the body ends with the agent; its error is not needed.
+      // The unread rest of the body is destroyed with the agent; its error is irrelevant.
       answer.body.on('error', () => {});
       return await readAnswer(answer, { maxBytes, param, signal });
     } finally {
@@ -134,7 +134,7 @@ export const createImageFetcher = (options: ImageFetcherOptions): FetchImage => 
       return await follow(start, param, AbortSignal.any([signal, timeout]));
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      // The client is gone: the image is no longer needed.
+      // The client has disconnected.
       if (signal.aborted) throw error;
       const ours = resourceFailureFor(codeOf(error));
       if (ours !== null) throw new GatewayError(ours, { cause: error });

@@ -32,7 +32,7 @@ describe('sniffImage', () => {
     ['lossy WebP', webpLossy, 'image/webp'],
     ['lossless WebP', webpLossless, 'image/webp'],
     ['extended WebP', webpExtended, 'image/webp'],
-  ])('knows %s', (_, bytes, mediaType) => {
+  ])('recognises %s', (_, bytes, mediaType) => {
     expect(sniffImage(bytes)).toBe(mediaType);
   });
 
@@ -51,7 +51,7 @@ describe('sniffImage', () => {
     ['RIFF that is sound', withBytes(webpLossy, 8, [0x57, 0x41, 0x56, 0x45])],
     ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>')],
     ['BMP', hex('424d 46000000 00000000 36000000 28000000 01000000 01000000')],
-  ])('knows %s for none', (_, bytes) => {
+  ])('rejects %s', (_, bytes) => {
     expect(sniffImage(bytes)).toBeNull();
   });
 });

@@ -4,5 +4,5 @@ import { imageHeaderOf, type ImageMediaType } from '../../canonical/tokens/image
 export const invalidImage = (message: string, param: string, cause?: unknown): GatewayError =>
   new GatewayError(failure('invalid_image', { message, param }), { cause });
 
-/** What the bytes are, by their header; null when no supported image with a size begins there. */
+/** The image type by its header; null unless a supported image with a size begins here. */
 export const sniffImage = (bytes: Buffer): ImageMediaType | null => imageHeaderOf(bytes)?.mediaType ?? null;

@@ -48,7 +48,7 @@ describe('canonicalDataUrl', () => {
     ['no padding', `data:image/png;base64,${base64.replace(/=+$/, '')}`],
     ['escaped base64', `data:image/png;base64,${encodeURIComponent(base64)}`],
     ['percent-encoded bytes', `data:image/png,${percent}`],
-  ])('takes %s', (_, url) => {
+  ])('accepts %s', (_, url) => {
     expect(canonicalDataUrl(url, 'p')).toBe(canonical);
   });
 
@@ -90,11 +90,11 @@ describe('canonicalDataUrl', () => {
     ],
     ['base64 without saying so', `data:image/png,${base64}`, unsupported],
     ['bytes that are not an image', 'data:image/png;base64,aGVsbG8gd29ybGQ=', unsupported],
-  ])('refuses %s', (_, url, expected) => {
+  ])('rejects %s', (_, url, expected) => {
     expect(refusal(url)).toEqual(expected);
   });
 
-  it('throws nothing but failures, whatever it is given', () => {
+  it('throws only failures for any text', () => {
     const head = fc.constantFrom(
       '',
       'data:',
@@ -118,7 +118,7 @@ describe('canonicalDataUrl', () => {
     );
   });
 
-  it('keeps the bytes of any image, however it is written', () => {
+  it('keeps the bytes of any image in any encoding', () => {
     fc.assert(
       fc.property(fc.uint8Array(), fc.nat(80), (tail, width) => {
         const bytes = Buffer.concat([png, tail]);
@@ -128,7 +128,7 @@ describe('canonicalDataUrl', () => {
     );
   });
 
-  it('takes a large image in steps, however it is written', () => {
+  it('processes a large image in slices in any encoding', () => {
     const large = Buffer.concat([png, Buffer.alloc(2_000_000, 'some bytes of an image')]);
     const digits = large.toString('base64');
     const forms = [

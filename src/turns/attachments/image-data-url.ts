@@ -1,11 +1,11 @@
 import type { Sliced } from '../../kit/async/event-loop.ts';
 import { invalidImage, sniffImage } from './image-bytes.ts';
 
-/** Images are megabytes long: so much of one is looked at in a step. Four digits are three bytes. */
+/** Images are megabytes long and processed in slices. A multiple of four: four digits are three bytes. */
 const STEP_CHARS = 256 * 1024;
 const STEP_BYTES = (STEP_CHARS / 4) * 3;
 
-/** The one form in which images go on: base64, with the type that the bytes really have. */
+/** A base64 data URL with the media type that the bytes really have. */
 export function* toImageDataUrl(bytes: Buffer, param: string): Sliced<string> {
   const mediaType = mediaTypeOf(bytes, param);
   let digits = '';
@@ -25,10 +25,10 @@ const mediaTypeOf = (bytes: Buffer, param: string): string => {
   );
 };
 
-/** Checks an image given as a data URL. A URL that is in its best form already comes back as it is. */
+/** Checks and normalises an image in a data URL. Returns the same string if it is already normal. */
 export function* canonicalDataUrl(url: string, param: string): Sliced<string> {
   const comma = url.indexOf(',');
-  // A header is short: a longer one is not worth looking through.
+  // Headers are short: do not search further.
   const header = /^data:([^;,]*)((?:;[^;,]*)*)$/i.exec(
     comma === -1 || comma > 200 ? '' : url.slice(0, comma),
   );
@@ -54,15 +54,15 @@ export function* canonicalDataUrl(url: string, param: string): Sliced<string> {
   return url.startsWith(best) ? url : best + payload;
 }
 
-/** The bytes of base64 that has nothing odd in it, no line breaks either; null for any other text. */
+/** Decodes strict base64 without line breaks; null for any other text. */
 function* decodedAsItIs(text: string): Sliced<Buffer | null> {
   const parts: Buffer[] = [];
   for (let at = 0; at < text.length; at += STEP_CHARS) {
     const part = text.slice(at, at + STEP_CHARS);
-    // Node skips what it does not know. Data that is encoded to the same text again had no such thing.
+    // Node skips invalid characters. Encoding the bytes again shows whether there were any.
     const bytes = Buffer.from(part, 'base64');
     if (bytes.toString('base64') !== part) return null;
-    // Padding ends the data: behind it there is nothing.
+    // Padding is only allowed at the end.
     if (bytes.length % 3 !== 0 && at + STEP_CHARS < text.length) return null;
     parts.push(bytes);
     yield;
@@ -70,7 +70,7 @@ function* decodedAsItIs(text: string): Sliced<Buffer | null> {
   return parts.length === 0 ? null : Buffer.concat(parts);
 }
 
-/** Line breaks and percent signs come from tools that wrap lines or escape URLs. */
+/** Also accepts line breaks and percent-encoding, from tools that wrap lines or escape URLs. */
 function* decoded(text: string, param: string): Sliced<Buffer> {
   const compact = yield* withoutGaps(yield* unescaped(text, param));
   const ending = compact.subarray(-2).toString('latin1');
@@ -106,7 +106,7 @@ function* withoutGaps(bytes: Buffer): Sliced<Buffer> {
 
 const PERCENT = 0x25;
 
-/** Percent signs to bytes. Unlike `decodeURIComponent`, which wants UTF-8, this takes any bytes. */
+/** Percent-decodes to bytes; `decodeURIComponent` accepts only UTF-8. */
 function* unescaped(text: string, param: string): Sliced<Buffer> {
   const bytes = Buffer.from(text);
   if (!bytes.includes(PERCENT)) return bytes;

@@ -32,7 +32,7 @@ const verdicts = async (format: OutputFormat, texts: readonly string[]): Promise
   return Promise.all(texts.map(async (text) => check?.(text)));
 };
 
-/** Each reference leads to two: as many steps as two to the power of its length. */
+/** Each reference leads to two others: 2^length steps. */
 const doubling = (length: number): JsonObject => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(
@@ -44,11 +44,11 @@ const doubling = (length: number): JsonObject => ({
 });
 
 describe('checkFormat', () => {
-  it('has nothing to check where no format was asked for', async () => {
+  it('checks nothing without a format', async () => {
     expect(await checks.of({ kind: 'text' }, 'text.format.schema', 'a')).toBeNull();
   });
 
-  it('gives up on an answer whose check would not end, and on a schema that is too large', async () => {
+  it('gives up on a check that does not end, and on a schema that is too large', async () => {
     unchecked.length = 0;
     expect(await verdicts(ofSchema(doubling(60)), ['"a"', '1'])).toEqual([null, false]);
     const wide = { enum: Array.from({ length: 100_000 }, (_, index) => index) };
@@ -67,11 +67,11 @@ describe('checkFormat', () => {
       expect.stringMatching(/^not valid JSON/),
       'value must NOT have additional properties',
     ]);
-    // An invalid schema is not reported here: the backend judges it.
+    // An invalid schema is not reported here: the backend rejects it.
     expect(await checks.problemWith('{}', { type: 'nonsense' }, 'a')).toBeNull();
   });
 
-  it('gives up on a schema that takes too long to be compiled, and remembers it', async () => {
+  it('gives up on a schema that compiles too slowly, and remembers it', async () => {
     unchecked.length = 0;
     const names = Array.from({ length: 4_000 }, (_, index) => `p${index}`);
     const anyOf = { anyOf: [{ type: 'string' }, { type: 'null' }] };
@@ -87,7 +87,7 @@ describe('checkFormat', () => {
     await hurried.close();
   });
 
-  it('json_object: an object and nothing else', async () => {
+  it('json_object: accepts only an object', async () => {
     const texts = ['{}', '{"a":1}', ' {"a":1}\n', '[]', '"a"', '1', 'null', '', '{"a":', 'Here: {}'];
     expect(await verdicts({ kind: 'json-object' }, texts)).toEqual([
       true,
@@ -110,7 +110,7 @@ describe('checkFormat', () => {
     parse.mockRestore();
   });
 
-  it('json_schema: what the schema allows, formats too', async () => {
+  it('json_schema: validates the schema including formats', async () => {
     const texts = ['{"name":"Ada"}', '{"name":"Ada","mail":"ada@example.org"}', '{"name":"Ada","mail":"no"}'];
     expect(await verdicts(ofSchema(PERSON), texts)).toEqual([true, true, false]);
     expect(await verdicts(ofSchema(PERSON), ['{}', '{"name":"Ada","age":1}', '', 'null'])).toEqual([
@@ -125,25 +125,25 @@ describe('checkFormat', () => {
     'http://json-schema.org/draft-07/schema#',
     'https://json-schema.org/draft/2020-12/schema',
     'https://example.org/own-dialect',
-  ])('takes a schema that names its dialect: %s', async ($schema) => {
+  ])('accepts a schema that names its dialect: %s', async ($schema) => {
     expect(await verdicts(ofSchema({ $schema, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([true, false]);
   });
 
-  it('answers at once also where the schema asks for a promise', async () => {
+  it('ignores $async', async () => {
     expect(await verdicts(ofSchema({ $async: true, ...PERSON }), ['{"name":"Ada"}', '{}'])).toEqual([
       true,
       false,
     ]);
   });
 
-  it('keeps schemas of two requests apart, also with the same $id', async () => {
+  it('separates schemas of two requests with the same $id', async () => {
     const first = await checks.of(ofSchema({ $id: 'x', type: 'string' }), 'p', 'a');
     const second = await checks.of(ofSchema({ $id: 'x', type: 'number' }), 'p', 'a');
     const said = [await first?.('"a"'), await first?.('1'), await second?.('"a"'), await second?.('1')];
     expect(said).toEqual([true, false, false, true]);
   });
 
-  it('does not run a pattern of a stranger', async () => {
+  it('does not run patterns of a schema', async () => {
     const texts = [JSON.stringify(`${'a'.repeat(60)}!`), '1'];
     expect(await verdicts(ofSchema({ type: 'string', pattern: '^(a+)+$' }), texts)).toEqual([true, false]);
   });
@@ -153,7 +153,7 @@ describe('checkFormat', () => {
     ['a reference into nowhere', { $ref: '#/$defs/none' }],
     ['a reference to the network', { $ref: 'https://example.org/schema.json' }],
     ['an invalid pattern', { type: 'string', pattern: '(' }],
-  ])('refuses %s as the mistake of the client', async (_, schema) => {
+  ])('rejects %s as a client error', async (_, schema) => {
     const thrown = await checks
       .of(ofSchema(schema), 'text.format.schema', 'a')
       .catch((error: unknown) => error);

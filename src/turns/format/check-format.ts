@@ -8,13 +8,13 @@ import { Recent } from '../../kit/collections/recent.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
-/** Says whether a finished answer keeps to the format that the client asked for. Null: unknown. */
+/** Whether a finished answer matches the requested format; null: unknown. */
 export type FormatCheck = (text: string) => Promise<boolean | null>;
 
 export interface FormatChecks {
   /** Null when there is nothing to check. Throws if the schema is invalid. */
   of(format: OutputFormat, place: string, caller: string): Promise<FormatCheck | null>;
-  /** What is wrong with a text that should be JSON after this schema; null: nothing, or unknown. */
+  /** Why a text is not JSON matching this schema; null: it is, or unknown. */
   problemWith(text: string, schema: JsonObject, caller: string): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -25,13 +25,13 @@ export type Unchecked = GiveUpReason | 'too_large' | 'unknown';
 export interface FormatChecksOptions {
   readonly clock: Clock;
   readonly onUnchecked: (reason: Unchecked) => void;
-  /** For a schema, and for an answer. */
+  /** For one schema, and for one answer. */
   readonly timeoutMs?: number;
 }
 
-/** Larger than any realistic schema; its answers go unchecked. */
+/** Larger than any realistic schema; answers to larger ones go unchecked. */
 const MAX_SCHEMA_CHARS = 256 * 1024;
-/** Of so many schemas it is remembered what became of them, for a while: a machine may have been busy. */
+/** Verdicts kept. They expire, because a timeout may have been due to load. */
 const MAX_KNOWN = 100;
 const KNOWN_FOR_MS = 10 * 60_000;
 
@@ -39,11 +39,11 @@ const ANY_OBJECT = '{"type":"object"}';
 
 type Known = Extract<FormatVerdict, { kind: 'sound' | 'unsound' | 'unknown' }> | { readonly kind: 'late' };
 
-/** Schemas are compiled, and answers validated, in threads of their own: both are programs of strangers. */
+/** Compiles schemas and validates answers in worker threads, because schemas are untrusted and may run for ever. */
 export const createFormatChecks = (options: FormatChecksOptions): FormatChecks => {
   const pool = createThreadPool<FormatJob, FormatVerdict>({
     file: besideModule(import.meta.url, 'format-thread'),
-    // One key has at most two of them.
+    // One key uses at most two of them.
     threads: 3,
     timeoutMs: options.timeoutMs ?? 1_000,
     waitMs: 3_000,
@@ -55,7 +55,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
     return null;
   };
 
-  /** Null: it could not be looked at this time. */
+  /** Null: not checked this time. */
   const judge = async (schema: string, caller: string): Promise<Known | null> => {
     const outcome = await pool.run({ schema, answer: null }, caller);
     if (outcome.kind === 'done') {
@@ -63,7 +63,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
       known.set(schema, outcome.result);
       return outcome.result;
     }
-    // A schema that used its time up would do so again.
+    // It would time out again.
     if (outcome.reason === 'late') known.set(schema, { kind: 'late' });
     return unchecked(outcome.reason);
   };
@@ -89,7 +89,7 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
   return {
     async of(format, place, caller) {
       if (format.kind === 'text') return null;
-      // In a thread like the others: an answer may be megabytes long.
+      // Also in a thread: an answer may be megabytes long.
       if (format.kind === 'json-object') return checkOf(ANY_OBJECT, caller);
       if (isLongerThan(format.schema, MAX_SCHEMA_CHARS)) return unchecked('too_large');
       const schema = JSON.stringify(format.schema);

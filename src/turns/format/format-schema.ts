@@ -4,7 +4,7 @@ import addFormatsModule from 'ajv-formats';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 
-/** A schema and, where there is one, an answer that should keep to it; both as JSON text. */
+/** A schema and optionally an answer to validate, both as JSON text. */
 export interface FormatJob {
   readonly schema: string;
   readonly answer: string | null;
@@ -12,14 +12,14 @@ export interface FormatJob {
 
 export type FormatVerdict =
   | { readonly kind: 'sound' }
-  /** Not a schema. */
+  /** An invalid schema. */
   | { readonly kind: 'unsound'; readonly message: string }
-  /** Too wide or too deep for the compiler, which says nothing about the schema. */
+  /** Too wide or too deep for the compiler, but perhaps valid. */
   | { readonly kind: 'unknown' }
-  /** What is wrong with the answer; null: it fits. */
+  /** What is wrong with the answer; null if it is valid. */
   | { readonly kind: 'answered'; readonly problem: string | null };
 
-/** Says what is wrong with a value. */
+/** Describes what is wrong with a value. */
 type Validate = (value: unknown) => string | null;
 
 // The package is CommonJS: its default export arrives one level down.
@@ -29,7 +29,7 @@ const addFormats = addFormatsModule as unknown as (ajv: Ajv2020) => Ajv2020;
 const MAX_COMPILED = 100;
 const compiled = new Map<string, Validate>();
 
-/** Runs in a thread: what a stranger's schema asks for may take for ever. */
+/** Runs in a worker thread: an untrusted schema may take for ever. */
 export const judgeFormat = ({ schema, answer }: FormatJob): FormatVerdict => {
   const validate = compiled.get(schema) ?? compile(schema);
   if (typeof validate !== 'function') return validate;
@@ -39,7 +39,7 @@ export const judgeFormat = ({ schema, answer }: FormatJob): FormatVerdict => {
   return answer === null ? { kind: 'sound' } : { kind: 'answered', problem: problemWith(answer, validate) };
 };
 
-/** A pattern of a stranger is looked at and not run: all that a mismatch leads to is a line in the log. */
+/** Checks patterns for syntax without running them: a mismatch would only be logged. */
 const readRegExp = Object.assign(
   (pattern: string, flags: string) => {
     const { source } = new RegExp(pattern, flags);
@@ -52,7 +52,7 @@ const compile = (schema: string): Validate | Exclude<FormatVerdict, { kind: 'ans
   // `$schema` only names the dialect, and the SDK's helpers name one that is not loaded here. An
   // `$async` schema would answer with a promise, whose rejection would be unhandled.
   const { $schema: _dialect, $async: _async, ...plain } = JSON.parse(schema) as JsonObject;
-  // A fresh instance each time: schemas of strangers must not meet by `$id`.
+  // A fresh instance each time: schemas of different clients must not share an `$id`.
   const ajv = addFormats(
     new Ajv2020({ strict: false, validateFormats: true, logger: false, code: { regExp: readRegExp } }),
   );
@@ -66,7 +66,7 @@ const compile = (schema: string): Validate | Exclude<FormatVerdict, { kind: 'ans
   }
 };
 
-/** A place in a value can be as long as the value. */
+/** A path in a value can be as long as the value. */
 const MAX_PROBLEM = 500;
 
 const shownProblem = (text: string): string =>

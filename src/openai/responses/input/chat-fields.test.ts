@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 
 import { printPages } from '../../../../scripts/docs.ts';
 import { GatewayError } from '../../../canonical/failure/failure.ts';
-import { CHAT_FIELDS, refuseChatFields } from './chat-fields.ts';
+import { CHAT_FIELDS, rejectChatFields } from './chat-fields.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 
 const refusal = (body: Record<string, unknown>): unknown => {
   try {
-    refuseChatFields(body as never);
+    rejectChatFields(body as never);
     return null;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
@@ -17,7 +17,7 @@ const refusal = (body: Record<string, unknown>): unknown => {
 };
 
 describe('fields of Chat Completions in a Responses body', () => {
-  it.each(Object.entries(CHAT_FIELDS))('%s is refused, unless its value asks for nothing', (name, field) => {
+  it.each(Object.entries(CHAT_FIELDS))('%s is rejected, unless its value has no effect', (name, field) => {
     expect(refusal({ [name]: 2 })).toEqual({
       code: field.code,
       param: name,
@@ -32,7 +32,7 @@ describe('fields of Chat Completions in a Responses body', () => {
     expect(Object.keys(CHAT_FIELDS).filter((name) => listed.includes(name))).toEqual([]);
   });
 
-  it('are listed as refused in docs/parameters.md', () => {
+  it('are listed as rejected in docs/parameters.md', () => {
     const page = printPages().get('docs/parameters.md') ?? '';
     for (const [name, { code, why }] of Object.entries(CHAT_FIELDS)) {
       expect(page).toMatch(new RegExp(`^\\| \`${name}\` \\|.*\`${code}\`.*\\|$`, 'mu'));

@@ -4,9 +4,9 @@ import type { JsonObject } from '../../../kit/json/json.ts';
 /** A field of Chat Completions that the Responses API does not have. */
 interface ChatField {
   readonly code: 'unsupported_parameter' | 'unsupported_value';
-  /** The reason, as the error message and the docs give it. */
+  /** The reason, for the error message and the docs. */
   readonly why: string;
-  /** A value that asks for nothing, and is accepted. Null always is. */
+  /** A value without effect, which is accepted. Null always is. */
   readonly accepted?: number;
 }
 
@@ -16,8 +16,8 @@ const moved = (target: string): ChatField => ({
 });
 
 /**
- * Fields that are in no table of parameters and are nevertheless not ignored: OpenAI refuses them, because a
- * client that sends one expects an effect.
+ * Chat fields that are rejected instead of ignored, as OpenAI does, because a client that sends one expects an
+ * effect.
  */
 export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
   messages: moved('input'),
@@ -33,8 +33,8 @@ const START = {
   unsupported_value: () => 'Unsupported value: ',
 } as const;
 
-/** Throws if the body has one of these fields with a value that asks for something. */
-export const refuseChatFields = (body: JsonObject): void => {
+/** Throws if the body has one of these fields with another value. */
+export const rejectChatFields = (body: JsonObject): void => {
   for (const [name, { code, why, accepted }] of Object.entries(CHAT_FIELDS)) {
     const value = body[name] ?? null;
     if (value === null || value === accepted) continue;
@@ -42,7 +42,7 @@ export const refuseChatFields = (body: JsonObject): void => {
   }
 };
 
-/** Whether a field outside the schema is known here, so that it is not named as ignored. */
+/** Whether a field is in this table, so that it is not reported as ignored. */
 export const isChatField = (name: string): boolean => Object.hasOwn(CHAT_FIELDS, name);
 
 /** The Markdown table of these fields for `docs/parameters.md`. */

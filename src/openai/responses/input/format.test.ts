@@ -19,20 +19,22 @@ describe('response_format', () => {
   it.each([
     ['in the form of Chat', asChat, 'response_format.json_schema.schema'],
     ['in the form of Responses', asResponses, 'response_format.schema'],
-  ])('%s is text.format', (_, form, formatPlace) => {
+  ])('%s is read like text.format', (_, form, formatPlace) => {
     const read_ = read({
       response_format: form({ name: 'answer', schema, strict: true }),
       text: { verbosity: 'low' },
     });
-    expect([read_.request.format, read_.given.text, read_.formatPlace, read_.names.settings.format]).toEqual([
-      format,
-      {
-        verbosity: 'low',
-        format: { type: 'json_schema', name: 'answer', schema, strict: true },
-      },
-      formatPlace,
-      'response_format',
-    ]);
+    expect([read_.request.format, read_.parsed.text, read_.formatPlace, read_.names.settings.format]).toEqual(
+      [
+        format,
+        {
+          verbosity: 'low',
+          format: { type: 'json_schema', name: 'answer', schema, strict: true },
+        },
+        formatPlace,
+        'response_format',
+      ],
+    );
     expect(read_.ignored).toEqual([]);
   });
 
@@ -40,7 +42,7 @@ describe('response_format', () => {
     expect(read({ response_format: { type } }).request.format.kind).toBe(type.replace('_', '-'));
   });
 
-  it('may say the same as text.format', () => {
+  it('may repeat text.format', () => {
     const both = {
       response_format: asChat({ name: 'answer', schema, strict: true }),
       text: { format: asResponses({ name: 'answer', schema: reordered, strict: true }) },
@@ -74,7 +76,7 @@ describe('response_format', () => {
     ],
     [{ response_format: asResponses({ schema }) }, 'missing_required_parameter', 'response_format.name'],
     [{ response_format: { type: 'xml' } }, 'invalid_value', 'response_format.type'],
-  ])('refuses %j', (some, code, param) => {
+  ])('rejects %j', (some, code, param) => {
     expect(refused(() => read(some))).toMatchObject({ status: 400, code, param });
   });
 });

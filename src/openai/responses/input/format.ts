@@ -14,10 +14,10 @@ const schemaFields = {
   strict: z.boolean().nullish(),
 } as const;
 
-/** `text.format`: the fields of a JSON schema stand beside its type. */
+/** `text.format`: the fields of a JSON schema are next to its type. */
 export const textFormat = z.object({ type: z.enum(['text', 'json_object', 'json_schema']), ...schemaFields });
 
-/** Chat's name for the same, in Chat's form (one level deeper) or in that of this API. */
+/** Chat's `response_format`, in Chat's nested form or in that of `text.format`. */
 export const responseFormat = z.object({
   ...textFormat.shape,
   json_schema: z.object(schemaFields).nullish(),
@@ -32,15 +32,15 @@ interface GivenFormats {
 
 export interface ReadFormat {
   readonly format: OutputFormat;
-  /** As `text.format` says it; null: the request has no format. */
+  /** In the form of `text.format`; null: the request has no format. */
   readonly spelled: TextFormat | null;
-  /** The name of the parameter that gave it. */
+  /** The parameter that contains it. */
   readonly param: 'text.format' | 'response_format';
-  /** Where its fields are in the body. */
+  /** The location of its fields in the body. */
   readonly place: string;
 }
 
-/** Clients that come from Chat send `response_format`. Throws if both are given and differ. */
+/** Parses the output format. Clients of Chat send `response_format`. Throws if both are sent and differ. */
 export const readFormat = ({ text, response_format: moved }: GivenFormats): ReadFormat => {
   const own = text?.format ?? null;
   const place = 'text.format';

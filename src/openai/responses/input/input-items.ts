@@ -23,11 +23,11 @@ import { notAnObject, parseBody } from '../../shared/validation.ts';
 import { parseParts } from './input-parts.ts';
 import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';
-import { isOwnSummary, unwrapSummary } from '../own-summary.ts';
+import { isWrappedSummary, unwrapSummary } from '../wrapped-summary.ts';
 import { isPlaceholderId } from '../output/placeholder.ts';
 import { readToolOutput } from './tool-output.ts';
 
-/** What was read, where each item stood in the body, and the names of the fields that were not read. */
+/** The parsed items, their locations in the body, and the names of unread fields. */
 export interface ReadItems {
   readonly items: readonly Item[];
   readonly places: readonly string[];
@@ -66,7 +66,7 @@ interface Reading {
   readonly references: References;
 }
 
-/** Null for what has no content: an empty assistant message, such as that of the layout message-first. */
+/** Parses an item; null if it is empty, such as the placeholder message of the message-first layout. */
 const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
   const type = typeOf(value, at);
   noteUnread(unread, schemas[type], value, at);
@@ -88,12 +88,12 @@ const typeOf = (value: unknown, at: string): ItemType => {
   if (isItemType(name)) return name;
   if (name === 'compaction_summary') return 'compaction';
   if (name === 'tool_output') return 'function_call_output';
-  // What is sealed under this name goes on under it.
-  if (name === 'context_compaction' && isOwnSummary(value['encrypted_content'])) return 'compaction';
+  // A backend's own compaction keeps this type.
+  if (name === 'context_compaction' && isWrappedSummary(value['encrypted_content'])) return 'compaction';
   return 'raw';
 };
 
-/** The items that need no type: messages, and references, which have an id and nothing else. */
+/** Infers the type of an untyped item: a message, or a reference, which has only an id. */
 const untypedAs = (value: JsonObject): ItemType | undefined => {
   if (value['role'] !== undefined) return 'message';
   return typeof value['id'] === 'string' && Object.keys(value).every((key) => key === 'id' || key === 'type')
@@ -111,40 +111,46 @@ const translate = (
     case 'message':
       return message(parseBody(schemas.message, value, at), at, unread);
     case 'reasoning': {
-      const given = parseBody(schemas.reasoning, value, at);
+      const parsed = parseBody(schemas.reasoning, value, at);
       return {
         kind: 'reasoning',
-        ...about(given),
-        summary: given.summary.map((one) => one.text),
-        ...(given.content ? { content: given.content.map((one) => one.text) } : {}),
-        ...(typeof given.encrypted_content === 'string' ? { encryptedContent: given.encrypted_content } : {}),
+        ...idAndNotes(parsed),
+        summary: parsed.summary.map((one) => one.text),
+        ...(parsed.content ? { content: parsed.content.map((one) => one.text) } : {}),
+        ...(typeof parsed.encrypted_content === 'string'
+          ? { encryptedContent: parsed.encrypted_content }
+          : {}),
       };
     }
     case 'function_call': {
-      const given = parseBody(schemas.function_call, value, at);
-      return { ...toolCall(given), tool: 'function', input: given.arguments };
+      const parsed = parseBody(schemas.function_call, value, at);
+      return { ...toolCall(parsed), tool: 'function', input: parsed.arguments };
     }
     case 'custom_tool_call': {
-      const given = parseBody(schemas.custom_tool_call, value, at);
-      return { ...toolCall(given), tool: 'custom', input: given.input };
+      const parsed = parseBody(schemas.custom_tool_call, value, at);
+      return { ...toolCall(parsed), tool: 'custom', input: parsed.input };
     }
     case 'function_call_output': {
-      const given = parseBody(schemas.function_call_output, value, at);
-      const { caller, name, namespace } = given;
-      return { ...toolOutput(given, at, unread), tool: 'function', ...further({ caller, name, namespace }) };
+      const parsed = parseBody(schemas.function_call_output, value, at);
+      const { caller, name, namespace } = parsed;
+      return {
+        ...toolOutput(parsed, at, unread),
+        tool: 'function',
+        ...otherFields({ caller, name, namespace }),
+      };
     }
     case 'custom_tool_call_output': {
-      const given = parseBody(schemas.custom_tool_call_output, value, at);
-      return { ...toolOutput(given, at, unread), tool: 'custom', ...further({ caller: given.caller }) };
+      const parsed = parseBody(schemas.custom_tool_call_output, value, at);
+      return { ...toolOutput(parsed, at, unread), tool: 'custom', ...otherFields({ caller: parsed.caller }) };
     }
     case 'compaction': {
-      const given = parseBody(schemas.compaction, value, at);
-      const content = given.encrypted_content;
-      // It goes on as words, to which its id does not belong.
-      if (isOwnSummary(content)) {
+      const parsed = parseBody(schemas.compaction, value, at);
+      const content = parsed.encrypted_content;
+      // The summary becomes plain text, so the id no longer applies.
+      if (isWrappedSummary(content)) {
         return { kind: 'compaction', summary: unwrapSummary(content, `${at}.encrypted_content`) };
       }
-      return { kind: 'compaction', ...about(given), encryptedContent: content };
+      return { kind: 'compaction', ...idAndNotes(parsed), encryptedContent: content };
     }
     case 'tool_search_output':
     case 'additional_tools':
@@ -157,33 +163,33 @@ const translate = (
 };
 
 const toolCall = (
-  given: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
+  parsed: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
 ): Omit<ToolCall, 'tool' | 'input'> => ({
   kind: 'tool-call',
-  ...about(given),
-  callId: given.call_id,
-  name: given.name,
-  ...(given.namespace ? { namespace: given.namespace } : {}),
-  ...further({ caller: given.caller, async: given.async }),
+  ...idAndNotes(parsed),
+  callId: parsed.call_id,
+  name: parsed.name,
+  ...(parsed.namespace ? { namespace: parsed.namespace } : {}),
+  ...otherFields({ caller: parsed.caller, async: parsed.async }),
 });
 
 const toolOutput = (
-  given: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
+  parsed: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
   at: string,
   unread: string[],
 ): Omit<ToolOutput, 'tool'> => ({
   kind: 'tool-output',
-  ...about(given),
-  callId: given.call_id,
-  output: readToolOutput(given.output, `${at}.output`, unread),
+  ...idAndNotes(parsed),
+  callId: parsed.call_id,
+  output: readToolOutput(parsed.output, `${at}.output`, unread),
 });
 
-const message = (given: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
+const message = (parsed: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',
-  ...about(given),
-  role: given.role,
-  parts: messageParts(given, `${at}.content`, unread),
-  ...(given.phase ? { phase: given.phase } : {}),
+  ...idAndNotes(parsed),
+  role: parsed.role,
+  parts: messageParts(parsed, `${at}.content`, unread),
+  ...(parsed.phase ? { phase: parsed.phase } : {}),
 });
 
 const messageParts = (
@@ -202,7 +208,7 @@ const rawItem = (raw: RawItem): HostedCall | Opaque => ({
   raw,
 });
 
-/** The tools are read to be known: the item goes on as it is. */
+/** The tools are parsed to know them, but the item is passed through. */
 const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): LoadedTools => ({
   kind: 'loaded-tools',
   ...rawIdOf(raw),
@@ -210,19 +216,19 @@ const loadedTools = (raw: RawItem, tools: readonly unknown[], at: string): Loade
   tools: readToolList(tools, PLAIN_READERS, `${at}.tools`),
 });
 
-const rawIdOf = ({ id: given }: RawItem): { id?: string } =>
-  typeof given === 'string' && given !== '' ? { id: given } : {};
+const rawIdOf = ({ id: parsed }: RawItem): { id?: string } =>
+  typeof parsed === 'string' && parsed !== '' ? { id: parsed } : {};
 
 /** The fields that are not null. */
-const further = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  return said.length === 0 ? {} : { more: Object.fromEntries(said) };
+const otherFields = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
+  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return present.length === 0 ? {} : { more: Object.fromEntries(present) };
 };
 
-const about = (given: {
+const idAndNotes = (parsed: {
   readonly id?: string | null | undefined;
   readonly [NOTES]?: ItemNotes | null | undefined;
 }): { id?: string; notes?: ItemNotes } => ({
-  ...(typeof given.id === 'string' && given.id !== '' ? { id: given.id } : {}),
-  ...(given[NOTES] ? { notes: given[NOTES] } : {}),
+  ...(typeof parsed.id === 'string' && parsed.id !== '' ? { id: parsed.id } : {}),
+  ...(parsed[NOTES] ? { notes: parsed[NOTES] } : {}),
 });

@@ -17,7 +17,7 @@ const schemas = {
     type: z.literal('output_text'),
     text: longText,
     annotations: (list(MAX_PARTS) as z.ZodType<readonly Json[]>).nullish(),
-    // Nobody reads them: they only come back.
+    // Accepted but not used.
     logprobs: list(Infinity).nullish(),
   }),
   refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
@@ -43,8 +43,8 @@ const schemas = {
 type PartType = keyof typeof schemas;
 const PART_TYPES = Object.keys(schemas) as PartType[];
 
-export const parseParts = (given: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
-  given.map((value, index) => {
+export const parseParts = (parsed: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  parsed.map((value, index) => {
     const place = `${at}[${index}]`;
     const { tag: type, object } = readTagged(value, 'type', PART_TYPES, place);
     noteUnread(unread, schemas[type], object, place);
@@ -54,36 +54,36 @@ export const parseParts = (given: readonly unknown[], at: string, unread: string
 const part = (type: PartType, value: unknown, at: string): Part => {
   switch (type) {
     case 'input_text': {
-      const given = parseBody(schemas.input_text, value, at);
-      return { kind: 'text', text: given.text, ...readBreakpoint(given) };
+      const parsed = parseBody(schemas.input_text, value, at);
+      return { kind: 'text', text: parsed.text, ...readBreakpoint(parsed) };
     }
     case 'output_text': {
-      const given = parseBody(schemas.output_text, value, at);
+      const parsed = parseBody(schemas.output_text, value, at);
       return {
         kind: 'text',
-        text: given.text,
-        ...(given.annotations && given.annotations.length > 0 ? { annotations: given.annotations } : {}),
+        text: parsed.text,
+        ...(parsed.annotations && parsed.annotations.length > 0 ? { annotations: parsed.annotations } : {}),
       };
     }
     case 'refusal':
       return { kind: 'refusal', text: parseBody(schemas.refusal, value, at).refusal };
     case 'input_image': {
-      const given = parseBody(schemas.input_image, value, at);
-      // An image that is stored at the backend is a file like any other.
-      if (typeof given.file_id === 'string' || typeof given.image_url !== 'string') {
-        return filePart(given, `${at}.image_url`);
+      const parsed = parseBody(schemas.input_image, value, at);
+      // An image stored at the backend is handled as a file.
+      if (typeof parsed.file_id === 'string' || typeof parsed.image_url !== 'string') {
+        return filePart(parsed, `${at}.image_url`);
       }
       return {
         kind: 'image',
-        url: given.image_url,
-        ...(given.detail ? { detail: given.detail } : {}),
-        ...readBreakpoint(given),
+        url: parsed.image_url,
+        ...(parsed.detail ? { detail: parsed.detail } : {}),
+        ...readBreakpoint(parsed),
       };
     }
     case 'input_file': {
-      const given = parseBody(schemas.input_file, value, at);
-      if (typeof given.file_url === 'string') checkFileUrl(given.file_url, `${at}.file_url`);
-      return filePart(given as RawPart, `${at}.file_data`);
+      const parsed = parseBody(schemas.input_file, value, at);
+      if (typeof parsed.file_url === 'string') checkFileUrl(parsed.file_url, `${at}.file_url`);
+      return filePart(parsed as RawPart, `${at}.file_data`);
     }
     case 'input_audio': {
       const { data, format } = parseBody(schemas.input_audio, value, at).input_audio;
@@ -94,7 +94,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
   }
 };
 
-/** A backend on this machine must not be made to open what is not on the web. */
+/** Only web URLs: a backend on this machine must not be made to open local files. */
 const checkFileUrl = (url: string, param: string): void => {
   if (isPlainWebUrl(url)) return;
   throw gatewayError('invalid_value', {

@@ -11,7 +11,7 @@ import {
   MAX_TOOLS,
 } from '../../shared/bounds.ts';
 
-/** The field for what codex notes about an item. */
+/** The field for codex's metadata of an item. */
 export const NOTES = 'internal_chat_message_metadata_passthrough';
 
 const id = z.string().max(MAX_ID_CHARS).nullish();
@@ -30,10 +30,10 @@ const callHead = {
 };
 const outputHead = { ...head, call_id: idText, output: z.unknown(), caller };
 
-/** Other names under which a compaction comes back. */
+/** Other type names of a compaction that is sent back. */
 const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
 
-/** Only what is read: clients replay whole output items, with fields that nobody needs. */
+/** Only the fields that are read: clients send back complete output items. */
 export const schemas = {
   message: z.object({
     type: z.literal('message').optional(),
@@ -71,7 +71,7 @@ export const schemas = {
     tools: list(MAX_TOOLS),
   }),
   item_reference: z.object({ type: z.literal('item_reference').nullish(), id: idText }),
-  /** What a hosted tool did or asks for, what the client answers to it, and what nobody here knows: they go on as they are. */
+  /** Items of hosted tools and unknown items, which are passed through. */
   raw: z.looseObject({ type: idText, id }),
 } as const;
 

@@ -19,24 +19,24 @@ const read = (...references: readonly unknown[]) =>
 const reference = (id: string) => ({ type: 'item_reference', id });
 
 describe('an item reference', () => {
-  it('is the item that it refers to, also without a type', () => {
+  it('is replaced by its item, also without a type', () => {
     const expected = { items: [{}, said], places: ['input[0]', 'input[1]'], unread: [] };
     expect(read(reference('msg_1'))).toMatchObject(expected);
     expect(read({ id: 'msg_1' })).toMatchObject(expected);
     expect(read({ id: 'msg_1', type: null })).toMatchObject(expected);
   });
 
-  it('to an empty message is left out, also where the message is not known any more', () => {
+  it('to an empty message is dropped, even if the message is no longer known', () => {
     const { items, unread } = read(reference('msg_2'), reference('msg_empty_4f'), reference('msg_empty_4f'));
     expect([items.length, unread]).toEqual([1, []]);
   });
 
-  it('to reasoning that is not known any more is left out and named', () => {
+  it('to reasoning that is no longer known is dropped and named', () => {
     const { items, unread } = read(reference('rs_gone'), reference('msg_1'));
     expect([items.slice(1), unread]).toEqual([[said], ['input[1]']]);
   });
 
-  it('to anything else that is not known is refused', () => {
+  it('to any other unknown item is rejected', () => {
     expect(refused(() => read(reference('fc_gone')))).toMatchObject({
       status: 400,
       code: 'unsupported_value',
@@ -46,7 +46,7 @@ describe('an item reference', () => {
     });
   });
 
-  it('twice in one request is refused, so that a small body cannot become a large one', () => {
+  it('is rejected if repeated, so that a small body cannot become a large one', () => {
     expect(refused(() => read(reference('msg_1'), reference('msg_1')))).toMatchObject({
       status: 400,
       code: 'invalid_value',
@@ -56,7 +56,7 @@ describe('an item reference', () => {
     });
   });
 
-  it('must name an item', () => {
+  it('must have an id', () => {
     expect(refused(() => read({ type: 'item_reference' }))).toMatchObject({ param: 'input[1].id' });
     expect(refused(() => read({ id: 'msg_1', text: 'x' }))).toMatchObject({ param: 'input[1].type' });
   });

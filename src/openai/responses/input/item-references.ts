@@ -3,7 +3,7 @@ import type { Item } from '../../../canonical/request/item.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 import { isPlaceholderId } from '../output/placeholder.ts';
 
-/** Finds the item of an earlier answer by its id; null: it is not known. */
+/** Finds an item of an earlier answer by its id; null if unknown. */
 export type Recall = (id: string) => Item | null;
 
 /** Resolves the item references of one request. */
@@ -16,12 +16,12 @@ export class References {
   }
 
   /**
-   * The item, or why there is none: a `placeholder` has no content. Reasoning that is `lost` costs the model
-   * its earlier thoughts, but the conversation is still whole. Throws for any other unknown item.
+   * Returns the item, or why it is missing: a `placeholder` has no content, and `lost` reasoning is not essential for
+   * the conversation. Throws for any other unknown item.
    */
   resolve(id: string, at: string): Item | 'placeholder' | 'lost' {
     if (isPlaceholderId(id)) return 'placeholder';
-    // Each item once: else a small body could make a request of any size.
+    // Each item only once: otherwise a small body could become a request of any size.
     if (this.#seen.has(id)) {
       throw gatewayError('invalid_value', {
         param: at,

@@ -1,13 +1,13 @@
 import type { ParameterTable } from '../../shared/parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
-const ECHO = 'Comes back in the response in any case.';
+const ECHO = 'Always echoed in the response.';
 
-/** Every field of `CreateResponse` and what becomes of it. A new field does not compile without a row. */
+/** How each field of `CreateResponse` is handled. A new field does not compile without a row. */
 export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   model: {
     asks: ['model'],
-    note: 'Goes to the backend; an alias such as `<model>-high` sets the effort too.',
+    note: 'Sent to the backend; an alias such as `<model>-high` also sets the effort.',
   },
   input: {
     asks: ['items', 'cache.breakpoints', 'callFields'],
@@ -16,25 +16,25 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   instructions: { asks: ['instructions'], note: '' },
   stream: {
     policy: 'mapped',
-    note: 'Typed server-sent events, or the fold of the same events as JSON. `POST /v1/responses/compact` refuses `true`.',
+    note: 'Typed server-sent events, or one JSON object built from the same events. `POST /v1/responses/compact` rejects `true`.',
   },
   stream_options: {
     policy: 'ignored',
-    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect. `include_usage` of Chat is read: the last event always has the usage.',
+    note: 'Nothing is obfuscated, so `include_obfuscation: true` has no effect. `include_usage` of Chat is accepted: the last event always has the usage.',
   },
   tools: {
     asks: ['tools'],
-    note: 'Up to 1,024: functions, each with its whole schema and `strict`, custom tools, namespaces, and tools of any other type; they and further fields of them go to the backend as they are. Tools in items (`additional_tools`, `tool_search_output`) count too. What the backend does not have it refuses itself.',
+    note: 'Up to 1,024: functions with their schema and `strict`, custom tools, namespaces, and tools of any other type. All their fields are sent to the backend unchanged. Tools in items (`additional_tools`, `tool_search_output`) count too. The backend rejects tools that it does not support.',
   },
   tool_choice: { asks: ['toolChoice'], note: '' },
   parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
   max_tool_calls: {
     asks: ['maxToolCalls'],
-    note: 'It limits the calls that the backend runs itself, such as web searches, and those of MCP servers that are run here. Functions of the client are not counted.',
+    note: 'Limits the calls that the backend runs, such as web searches, and calls of MCP servers configured here. Functions of the client do not count.',
   },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary', 'reasoning.context', 'reasoning.mode'],
-    note: '`effort`, `summary` (or the older `generate_summary`), `context` and `mode`.',
+    note: '`effort`, `summary` (or the legacy `generate_summary`), `context` and `mode`.',
   },
   text: {
     asks: ['format', 'verbosity'],
@@ -42,45 +42,45 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   response_format: {
     asks: ['format'],
-    note: "Chat's name for `text.format`, in Chat's form or in that of `text.format`. Both at once must say the same.",
+    note: "Chat's name for `text.format`, in Chat's form or in that of `text.format`. If both are sent, they must be equal.",
   },
-  max_output_tokens: { asks: ['maxOutputTokens'], note: 'An answer that is cut has `status: incomplete`.' },
+  max_output_tokens: { asks: ['maxOutputTokens'], note: 'A truncated answer has `status: incomplete`.' },
   temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
   top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
   top_logprobs: {
     asks: ['logprobs.top'],
-    note: '0 to 20; ask for them with `include: ["message.output_text.logprobs"]`.',
+    note: '0 to 20; request them with `include: ["message.output_text.logprobs"]`.',
   },
   presence_penalty: { asks: ['sampling.presencePenalty'], note: '-2 to 2.' },
   frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
   truncation: {
     asks: ['truncation'],
-    note: '`auto`, where the backend can; otherwise an input that is too long is an error.',
+    note: '`auto`, if the backend supports it; otherwise an input that is too long is an error.',
   },
   include: {
     asks: ['include'],
-    note: '`reasoning.encrypted_content` is mapped in any case; of other values each is named by itself.',
+    note: '`reasoning.encrypted_content` is always mapped; other values are reported one by one.',
   },
-  service_tier: { asks: ['serviceTier'], note: 'Goes to the backend.' },
+  service_tier: { asks: ['serviceTier'], note: 'Sent to the backend.' },
   metadata: { asks: ['metadata'], otherwise: 'echoed', note: ECHO },
   client_metadata: {
     asks: ['clientMetadata'],
-    note: 'What codex notes about its turns. No field of the public API, but OpenAI takes it from codex.',
+    note: 'Metadata that codex sends about its turns. Not part of the public API, but OpenAI accepts it from codex.',
   },
   user: { asks: ['user'], otherwise: 'echoed', note: ECHO },
   safety_identifier: { asks: ['safetyIdentifier'], otherwise: 'echoed', note: ECHO },
   prompt_cache_key: {
     asks: ['cache.key'],
     otherwise: 'echoed',
-    note: 'Goes to the backend, and comes back in the response. Left out, each conversation has a key of its own.',
+    note: 'Sent to the backend, and echoed in the response. Default: one key per conversation.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], otherwise: 'echoed', note: ECHO },
-  prompt_cache_options: { asks: ['cache.options'], note: 'Goes to the backend as it is.' },
-  access_programs: { asks: ['accessPrograms'], note: 'Goes to the backend as it is.' },
-  image: { asks: ['imageOptions'], note: 'Goes to the backend as it is.' },
+  prompt_cache_options: { asks: ['cache.options'], note: 'Sent to the backend unchanged.' },
+  access_programs: { asks: ['accessPrograms'], note: 'Sent to the backend unchanged.' },
+  image: { asks: ['imageOptions'], note: 'Sent to the backend unchanged.' },
   store: {
     policy: 'ignored',
-    note: 'Nothing is stored yet; `true` is named as ignored, the response says `store: false`. Unless it is `false`, items are kept in memory for an hour, for `item_reference`.',
+    note: 'Nothing is stored yet: `true` is reported as ignored, and the response has `store: false`. Unless it is `false`, items stay in memory for an hour, for `item_reference`.',
   },
   background: { policy: 'rejected', note: 'Background responses are not supported yet.' },
   previous_response_id: {
@@ -95,6 +95,6 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   moderation: { policy: 'ignored', note: 'No moderation is run here.' },
   context_management: {
     asks: ['contextManagement'],
-    note: 'Goes to the backend as it is. A `compaction` item that it puts into the answer comes back as it is, and can be sent again.',
+    note: 'Sent to the backend unchanged. A `compaction` item in its answer is returned unchanged, and can be sent back.',
   },
 };

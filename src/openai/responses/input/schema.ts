@@ -24,15 +24,15 @@ import {
 import { responseFormat, textFormat } from './format.ts';
 
 /**
- * `CreateResponse` as clients send it. Every key here needs a row in `parameters.ts`: the compiler
- * asks for it. Input items and tools have a schema per type and are parsed one by one.
+ * `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. Input items and tools have a
+ * schema per type and are parsed one by one.
  */
 export const createResponseSchema = z.object({
   model: modelName,
   input: z.union([longText, list(MAX_ITEMS)]),
   instructions: longText.nullish(),
   stream: z.boolean().nullish(),
-  // Streams of this API always have their usage, which is what `include_usage` of Chat asks for.
+  // Streams of this API always include usage, so Chat's `include_usage` has no effect.
   stream_options: z
     .object({ include_obfuscation: z.boolean().nullish(), include_usage: z.boolean().nullish() })
     .nullish(),

@@ -13,7 +13,7 @@ const refusalOf = (body: unknown): string => {
   return 'taken';
 };
 
-it('takes a text, or messages of a user', () => {
+it('accepts a text or user messages', () => {
   expect(readSteer({ input: 'In French.' })).toEqual({ texts: ['In French.'], ignored: [] });
   const content = [
     { type: 'input_text', text: 'a' },
@@ -46,6 +46,6 @@ it.each([
     { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] },
     '400 unsupported_value input[0]',
   ],
-])('refuses %.200j', (body, refusal) => {
+])('rejects %.200j', (body, refusal) => {
   expect(refusalOf(body)).toBe(refusal);
 });

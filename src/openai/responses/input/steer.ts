@@ -7,25 +7,25 @@ import { unreadFields } from '../../shared/unread-fields.ts';
 import { parseBody } from '../../shared/validation.ts';
 import { readInput } from './input-items.ts';
 
-/** The app-server takes no more in one call. */
+/** The app-server's limit per call. */
 const MAX_CHARS = 1024 * 1024;
 
 const steerSchema = z.object({ input: z.union([longText, list(MAX_ITEMS)]) });
 
-export interface SteerAsk {
+export interface ParsedSteer {
   readonly texts: readonly string[];
   readonly ignored: readonly string[];
 }
 
-/** What is to be said to a model that answers: texts of a user, because nothing else can be said in between. */
-export const readSteer = (body: unknown): SteerAsk => {
+/** Parses steering input: only user texts can be sent to a running answer. */
+export const readSteer = (body: unknown): ParsedSteer => {
   const object = bodyObject(body);
   const { input } = parseBody(steerSchema, object);
   const { items, places, unread } = readInput(input);
   const texts = items.flatMap((item, index) => {
-    if (item.kind !== 'message' || item.role !== 'user') throw unsayable(places[index] ?? 'input');
+    if (item.kind !== 'message' || item.role !== 'user') throw unsupportedInput(places[index] ?? 'input');
     return item.parts.map((part) => {
-      if (part.kind !== 'text') throw unsayable(places[index] ?? 'input');
+      if (part.kind !== 'text') throw unsupportedInput(places[index] ?? 'input');
       return part.text;
     });
   });
@@ -41,7 +41,7 @@ export const readSteer = (body: unknown): SteerAsk => {
   return { texts, ignored: [...unreadFields(steerSchema, object, ''), ...unread] };
 };
 
-const unsayable = (param: string) =>
+const unsupportedInput = (param: string) =>
   gatewayError('unsupported_value', {
     param,
     message: `Unsupported value: '${param}'. A running response can only be steered with user text.`,

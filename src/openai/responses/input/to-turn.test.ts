@@ -6,7 +6,7 @@ import type { Path } from '../../../canonical/request/path.ts';
 import { parameterName } from '../../shared/parameter-names.ts';
 
 describe('toTurnRequest', () => {
-  it('reads the smallest request', () => {
+  it('parses the smallest request', () => {
     expect(read({ model: 'gpt-5.5', input: 'hi' }).request).toEqual(turnRequest({ canApprove: true }));
   });
 
@@ -102,7 +102,7 @@ describe('toTurnRequest', () => {
     ]);
   });
 
-  it('leaves out an empty assistant message and still names later places rightly', () => {
+  it('drops an empty assistant message, and still names later locations correctly', () => {
     const empty = {
       type: 'message',
       role: 'assistant',
@@ -122,7 +122,7 @@ describe('toTurnRequest', () => {
     });
   });
 
-  it('resolves aliases, and an explicit effort wins over the one of the alias', () => {
+  it('resolves aliases; an explicit effort overrides that of the alias', () => {
     const settings = (body: object) => {
       const { request } = read({ input: 'x', ...body });
       return [request.model, request.reasoning.effort];
@@ -142,7 +142,7 @@ describe('toTurnRequest', () => {
     ]);
   });
 
-  it('names every field that has no effect, and none that asks for what happens anyway', () => {
+  it('names every field without effect, except those with their default value', () => {
     const { ignored } = read({
       model: 'llama',
       input: [{ role: 'user', content: 'x', name: 'bob' }],
@@ -155,7 +155,7 @@ describe('toTurnRequest', () => {
     expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
   });
 
-  it('keeps every setting, and knows the name that the client has for it', () => {
+  it("keeps every setting, and knows the client's name for it", () => {
     const { request, names } = read({
       model: 'llama',
       input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,', detail: 'low' }] }],
@@ -199,7 +199,7 @@ describe('toTurnRequest', () => {
     expect(usual).toEqual(read({ model: 'gpt-6', input: 'x' }).request);
   });
 
-  it("leaves out the client's prompts when the deployment wants it so, and says so", () => {
+  it("drops the client's prompts if configured, and names them", () => {
     const { request, names, ignored } = read(
       { model: 'm', instructions: 'i', input: [{ role: 'developer', content: 'd' }, user('u')] },
       { ignoreClientPrompt: true },

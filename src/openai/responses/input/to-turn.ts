@@ -11,41 +11,41 @@ import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../../share
 import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
 import { unreadFields } from '../../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../../shared/validation.ts';
-import { isChatField, refuseChatFields } from './chat-fields.ts';
+import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
 import { readInput, referencesIn, type ReadItems } from './input-items.ts';
 import type { Recall } from './item-references.ts';
-import { responsesNames } from './names.ts';
+import { responsesNames } from './parameter-names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice } from './tools.ts';
 import { append } from '../../../kit/collections/append.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 
-export interface ResponsesAsk {
-  readonly given: CreateResponse;
+export interface TranslatedResponse {
+  readonly parsed: CreateResponse;
   readonly request: TurnRequest;
   readonly names: ParameterNames;
-  /** Fields that will have no effect, by their place in the body. */
+  /** Fields without effect, by their location in the body. */
   readonly ignored: readonly string[];
-  /** The fields by which the client asked to see reasoning. */
+  /** The fields with which the client requested reasoning. */
   readonly wantsReasoning: readonly string[];
-  /** The place of the output schema in the body. */
+  /** The location of the output schema in the body. */
   readonly formatPlace: string;
 }
 
 export interface ToTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
-  /** How tools are written where this is not the API that was called. */
+  /** The form of the tools, if another API was called. */
   readonly toolForm?: ToolForm;
-  /** Finds items of earlier answers that the client only refers to; absent: none are kept. */
+  /** Finds items of earlier answers that the client references; absent: none are kept. */
   readonly recall?: Recall;
 }
 
 /** A body whose fields have the right types. */
 export interface ParsedResponse {
-  readonly given: CreateResponse;
+  readonly parsed: CreateResponse;
   /** Fields that the schema does not have. */
   readonly unread: readonly string[];
   /** The ids of earlier items that the input refers to. */
@@ -57,29 +57,32 @@ export const parseResponse = (body: unknown): ParsedResponse => {
   if (!isJsonObject(body)) {
     throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
   }
-  refuseChatFields(body);
-  const given = parseBody(createResponseSchema, body);
+  rejectChatFields(body);
+  const parsed = parseBody(createResponseSchema, body);
   return {
-    given,
+    parsed,
     unread: unreadFields(createResponseSchema, body, '').filter((name) => !isChatField(name)),
-    references: referencesIn(given.input),
+    references: referencesIn(parsed.input),
   };
 };
 
-export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurnOptions): ResponsesAsk => {
+export const toTurnRequest = (
+  { parsed, unread }: ParsedResponse,
+  options: ToTurnOptions,
+): TranslatedResponse => {
   const ignored = [...unread];
-  refuseStateful(given);
-  const input = readInput(given.input, options.recall);
+  refuseStateful(parsed);
+  const input = readInput(parsed.input, options.recall);
   append(ignored, input.unread);
   checkInput(input);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
-  const tools = readToolList(given.tools ?? [], readers);
+  const tools = readToolList(parsed.tools ?? [], readers);
   checkTools(tools, placeOf);
-  const toolChoice = readToolChoice(given.tool_choice, allTools({ tools, items: input.items }));
-  const model = options.models.resolve(given.model);
-  append(ignored, withoutEffect(given));
+  const toolChoice = readToolChoice(parsed.tool_choice, allTools({ tools, items: input.items }));
+  const model = options.models.resolve(parsed.model);
+  append(ignored, withoutEffect(parsed));
   let prompt: ClientPrompt = {
-    instructions: given.instructions ?? null,
+    instructions: parsed.instructions ?? null,
     items: input.items,
     places: input.places,
   };
@@ -88,11 +91,11 @@ export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurn
     append(ignored, rest.ignored);
     prompt = rest;
   }
-  const { format, spelled, ...formatAt } = readFormat(given);
+  const { format, spelled, ...formatAt } = readFormat(parsed);
   return {
-    given: spelled === null ? given : { ...given, text: { ...given.text, format: spelled } },
+    parsed: spelled === null ? parsed : { ...parsed, text: { ...parsed.text, format: spelled } },
     ignored,
-    wantsReasoning: wantsReasoning(given),
+    wantsReasoning: wantsReasoning(parsed),
     names: responsesNames({ places: prompt.places, placeOf, format: formatAt }),
     formatPlace: `${formatAt.place}.schema`,
     request: {
@@ -101,33 +104,33 @@ export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurn
       items: prompt.items,
       tools,
       toolChoice,
-      parallelToolCalls: given.parallel_tool_calls ?? null,
-      maxToolCalls: given.max_tool_calls ?? null,
+      parallelToolCalls: parsed.parallel_tool_calls ?? null,
+      maxToolCalls: parsed.max_tool_calls ?? null,
       canApprove: true,
       reasoning: {
-        effort: given.reasoning?.effort ?? model.effort,
-        summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
-        context: given.reasoning?.context ?? null,
-        ...(given.reasoning?.mode ? { mode: given.reasoning.mode } : {}),
+        effort: parsed.reasoning?.effort ?? model.effort,
+        summary: parsed.reasoning?.summary ?? parsed.reasoning?.generate_summary ?? null,
+        context: parsed.reasoning?.context ?? null,
+        ...(parsed.reasoning?.mode ? { mode: parsed.reasoning.mode } : {}),
       },
       format,
-      verbosity: given.text?.verbosity ?? null,
-      serviceTier: given.service_tier ?? model.serviceTier,
-      maxOutputTokens: given.max_output_tokens ?? null,
+      verbosity: parsed.text?.verbosity ?? null,
+      serviceTier: parsed.service_tier ?? model.serviceTier,
+      maxOutputTokens: parsed.max_output_tokens ?? null,
       stop: [],
-      sampling: readSampling(given),
-      logprobs: { top: unlessZero(given.top_logprobs), isNeeded: false },
-      truncation: given.truncation === 'auto' ? 'auto' : null,
-      // Reasoning is asked for in any case; the response says whether it is shown.
-      include: (given.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
-      contextManagement: unlessEmpty(given.context_management),
-      cache: readCache(given),
-      ...(given.access_programs ? { accessPrograms: given.access_programs } : {}),
-      ...(given.image ? { imageOptions: given.image } : {}),
-      metadata: given.metadata ?? null,
-      clientMetadata: given.client_metadata ?? null,
-      user: given.user ?? null,
-      safetyIdentifier: given.safety_identifier ?? null,
+      sampling: readSampling(parsed),
+      logprobs: { top: unlessZero(parsed.top_logprobs), isNeeded: false },
+      truncation: parsed.truncation === 'auto' ? 'auto' : null,
+      // Reasoning is always requested; whether it is returned is decided in the response.
+      include: (parsed.include ?? []).filter((value) => value !== 'reasoning.encrypted_content'),
+      contextManagement: unlessEmpty(parsed.context_management),
+      cache: readCache(parsed),
+      ...(parsed.access_programs ? { accessPrograms: parsed.access_programs } : {}),
+      ...(parsed.image ? { imageOptions: parsed.image } : {}),
+      metadata: parsed.metadata ?? null,
+      clientMetadata: parsed.client_metadata ?? null,
+      user: parsed.user ?? null,
+      safetyIdentifier: parsed.safety_identifier ?? null,
     },
   };
 };
@@ -135,18 +138,18 @@ export const toTurnRequest = ({ given, unread }: ParsedResponse, options: ToTurn
 const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
   list === null || list === undefined || list.length === 0 ? null : list;
 
-const refuseStateful = (given: CreateResponse): void => {
-  const asked = {
-    background: given.background === true,
-    previous_response_id: typeof given.previous_response_id === 'string',
-    conversation: given.conversation !== undefined && given.conversation !== null,
-    prompt: given.prompt !== undefined && given.prompt !== null,
+const refuseStateful = (parsed: CreateResponse): void => {
+  const used = {
+    background: parsed.background === true,
+    previous_response_id: typeof parsed.previous_response_id === 'string',
+    conversation: parsed.conversation !== undefined && parsed.conversation !== null,
+    prompt: parsed.prompt !== undefined && parsed.prompt !== null,
   };
-  for (const [name, isAsked] of Object.entries(asked)) {
-    if (isAsked) {
+  for (const [name, isUsed] of Object.entries(used)) {
+    if (isUsed) {
       throw gatewayError('unsupported_parameter', {
         param: name,
-        message: `Unsupported parameter: '${name}'. ${RESPONSES_PARAMETERS[name as keyof typeof asked].note}`,
+        message: `Unsupported parameter: '${name}'. ${RESPONSES_PARAMETERS[name as keyof typeof used].note}`,
       });
     }
   }
@@ -168,7 +171,7 @@ const checkInput = ({ items, places }: ReadItems): void => {
   throw gatewayError('invalid_value', { param: at, message: messages[problem.kind] });
 };
 
-/** A conversation is compacted as a whole. */
+/** A compaction applies to the whole conversation. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
   const index = items.findIndex(isCompactionTrigger);
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
@@ -189,12 +192,12 @@ const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string
   return candidates.filter(([, wanted]) => wanted).map(([name]) => name);
 };
 
-/** Fields that were understood and change nothing, whatever the backend. */
-const withoutEffect = (given: CreateResponse): string[] => {
+/** Recognised fields that have no effect with any backend. */
+const withoutEffect = (parsed: CreateResponse): string[] => {
   const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', given.stream_options?.include_obfuscation === true],
-    ['store', given.store === true],
-    ['moderation', (given.moderation ?? null) !== null],
+    ['stream_options.include_obfuscation', parsed.stream_options?.include_obfuscation === true],
+    ['store', parsed.store === true],
+    ['moderation', (parsed.moderation ?? null) !== null],
   ];
   return candidates.filter(([, without]) => without).map(([name]) => name);
 };

@@ -32,13 +32,13 @@ describe('the output of a tool', () => {
     ]);
   });
 
-  it('may be either in an object; what nobody reads is named', () => {
+  it('may be either in an object; unread fields are named', () => {
     expect(read({ content: 'Sun.', success: true })).toEqual(['Sun.', []]);
     expect(read({ content: PARTS })).toEqual([READ, []]);
     expect(read({ content: '', success: null, exit_code: 1 })).toEqual(['', ['input[1].output.exit_code']]);
   });
 
-  it('of a tool that failed says so to the model', () => {
+  it('has a note for the model if the tool failed', () => {
     const failed = 'The tool call failed.';
     expect(read({ content: 'No such city.', success: false })).toEqual([`${failed}\nNo such city.`, []]);
     expect(read({ content: '', success: false })).toEqual([failed, []]);
@@ -48,7 +48,7 @@ describe('the output of a tool', () => {
     ]);
   });
 
-  it('is nothing else, and it is said where', () => {
+  it('is rejected with its location if it has another form', () => {
     expect([undefined, null, 7, {}, { content: 7 }, { content: 'x', success: 'no' }].map(read)).toEqual([
       'missing_required_parameter input[1].output',
       'invalid_type input[1].output',

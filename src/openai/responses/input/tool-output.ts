@@ -10,23 +10,23 @@ const content = z.union([longText, list(MAX_PARTS)]);
 const payload = z.object({ content, success: z.boolean().nullish() });
 const schema = z.union([longText, list(MAX_PARTS), payload]);
 
-/** What the model reads in front of the output of a tool that failed. */
+/** Precedes the output of a failed tool in the model's input. */
 const FAILED = 'The tool call failed.';
 
 /**
- * What a tool gave back: a text, parts, or either in an object that says whether the tool succeeded. No
- * backend has a field for that, so a failure is put into words.
+ * Parses the output of a tool: a text, parts, or either in an object with a success flag. Backends have no field for the
+ * flag, so a failure is added as text.
  */
 export const readToolOutput = (value: unknown, at: string, unread: string[]): string | readonly Part[] => {
-  const given = parseBody(schema, value, at);
-  if (typeof given === 'string') return given;
-  if (!('content' in given)) return parseParts(given, at, unread);
+  const parsed = parseBody(schema, value, at);
+  if (typeof parsed === 'string') return parsed;
+  if (!('content' in parsed)) return parseParts(parsed, at, unread);
   noteUnread(unread, payload, value, at);
-  const isFailed = given.success === false;
-  if (typeof given.content === 'string') {
-    if (!isFailed) return given.content;
-    return given.content === '' ? FAILED : `${FAILED}\n${given.content}`;
+  const isFailed = parsed.success === false;
+  if (typeof parsed.content === 'string') {
+    if (!isFailed) return parsed.content;
+    return parsed.content === '' ? FAILED : `${FAILED}\n${parsed.content}`;
   }
-  const parts = parseParts(given.content, `${at}.content`, unread);
+  const parts = parseParts(parsed.content, `${at}.content`, unread);
   return isFailed ? [{ kind: 'text', text: FAILED }, ...parts] : parts;
 };

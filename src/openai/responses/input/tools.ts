@@ -18,24 +18,25 @@ const allowedSchema = z.object({
   tools: listOf(named, MAX_TOOLS, 1),
 });
 
-export const readToolChoice = (given: unknown, tools: readonly Tool[]): ToolChoice => {
-  const word = readChoiceWord(given, tools);
+export const readToolChoice = (parsed: unknown, tools: readonly Tool[]): ToolChoice => {
+  const word = readChoiceWord(parsed, tools);
   if (word !== null) return word;
-  if (!isJsonObject(given)) throw invalidChoice('tool_choice', given, TOOL_CHOICES);
-  if (given['type'] === 'allowed_tools') {
-    const allowed = parseBody(allowedSchema, given, 'tool_choice');
+  if (!isJsonObject(parsed)) throw invalidChoice('tool_choice', parsed, TOOL_CHOICES);
+  if (parsed['type'] === 'allowed_tools') {
+    const allowed = parseBody(allowedSchema, parsed, 'tool_choice');
     const refs = allowed.tools.map((tool, index) => readRef(tool, `tool_choice.tools[${index}]`));
     checkDeclared(refs, tools, (index) => `tool_choice.tools[${index}].name`);
     return { mode: 'allowed', required: allowed.mode === 'required', tools: refs };
   }
-  const tool = readRef(parseBody(named, given, 'tool_choice'), 'tool_choice');
+  const tool = readRef(parseBody(named, parsed, 'tool_choice'), 'tool_choice');
   checkDeclared([tool], tools, () => 'tool_choice');
   return { mode: 'named', tool };
 };
 
-/** A tool that the backend runs is named by its type, and maybe more. */
-const readRef = (given: z.output<typeof named>, at: string): ToolRef => {
-  if (given.type !== 'function' && given.type !== 'custom') return { kind: 'hosted', raw: given as RawTool };
-  const { type: kind, name, namespace } = parseBody(calledSchema, given, at);
+/** Parses a tool reference. A hosted tool is named by its type. */
+const readRef = (parsed: z.output<typeof named>, at: string): ToolRef => {
+  if (parsed.type !== 'function' && parsed.type !== 'custom')
+    return { kind: 'hosted', raw: parsed as RawTool };
+  const { type: kind, name, namespace } = parseBody(calledSchema, parsed, at);
   return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
 };

@@ -2,30 +2,30 @@ import { describe, expect, it } from 'vitest';
 
 import { responseMeta } from '../../../../test/support/response-meta.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
-import { ItemRenderer, type Told } from './item-frames.ts';
+import { ItemRenderer, type FrameParts } from './item-frames.ts';
 
-/** What old kinds of items look like stands in `render-items.test.ts`; here is what came with later ones. */
+/** Frames of newer item kinds; older ones are tested in `render-items.test.ts`. */
 
 const META = responseMeta();
 
 /** The frames of one item's events. */
-const told = (...events: readonly TurnEvent[]): unknown[] => {
+const framesOf = (...events: readonly TurnEvent[]): unknown[] => {
   const [first] = events;
   if (first?.type !== 'item-started') throw new Error('the item does not start');
   const renderer = new ItemRenderer(first.item, 0, META);
-  const framesOf = (event: TurnEvent): Iterable<Told> => {
+  const framesFor = (event: TurnEvent): Iterable<FrameParts> => {
     if (event.type === 'item-started') return renderer.start();
     if (event.type === 'item-delta') return renderer.delta(event);
     if (event.type === 'item-status') return renderer.status(event);
     return event.type === 'item-ended' ? renderer.end(event.item) : [];
   };
-  return events.flatMap((event) => [...framesOf(event)].map(([type, payload]) => ({ type, ...payload })));
+  return events.flatMap((event) => [...framesFor(event)].map(([type, payload]) => ({ type, ...payload })));
 };
 
 describe('the frames of an item', () => {
   const place = { item_id: 'm', output_index: 0, content_index: 0 };
 
-  it('a call of a custom tool has events of its own', () => {
+  it('has separate events for a custom tool call', () => {
     const head = {
       kind: 'tool-call',
       id: 'c',
@@ -37,7 +37,7 @@ describe('the frames of an item', () => {
     const call = { id: 'c', type: 'custom_tool_call', call_id: 'call_1', name: 'patch' };
     const at = { item_id: 'c', output_index: 0 };
     expect(
-      told(
+      framesOf(
         { type: 'item-started', item: head },
         { type: 'item-delta', itemId: 'c', at: 'input', delta: '***' },
         { type: 'item-ended', item: { ...head, input: '***', status: 'completed' } },
@@ -58,9 +58,9 @@ describe('the frames of an item', () => {
     ]);
   });
 
-  it('what a hosted call is doing is told under its type', () => {
+  it('has progress events of a hosted call under its type', () => {
     const item = { kind: 'hosted-call', id: 'w', raw: { type: 'web_search_call' } } as const;
-    const events = told(
+    const events = framesOf(
       { type: 'item-started', item },
       { type: 'item-status', itemId: 'w', status: 'searching' },
       { type: 'item-ended', item },
@@ -68,7 +68,7 @@ describe('the frames of an item', () => {
     expect(events[1]).toEqual({ type: 'response.web_search_call.searching', output_index: 0, item_id: 'w' });
   });
 
-  it('what its backend says besides comes along, and is not said twice', () => {
+  it("has the backend's other fields once", () => {
     const head = { kind: 'hosted-call', id: 'c', raw: { type: 'code_interpreter_call', code: '' } } as const;
     const ended = { ...head, raw: { ...head.raw, code: '1' } } as const;
     const at = { item_id: 'c', output_index: 0 };
@@ -78,7 +78,7 @@ describe('the frames of an item', () => {
     const started = { type: 'item-started', item: head } as const;
     const done = { type: `response.${of}.done`, ...at, code: '1' };
     const types = (...events: readonly TurnEvent[]) =>
-      told(started, ...events, { type: 'item-ended', item: ended }).slice(1, -1);
+      framesOf(started, ...events, { type: 'item-ended', item: ended }).slice(1, -1);
     expect(
       types(
         delta,
@@ -94,11 +94,11 @@ describe('the frames of an item', () => {
     expect(types()).toEqual([]);
   });
 
-  it('citations and log probabilities are told as they come', () => {
+  it('has citations and log probabilities as they arrive', () => {
     const annotation = { type: 'url_citation', url: 'https://example.org' };
     const logprobs = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }];
     const head = { kind: 'message', id: 'm', role: 'assistant', parts: [] } as const;
-    const events = told(
+    const events = framesOf(
       { type: 'item-started', item: head },
       { type: 'item-delta', itemId: 'm', at: 'text', delta: 'a', logprobs },
       { type: 'item-delta', itemId: 'm', at: 'text', delta: '', annotation },

@@ -11,10 +11,10 @@ import {
 } from './project.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
-/** The type of a frame, and what it says besides. */
-export type Told = readonly [type: string, payload: Payload];
+/** A frame: its type and its other fields. */
+export type FrameParts = readonly [type: string, payload: Payload];
 
-/** By the type of an item: what the events about its input are called, and which fields their end repeats. */
+/** By item type: the name of its input events, and the fields that the last one repeats. */
 const INPUT_EVENTS: Readonly<Record<string, { readonly name: string; readonly fields: readonly string[] }>> =
   {
     function_call: { name: 'function_call_arguments', fields: ['name', 'arguments'] },
@@ -23,7 +23,7 @@ const INPUT_EVENTS: Readonly<Record<string, { readonly name: string; readonly fi
     code_interpreter_call: { name: 'code_interpreter_call_code', fields: ['code'] },
   };
 
-/** How the events about the parts of a list are called. */
+/** The event names for parts of lists. */
 const LISTS = {
   summary: {
     part: 'response.reasoning_summary_part',
@@ -40,7 +40,7 @@ const LISTS = {
 } as const;
 type ListName = keyof typeof LISTS;
 
-/** The frames of one item, from its start to its end. */
+/** Renders the frames of one item. */
 export class ItemRenderer {
   readonly #head: Produced;
   readonly #type: string;
@@ -50,9 +50,9 @@ export class ItemRenderer {
   #hasText = false;
   #hasRefusal = false;
   #annotations = 0;
-  /** Nothing has to be said at the end about the input: its backend has done so, or runs the tool and had nothing to say. */
-  #isInputTold: boolean;
-  /** The part of each list that is open: which one, and its text so far. */
+  /** True if the end needs no input event, because the backend sent one or there was no input. */
+  #isInputSent: boolean;
+  /** The open part of each list: its index and its text so far. */
   readonly #parts = new Map<ListName, { readonly index: number; text: string }>();
 
   constructor(head: Produced, outputIndex: number, meta: ResponseMeta) {
@@ -61,15 +61,15 @@ export class ItemRenderer {
     this.#outputIndex = outputIndex;
     this.#meta = meta;
     this.#place = { item_id: head.id, output_index: outputIndex };
-    this.#isInputTold = head.kind === 'hosted-call';
+    this.#isInputSent = head.kind === 'hosted-call';
   }
 
-  *start(): Generator<Told> {
+  *start(): Generator<FrameParts> {
     const item = projectItem(this.#head, this.#meta, true);
     yield ['response.output_item.added', { output_index: this.#outputIndex, item }];
   }
 
-  *delta(event: ItemDelta): Generator<Told> {
+  *delta(event: ItemDelta): Generator<FrameParts> {
     const { at, delta } = event;
     switch (at) {
       case 'text':
@@ -81,38 +81,38 @@ export class ItemRenderer {
         return;
       case 'input': {
         const row = INPUT_EVENTS[this.#type];
-        this.#isInputTold = false;
+        this.#isInputSent = false;
         if (row !== undefined) yield [`response.${row.name}.delta`, { ...this.#place, delta }];
         return;
       }
       case 'output':
-        // The API has no event for it: it stands in the ended item.
+        // The API has no event for it; the ended item contains it.
         return;
       default:
         yield* this.#listDelta(at, delta);
     }
   }
 
-  *status({ status, of = this.#type, more = {} }: ItemStatusChanged): Generator<Told> {
-    if (status === 'done' && of === INPUT_EVENTS[this.#type]?.name) this.#isInputTold = true;
+  *status({ status, of = this.#type, more = {} }: ItemStatusChanged): Generator<FrameParts> {
+    if (status === 'done' && of === INPUT_EVENTS[this.#type]?.name) this.#isInputSent = true;
     yield [`response.${of}.${status}`, { ...more, ...this.#place }];
   }
 
-  *end(ended: Produced): Generator<Told> {
+  *end(ended: Produced): Generator<FrameParts> {
     const item = projectItem(ended, this.#meta);
     if (ended.kind === 'message') for (const part of ended.parts) yield* this.#closePart(part);
     yield* this.#closeList('summary');
     yield* this.#closeList('reasoning');
     const row = INPUT_EVENTS[this.#type];
-    if (row !== undefined && !this.#isInputTold) {
+    if (row !== undefined && !this.#isInputSent) {
       const fields = Object.entries(item).filter(([name]) => row.fields.includes(name));
       yield [`response.${row.name}.done`, { ...this.#place, ...Object.fromEntries(fields) }];
     }
     yield ['response.output_item.done', { output_index: this.#outputIndex, item }];
   }
 
-  *#text({ delta, logprobs = [], annotation }: ItemDelta): Generator<Told> {
-    // Nothing was said, so no part is opened for it.
+  *#text({ delta, logprobs = [], annotation }: ItemDelta): Generator<FrameParts> {
+    // Empty: no part is opened.
     if (delta === '' && logprobs.length === 0 && annotation === undefined) return;
     yield* this.#openText();
     const place = { ...this.#place, content_index: 0 };
@@ -127,24 +127,24 @@ export class ItemRenderer {
     this.#annotations += 1;
   }
 
-  *#openText(): Generator<Told> {
+  *#openText(): Generator<FrameParts> {
     if (this.#hasText) return;
     this.#hasText = true;
     yield ['response.content_part.added', { ...this.#place, content_index: 0, part: textPart('') }];
   }
 
-  *#openRefusal(): Generator<Told> {
+  *#openRefusal(): Generator<FrameParts> {
     if (this.#hasRefusal) return;
     this.#hasRefusal = true;
     yield ['response.content_part.added', { ...this.#refusalPlace(), part: refusalPart('') }];
   }
 
-  /** A refusal stands behind the text, if there is any. */
+  /** A refusal follows the text, if there is any. */
   #refusalPlace(): Payload {
     return { ...this.#place, content_index: this.#hasText ? 1 : 0 };
   }
 
-  *#closePart(part: Part): Generator<Told> {
+  *#closePart(part: Part): Generator<FrameParts> {
     switch (part.kind) {
       case 'text': {
         yield* this.#openText();
@@ -171,7 +171,7 @@ export class ItemRenderer {
     }
   }
 
-  *#listDelta({ list, index }: Exclude<Slot, string>, delta: string): Generator<Told> {
+  *#listDelta({ list, index }: Exclude<Slot, string>, delta: string): Generator<FrameParts> {
     const { part, text, index: indexName, write } = LISTS[list];
     const place = { ...this.#place, [indexName]: index };
     if (this.#parts.get(list)?.index !== index) {
@@ -180,13 +180,13 @@ export class ItemRenderer {
       yield [`${part}.added`, { ...place, part: write('') }];
     }
     const open = this.#parts.get(list);
-    // An empty one only opens the part.
+    // An empty delta only opens the part.
     if (delta === '' || open === undefined) return;
     open.text += delta;
     yield [`${text}.delta`, { ...place, delta }];
   }
 
-  *#closeList(list: ListName): Generator<Told> {
+  *#closeList(list: ListName): Generator<FrameParts> {
     const open = this.#parts.get(list);
     if (open === undefined) return;
     this.#parts.delete(list);

@@ -13,7 +13,7 @@ const shown = { ids: fixedAmbient().ids, showCommentary: true };
 const arranged = (events: readonly TurnEvent[], layout: Layout): Promise<TurnEvent[]> =>
   collect(arrange(emit(events), layout, { ...shown, ids: fixedAmbient().ids }));
 
-/** The events in short: what begins, is said and ends, with its id. */
+/** A short form of the events: starts, deltas and ends, with ids. */
 const short = (events: readonly TurnEvent[]): string[] =>
   events.map((event) => {
     const id = itemIdOf(event);
@@ -70,7 +70,7 @@ describe('message-first', () => {
     expect(short(await arranged([...events, END], 'message-first'))).toEqual([...expected, 'turn-ended']);
   });
 
-  it('tells the text while the model writes it', async () => {
+  it('sends the text while the model writes it', async () => {
     const seen: string[] = [];
     async function* source(): AsyncGenerator<TurnEvent> {
       for (const event of [...call('c'), ...messageTold('m', 'a'), END]) {
@@ -82,7 +82,7 @@ describe('message-first', () => {
     expect(seen.indexOf('item-delta')).toBeLessThan(seen.lastIndexOf('after item-delta'));
   });
 
-  it('joins messages that overlap, in the order in which they began', async () => {
+  it('joins overlapping messages in the order they started', async () => {
     const [mStart, mText, mEnd] = messageTold('m', 'a');
     const [nStart, nText, nEnd] = messageTold('n', 'b');
     const events = [mStart, nStart, nText, mText, nEnd, mEnd].flatMap((event) =>
@@ -100,7 +100,7 @@ describe('message-first', () => {
     ]);
   });
 
-  it('keeps citations at their words, log probabilities, refusals and the end of the last message', async () => {
+  it('keeps positions of citations, log probabilities, refusals and the status of the last message', async () => {
     const cite = (start: number) => ({
       type: 'url_citation',
       url: 'u',
@@ -134,9 +134,9 @@ describe('message-first', () => {
       },
       END,
     ];
-    const told = await arranged(events, 'message-first');
-    expect(checkGrammar(told)).toEqual([]);
-    expect((await fold(emit(told))).items).toEqual([
+    const arrangedEvents = await arranged(events, 'message-first');
+    expect(checkGrammar(arrangedEvents)).toEqual([]);
+    expect((await fold(emit(arrangedEvents))).items).toEqual([
       {
         ...head('m'),
         parts: [
@@ -148,7 +148,7 @@ describe('message-first', () => {
     ]);
   });
 
-  it('leaves commentary out where the text must be one JSON value, and never calls an answer commentary', async () => {
+  it('drops commentary if the text must be one JSON value, and never marks an answer as commentary', async () => {
     const said = (id: string, phase: 'commentary' | 'final_answer', text: string): TurnEvent[] => {
       const head = { kind: 'message', id, role: 'assistant', parts: [], phase } as const;
       return [
@@ -171,20 +171,25 @@ describe('message-first', () => {
 });
 
 describe('the layout of an answer', () => {
-  const anybody = { asked: null, mayCompact: false, isCodex: false, standard: 'message-first' } as const;
+  const DEFAULTS = {
+    requested: null,
+    mayCompact: false,
+    isCodex: false,
+    configured: 'message-first',
+  } as const;
 
   it.each([
-    ['is that of the deployment', anybody, 'message-first'],
-    ['is that of the deployment, whatever it is', { ...anybody, standard: 'natural' }, 'natural'],
-    ['is natural for clients of codex', { ...anybody, isCodex: true }, 'natural'],
-    ['is natural where the answer may hold a compaction', { ...anybody, mayCompact: true }, 'natural'],
+    ['is the configured one', DEFAULTS, 'message-first'],
+    ['is the configured one, if it is natural', { ...DEFAULTS, configured: 'natural' }, 'natural'],
+    ['is natural for codex clients', { ...DEFAULTS, isCodex: true }, 'natural'],
+    ['is natural if the answer may have a compaction', { ...DEFAULTS, mayCompact: true }, 'natural'],
     [
-      'is what the client asks for, above all',
-      { ...anybody, asked: 'message-first', mayCompact: true, isCodex: true },
+      'is the requested one in any case',
+      { ...DEFAULTS, requested: 'message-first', mayCompact: true, isCodex: true },
       'message-first',
     ],
-    ['is what the client asks for', { ...anybody, asked: 'natural' }, 'natural'],
-  ] as const)('%s', (_, wishes, layout) => {
-    expect(chooseLayout(wishes)).toBe(layout);
+    ['is the requested one', { ...DEFAULTS, requested: 'natural' }, 'natural'],
+  ] as const)('%s', (_, options, layout) => {
+    expect(chooseLayout(options)).toBe(layout);
   });
 });

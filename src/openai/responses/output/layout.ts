@@ -4,24 +4,23 @@ import { messageFirst, type MessageFirstOptions } from './message-first.ts';
 /** `natural`: the model's own items in its own order. `message-first`: see `messageFirst`. */
 export type Layout = 'message-first' | 'natural';
 
-export interface LayoutWishes {
-  /** What the request asks for; null where it does not say. */
-  readonly asked: Layout | null;
-  /** The answer may hold a compaction, which replaces what is in front of it: its place matters. */
+export interface LayoutOptions {
+  /** The requested layout, or null. */
+  readonly requested: Layout | null;
+  /** The answer may have a compaction, whose position matters because it replaces everything before it. */
   readonly mayCompact: boolean;
-  /** Clients of codex expect what its own backend sends. */
+  /** Codex clients expect what codex's own backend sends. */
   readonly isCodex: boolean;
-  /** The deployment's setting. */
-  readonly standard: Layout;
+  /** The configured layout. */
+  readonly configured: Layout;
 }
 
-export const chooseLayout = ({ asked, mayCompact, isCodex, standard }: LayoutWishes): Layout =>
-  asked ?? (mayCompact || isCodex ? 'natural' : standard);
+export const chooseLayout = ({ requested, mayCompact, isCodex, configured }: LayoutOptions): Layout =>
+  requested ?? (mayCompact || isCodex ? 'natural' : configured);
 
 /**
- * Which items an answer shows, and in which order. A layout is an event→event transform in front of
- * `render` and `fold`, so that a stream and its JSON form agree by construction: `output_index` is
- * the order in which items start.
+ * Chooses which items an answer has, and their order. A layout transforms events before `render` and `fold`, so that a
+ * stream and its JSON form agree: `output_index` is the order in which items start.
  */
 export const arrange = (
   events: AsyncIterable<TurnEvent>,

@@ -21,13 +21,13 @@ import { mintPlaceholderId } from './placeholder.ts';
 
 export interface MessageFirstOptions {
   readonly ids: IdSource;
-  /** False where the text must be one JSON value. */
+  /** False if the text must be one JSON value. */
   readonly showCommentary: boolean;
 }
 
 /**
- * All text of an answer in one message at `output[0]`, everything else after it in the model's order, no
- * reasoning. A model may write more text after a call, so calls are held back until the turn has ended.
+ * Puts all text of an answer into one message at `output[0]`, followed by everything else in the model's order, without
+ * reasoning. A model may write more text after a call, so calls are held until the turn ends.
  */
 export async function* messageFirst(
   events: AsyncIterable<TurnEvent>,
@@ -35,15 +35,15 @@ export async function* messageFirst(
 ): AsyncGenerator<TurnEvent> {
   const arranger = new MessageFirst(options);
   for await (const event of events) {
-    for (const told of arranger.next(event)) {
-      yield told;
-      // What was held back is told at once, and there may be thousands of calls.
-      if (told.type === 'item-ended') await yieldToLoop();
+    for (const arranged of arranger.next(event)) {
+      yield arranged;
+      // Thousands of held calls may be sent at once.
+      if (arranged.type === 'item-ended') await yieldToLoop();
     }
   }
 }
 
-/** One of the model's messages, as far as it was told. */
+/** A message of the model, as far as it was sent. */
 interface Source {
   chars: number;
   annotations: number;
@@ -55,13 +55,13 @@ class MessageFirst {
   readonly #hidden = new Set<string>();
   readonly #queue = new ItemQueue();
   readonly #sources = new Map<string, Source>();
-  /** The message that all text goes into, and what it says so far. */
+  /** The message for all text, and its content so far. */
   #head: Produced<Message> | null = null;
   #status: ItemStatus = 'completed';
-  readonly #said = new Accumulator();
+  readonly #sent = new Accumulator();
   readonly #text = new JoinedText();
   readonly #refusal = new JoinedText();
-  /** Refusals come after all text: told when the turn has ended. Null: the model did not refuse. */
+  /** The refusal, sent after all text at the end of the turn. Null if the model did not refuse. */
   #refused: string | null = null;
   /** Events of all other items. */
   readonly #held: TurnEvent[] = [];
@@ -100,10 +100,10 @@ class MessageFirst {
     else this.#held[this.#held.length - 1] = joined;
   }
 
-  /** What an event of one message says of the one message that is shown. */
+  /** Applies an event of one of the model's messages to the one message that is sent. */
   *#merge(event: TurnEvent): Generator<TurnEvent> {
     if (event.type === 'item-started' && isMessage(event.item)) {
-      if (this.#head === null) yield this.#tell({ type: 'item-started', item: this.#begin(event.item) });
+      if (this.#head === null) yield this.#emit({ type: 'item-started', item: this.#begin(event.item) });
     } else if (event.type === 'item-delta') {
       yield* this.#delta(event);
     } else if (event.type === 'item-ended' && isMessage(event.item)) {
@@ -112,7 +112,7 @@ class MessageFirst {
     }
   }
 
-  /** A final answer stays one; commentary does not, because the answer may follow in the same message. */
+  /** Keeps the phase of a final answer but not of commentary, because the answer may follow in the same message. */
   #begin({ phase, ...message }: Produced<Message>): Produced<Message> {
     this.#head = { ...message, ...(phase === 'final_answer' ? { phase } : {}) };
     return this.#head;
@@ -128,7 +128,7 @@ class MessageFirst {
     source.chars += delta.length;
     source.annotations += annotation === undefined ? 0 : 1;
     source.logprobs += logprobs?.length ?? 0;
-    yield this.#tell({
+    yield this.#emit({
       ...event,
       itemId: this.#head.id,
       delta: added,
@@ -136,7 +136,7 @@ class MessageFirst {
     });
   }
 
-  /** Where the text of a message begins in the whole text. */
+  /** The offset of a message's text in the whole text. */
   #startOf({ chars }: Source): number {
     const { length } = this.#text;
     if (chars > 0) return length - chars;
@@ -158,7 +158,7 @@ class MessageFirst {
 
   *#end(event: TurnEnded): Generator<TurnEvent> {
     if (this.#head !== null) yield* this.#endMessage(this.#head);
-    // A turn that failed before it said anything has no message, not even an empty one.
+    // A turn that failed before any output has no message, not even an empty one.
     else if (this.#held.length > 0 || event.outcome.kind !== 'failed') yield* this.#placeholder();
     yield* this.#held;
     yield event;
@@ -166,9 +166,9 @@ class MessageFirst {
 
   *#endMessage({ id }: Produced<Message>): Generator<TurnEvent> {
     if (this.#refused !== null) {
-      yield this.#tell({ type: 'item-delta', itemId: id, at: 'refusal', delta: this.#refused });
+      yield this.#emit({ type: 'item-delta', itemId: id, at: 'refusal', delta: this.#refused });
     }
-    yield* this.#said.endOpen(this.#status);
+    yield* this.#sent.endOpen(this.#status);
   }
 
   *#placeholder(): Generator<TurnEvent> {
@@ -181,8 +181,8 @@ class MessageFirst {
     };
   }
 
-  #tell(event: TurnEvent): TurnEvent {
-    this.#said.add(event);
+  #emit(event: TurnEvent): TurnEvent {
+    this.#sent.add(event);
     return event;
   }
 }

@@ -1,8 +1,8 @@
 import type { IdSource } from '../../../kit/ambient.ts';
 
 /**
- * The layout `message-first` begins an answer without text with an empty message. Its id says so:
- * a client may send back a reference instead of the message, and there is nothing to look up for it.
+ * Ids of the empty message with which the `message-first` layout begins an answer without text. A client may send back a
+ * reference to it, and the id shows that there is nothing to look up.
  */
 const PREFIX = 'msg_empty';
 

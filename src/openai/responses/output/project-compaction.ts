@@ -7,13 +7,13 @@ import type { IdSource } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { projectItem, projectUsage, type ResponseMeta } from './project.ts';
 
-/** What a compacted conversation needs beside the reply. */
+/** What a compacted conversation needs besides the reply. */
 export interface CompactionMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
-  /** The conversation as it was sent. */
+  /** The conversation from the request. */
   readonly items: readonly Item[];
 }
 
-/** The whole compacted conversation: sent back as input it is what the next answer is made of. */
+/** The compacted conversation. Clients send it as the input of the next request. */
 export const projectCompaction = (reply: Reply, meta: CompactionMeta, ids: IdSource) => {
   const compactions = reply.items.filter(({ kind }) => kind === 'compaction');
   if (reply.outcome.kind === 'incomplete' || compactions.length === 0) throw unfinished(reply);
@@ -29,7 +29,7 @@ export const projectCompaction = (reply: Reply, meta: CompactionMeta, ids: IdSou
   };
 };
 
-/** This API has no word for an answer that is only begun. */
+/** This API has no status for an incomplete answer, so it fails. */
 const unfinished = ({ outcome }: Reply) =>
   gatewayError('upstream_error', {
     message:
@@ -51,7 +51,7 @@ const projectMessage = ({ role, parts }: Message, id: string): JsonObject => ({
   content: parts.map(projectPart),
 });
 
-/** As a client sends it, with what it may leave out. */
+/** A part in input form. */
 const projectPart = (part: Part): JsonObject => {
   switch (part.kind) {
     case 'text':

@@ -127,7 +127,7 @@ describe('projectItem', () => {
       { id: 'cmp_1', type: 'compaction', encrypted_content: 'e' },
     ],
     [
-      'an item of a type that nobody knows',
+      'an item of an unknown type',
       { kind: 'opaque', id: 'x_1', raw: { type: 'new', strange: [1] } } as const,
       { type: 'new', strange: [1], id: 'x_1' },
     ],
@@ -135,7 +135,7 @@ describe('projectItem', () => {
     expect(projectItem(item, shown)).toEqual(expected);
   });
 
-  it('keeps encrypted reasoning from a client that did not ask for it', () => {
+  it('removes encrypted reasoning unless the client requested it', () => {
     expect(projectItem(reasoning, { includeEncryptedReasoning: false })).not.toHaveProperty(
       'encrypted_content',
     );

@@ -55,17 +55,17 @@ const STANDARD = {
 };
 
 describe('projectStarted', () => {
-  it('has every key that a response has', () => {
+  it('has every key of a response', () => {
     const body = projectStarted(meta());
     expect(body).toEqual(STANDARD);
     expect([...validateResponse(body), ...validateOpenResponse(body)]).toEqual([]);
   });
 
-  it('gives back what the client asked for', () => {
+  it('echoes the request', () => {
     const schema = { type: 'object', properties: {} };
     const body = projectStarted(
       meta({
-        given: {
+        echo: {
           model: 'gpt-5.5-high',
           instructions: 'Be kind.',
           max_output_tokens: 100,
@@ -104,7 +104,7 @@ describe('projectStarted', () => {
       reasoning: { effort: 'high', summary: 'concise' },
       safety_identifier: 's',
       service_tier: 'flex',
-      // Nothing is stored here, whatever was asked.
+      // Nothing is ever stored.
       store: false,
       temperature: 0,
       top_p: 0.5,

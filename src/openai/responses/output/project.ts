@@ -14,21 +14,21 @@ import type { Usage } from '../../../canonical/events/usage.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import type { CreateResponse } from '../input/schema.ts';
-import { wrapSummary } from '../own-summary.ts';
+import { wrapSummary } from '../wrapped-summary.ts';
 
-/** What a response object needs beside the reply. */
+/** What a response object needs besides the reply. */
 export interface ResponseMeta {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
-  /** What the client sent, to be said again; its input is not, and it is large. */
-  readonly given: Omit<CreateResponse, 'input'>;
+  /** The request body to echo, without its input, which is large and not echoed. */
+  readonly echo: Omit<CreateResponse, 'input'>;
   readonly tools: readonly Tool[];
   readonly effort: string | null;
-  /** Of the request, or of the alias that it names. */
+  /** From the request, or from the alias that it names. */
   readonly serviceTier: string | null;
   readonly includeEncryptedReasoning: boolean;
-  /** Whether codex itself reads it. */
+  /** Whether the client is codex. */
   readonly isForCodex: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
 }
@@ -38,14 +38,14 @@ export type ResponseBody = ReturnType<typeof responseFields> & {
   readonly output: readonly OutputItemJson[];
 };
 
-/** The response as it stands in `response.created` and `response.in_progress`. */
+/** The response in `response.created` and `response.in_progress`. */
 export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
   ...responseFields(meta),
   status: 'in_progress',
   output: [],
 });
 
-/** The finished response: the body of the JSON answer, and what the last event of a stream carries. */
+/** The finished response: the JSON body, and the content of the last stream event. */
 export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => {
   const ended = projectOutcome(reply.outcome, meta);
   return {
@@ -57,9 +57,9 @@ export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => 
   };
 };
 
-/** Everything that is known before the turn runs. All keys are there in every response object. */
+/** All fields that are known before the turn runs. Every response object has all keys. */
 const responseFields = (meta: ResponseMeta) => {
-  const { given } = meta;
+  const { echo } = meta;
   return {
     id: meta.id,
     object: 'response' as const,
@@ -68,40 +68,40 @@ const responseFields = (meta: ResponseMeta) => {
     completed_at: null as number | null,
     error: null as { code: string; message: string } | null,
     incomplete_details: null as { reason: string } | null,
-    instructions: given.instructions ?? null,
-    max_output_tokens: given.max_output_tokens ?? null,
-    max_tool_calls: given.max_tool_calls ?? null,
-    model: given.model,
-    parallel_tool_calls: given.parallel_tool_calls ?? true,
+    instructions: echo.instructions ?? null,
+    max_output_tokens: echo.max_output_tokens ?? null,
+    max_tool_calls: echo.max_tool_calls ?? null,
+    model: echo.model,
+    parallel_tool_calls: echo.parallel_tool_calls ?? true,
     previous_response_id: null,
-    prompt_cache_key: given.prompt_cache_key ?? null,
-    ...(given.prompt_cache_retention ? { prompt_cache_retention: given.prompt_cache_retention } : {}),
+    prompt_cache_key: echo.prompt_cache_key ?? null,
+    ...(echo.prompt_cache_retention ? { prompt_cache_retention: echo.prompt_cache_retention } : {}),
     reasoning: {
       effort: meta.effort,
-      summary: given.reasoning?.summary ?? given.reasoning?.generate_summary ?? null,
-      ...(given.reasoning?.context ? { context: given.reasoning.context } : {}),
+      summary: echo.reasoning?.summary ?? echo.reasoning?.generate_summary ?? null,
+      ...(echo.reasoning?.context ? { context: echo.reasoning.context } : {}),
     },
-    safety_identifier: given.safety_identifier ?? null,
-    // What the tier really was is not said upstream; `auto` means the default here.
+    safety_identifier: echo.safety_identifier ?? null,
+    // The upstream does not report the actual tier; `auto` means the default here.
     service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
     store: false,
     background: false,
-    temperature: given.temperature ?? 1,
-    top_p: given.top_p ?? 1,
-    presence_penalty: given.presence_penalty ?? 0,
-    frequency_penalty: given.frequency_penalty ?? 0,
-    top_logprobs: given.top_logprobs ?? 0,
-    text: { format: projectFormat(given), verbosity: given.text?.verbosity ?? 'medium' },
-    tool_choice: given.tool_choice ?? 'auto',
+    temperature: echo.temperature ?? 1,
+    top_p: echo.top_p ?? 1,
+    presence_penalty: echo.presence_penalty ?? 0,
+    frequency_penalty: echo.frequency_penalty ?? 0,
+    top_logprobs: echo.top_logprobs ?? 0,
+    text: { format: projectFormat(echo), verbosity: echo.text?.verbosity ?? 'medium' },
+    tool_choice: echo.tool_choice ?? 'auto',
     tools: meta.tools.map(projectTool),
-    truncation: given.truncation ?? 'disabled',
+    truncation: echo.truncation ?? 'disabled',
     usage: null as ReturnType<typeof projectUsage>,
-    metadata: given.metadata ?? {},
-    ...(typeof given.user === 'string' ? { user: given.user } : {}),
+    metadata: echo.metadata ?? {},
+    ...(typeof echo.user === 'string' ? { user: echo.user } : {}),
   };
 };
 
-/** Functions say all that can be said of them; other tools what the client said. */
+/** Functions are echoed with all fields, other tools as the client sent them. */
 const projectTool = (tool: Tool) => {
   switch (tool.kind) {
     case 'function': {
@@ -129,7 +129,7 @@ const projectTool = (tool: Tool) => {
 
 const HIDDEN = '<redacted>';
 
-/** An answer is kept in more places than its request. */
+/** Removes credentials, because clients may store or log responses. */
 const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
   ...tool,
   ...('authorization' in tool ? { authorization: HIDDEN } : {}),
@@ -138,8 +138,8 @@ const withoutCredentials = ({ headers, ...tool }: RawTool): JsonObject => ({
     : {}),
 });
 
-const projectFormat = (given: ResponseMeta['given']) => {
-  const format = given.text?.format;
+const projectFormat = (echo: ResponseMeta['echo']) => {
+  const format = echo.text?.format;
   if (!format || format.type === 'text') return { type: 'text' as const };
   if (format.type === 'json_object') return { type: 'json_object' as const };
   return {
@@ -169,13 +169,13 @@ const projectOutcome = (outcome: Outcome, meta: ResponseMeta) => {
   }
 };
 
-/** Codes beyond that list by which codex knows what to do. */
+/** Additional codes that codex handles. */
 const KNOWN_TO_CODEX: ReadonlySet<Failure['kind']> = new Set([
   'context_length_exceeded',
   'insufficient_quota',
 ]);
 
-/** A response's own error has a closed list of codes; the `error` event beside it has the exact one. */
+/** The error of a response has a closed list of codes; the separate `error` event has the exact one. */
 const responseErrorCode = (failed: Failure, { isForCodex }: ResponseMeta): string => {
   if (isForCodex && KNOWN_TO_CODEX.has(failed.kind)) return failed.kind;
   if (failed.status === 429) return 'rate_limit_exceeded';
@@ -199,7 +199,7 @@ export const projectUsage = (usage: Usage | null, policy: ResponseMeta['usagePol
 
 export type OutputItemJson = ReturnType<typeof projectItem>;
 
-/** An item as the Responses API writes it; one that is open has only what is known since its start. */
+/** An item in Responses API form; an open item has only what is known at its start. */
 export const projectItem = (
   item: Produced,
   meta: Pick<ResponseMeta, 'includeEncryptedReasoning'>,
@@ -253,7 +253,7 @@ export const projectItem = (
   }
 };
 
-/** What such a call is that was cut: some have a word for it, and the others can fail. */
+/** The status of a truncated call: some types have one for it, the others fail. */
 const cutStatus = ({ type }: RawItem): string => CUT[type] ?? 'failed';
 
 const CUT: Readonly<Record<string, string>> = {
@@ -264,7 +264,7 @@ const CUT: Readonly<Record<string, string>> = {
   apply_patch_call: 'in_progress',
 };
 
-/** A model says text or refuses; it sends no images here. */
+/** Output has only text and refusals, no images. */
 const projectPart = (
   part: Part,
 ): readonly (ReturnType<typeof textPart> | ReturnType<typeof refusalPart>)[] => {

@@ -5,10 +5,10 @@ import { END, messageStarted, textDelta, callTold } from '../../../../test/suppo
 import { messageParts } from '../../../canonical/request/item.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
 
-/** The laws hold for any turn (test/laws); here stand the exact frames of each kind of item. */
+/** The exact frames of each item kind. Properties for any turn are in test/laws. */
 
-/** The frames between `in_progress` and the last response, without their numbers. */
-const told = async (...events: readonly TurnEvent[]): Promise<unknown[]> =>
+/** The frames between `in_progress` and the last response, without sequence numbers. */
+const framesOf = async (...events: readonly TurnEvent[]): Promise<unknown[]> =>
   (await rendered([...events, END])).slice(2, -2).map(({ event, data }) => {
     const { sequence_number: _number, ...rest } = data as Record<string, unknown>;
     expect(rest['type']).toBe(event);
@@ -49,7 +49,9 @@ describe('items', () => {
   const STARTED = messageStarted('m', { phase: 'commentary' });
 
   it('a message', async () => {
-    expect(await told(STARTED, textDelta('m', 'Hel'), textDelta('m', 'lo'), messageEnded('Hello'))).toEqual([
+    expect(
+      await framesOf(STARTED, textDelta('m', 'Hel'), textDelta('m', 'lo'), messageEnded('Hello')),
+    ).toEqual([
       added,
       { type: 'response.content_part.added', ...place, part: part('') },
       { type: 'response.output_text.delta', ...place, delta: 'Hel', logprobs: [] },
@@ -60,8 +62,8 @@ describe('items', () => {
     ]);
   });
 
-  it('an empty message has its part all the same', async () => {
-    expect(await told(STARTED, messageEnded(''))).toEqual([
+  it('an empty message still has a part', async () => {
+    expect(await framesOf(STARTED, messageEnded(''))).toEqual([
       added,
       { type: 'response.content_part.added', ...place, part: part('') },
       { type: 'response.output_text.done', ...place, text: '', logprobs: [] },
@@ -73,7 +75,7 @@ describe('items', () => {
   it('a refusal', async () => {
     const refusal = { type: 'refusal', refusal: 'No.' };
     expect(
-      await told(
+      await framesOf(
         STARTED,
         { type: 'item-delta', itemId: 'm', at: 'refusal', delta: 'No.' },
         messageEnded('', 'No.'),
@@ -90,7 +92,7 @@ describe('items', () => {
 
   it('a call', async () => {
     const call = { id: 'c', type: 'function_call', call_id: 'call_c', name: 'f' };
-    expect(await told(...callTold('c', '{}'))).toEqual([
+    expect(await framesOf(...callTold('c', '{}'))).toEqual([
       {
         type: 'response.output_item.added',
         output_index: 0,
@@ -112,11 +114,11 @@ describe('items', () => {
     ]);
   });
 
-  it('reasoning: each part of the summary is closed before the next begins', async () => {
+  it('reasoning: each summary part is closed before the next starts', async () => {
     const at = (summary_index: number) => ({ item_id: 'r', output_index: 0, summary_index });
     const summary = (text: string) => ({ type: 'summary_text', text });
     expect(
-      await told(
+      await framesOf(
         { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
         { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: '' },
         { type: 'item-delta', itemId: 'r', at: { list: 'summary', index: 0 }, delta: 'a' },
@@ -190,8 +192,8 @@ describe('items', () => {
     ]);
   });
 
-  it('two items at a time each keep their index', async () => {
-    const all = (await told(
+  it('two overlapping items keep their indexes', async () => {
+    const all = (await framesOf(
       STARTED,
       { type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } },
       { type: 'item-ended', item: { kind: 'reasoning', id: 'r', summary: [], status: 'completed' } },
@@ -210,12 +212,12 @@ describe('items', () => {
     ]);
   });
 
-  it('an item that is only carried is added and done whole', async () => {
-    const given = { type: 'web_search_call', status: 'completed' };
-    const item = { kind: 'hosted-call', id: 'w', raw: given } as const;
-    expect(await told({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
-      { type: 'response.output_item.added', output_index: 0, item: { ...given, id: 'w' } },
-      { type: 'response.output_item.done', output_index: 0, item: { ...given, id: 'w' } },
+  it('an item without deltas is added and done', async () => {
+    const echo = { type: 'web_search_call', status: 'completed' };
+    const item = { kind: 'hosted-call', id: 'w', raw: echo } as const;
+    expect(await framesOf({ type: 'item-started', item }, { type: 'item-ended', item })).toEqual([
+      { type: 'response.output_item.added', output_index: 0, item: { ...echo, id: 'w' } },
+      { type: 'response.output_item.done', output_index: 0, item: { ...echo, id: 'w' } },
     ]);
   });
 });

@@ -5,10 +5,10 @@ import { END } from '../../../../test/support/item-events.ts';
 import { failure } from '../../../canonical/failure/failure.ts';
 import { DONE } from '../../shared/sse.ts';
 
-/** The laws hold for any turn (test/laws); here stand the exact frames around the items. */
+/** The exact frames around the items. Properties for any turn are in test/laws. */
 
 describe('the frame of the stream', () => {
-  it('begins with the response as it stands, and ends with it whole and [DONE]', async () => {
+  it('starts with the initial response, and ends with the complete one and [DONE]', async () => {
     const all = await rendered([END]);
     expect(all.map(({ event }) => event)).toEqual([
       'response.created',

@@ -4,10 +4,10 @@ import { assertNever } from '../../../kit/assert-never.ts';
 import { errorBody } from '../../shared/error-body.ts';
 import { DONE, usageNote } from '../../shared/sse.ts';
 import type { Frame } from '../../../turns/api.ts';
-import { ItemRenderer, type Told } from './item-frames.ts';
+import { ItemRenderer, type FrameParts } from './item-frames.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
-/** Turn events → OpenAI's typed stream. The last response object is the fold of the same events. */
+/** Renders turn events as OpenAI's typed stream. The last response object is folded from the same events. */
 export async function* renderResponse(
   events: AsyncIterable<TurnEvent>,
   meta: ResponseMeta,
@@ -56,7 +56,7 @@ class ResponseRenderer {
         this.#open.delete(event.item.id);
         return;
       case 'turn-ended':
-        for (const told of this.#end(event)) yield { ...this.#frame(told), ...usageNote([event]) };
+        for (const payload of this.#end(event)) yield { ...this.#frame(payload), ...usageNote([event]) };
         yield { event: 'done', data: DONE };
         return;
       default:
@@ -64,10 +64,10 @@ class ResponseRenderer {
     }
   }
 
-  *#end({ outcome }: TurnEnded): Generator<Told> {
+  *#end({ outcome }: TurnEnded): Generator<FrameParts> {
     const response = projectReply(this.#all.reply(), this.#meta);
     if (outcome.kind === 'failed') {
-      // Some clients read only the nested form, some only the flat one.
+      // Some clients read only the nested form, others only the flat one.
       const { error } = errorBody(outcome.failure);
       yield ['error', { code: error.code, message: error.message, param: error.param, error }];
       yield ['response.failed', { response }];
@@ -78,11 +78,11 @@ class ResponseRenderer {
     }
   }
 
-  *#frames(all: Iterable<Told>): Generator<Frame> {
-    for (const told of all) yield this.#frame(told);
+  *#frames(all: Iterable<FrameParts>): Generator<Frame> {
+    for (const payload of all) yield this.#frame(payload);
   }
 
-  #frame([type, payload]: Told): Frame {
+  #frame([type, payload]: FrameParts): Frame {
     const data = { type, sequence_number: this.#sequence, ...payload };
     this.#sequence += 1;
     return { event: type, data };

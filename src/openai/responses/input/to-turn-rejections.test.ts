@@ -160,7 +160,7 @@ describe('toTurnRequest', () => {
         message: "Missing required parameter: 'input[0].content[0].file_data'.",
       },
     ],
-  ])('refuses %s', (_, body, expected) => {
+  ])('rejects %s', (_, body, expected) => {
     expect(refusal(body)).toEqual({ status: 400, ...expected });
   });
 });

@@ -12,16 +12,16 @@ export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
   include: 'logprobs',
 };
 
-/** A chat has two words for some settings. */
+/** The spelling of a chat request: some settings have two names. */
 interface Spelling {
   readonly places: readonly string[];
-  /** The older form, with `functions`. */
+  /** The legacy form, with `functions`. */
   readonly isLegacy: boolean;
-  /** Which of the tools stands in `web_search_options`. */
+  /** The index of the tool from `web_search_options`. */
   readonly webSearchAt: number | null;
-  /** The effort stands in `reasoning`, as in the Responses API. */
+  /** The effort is in `reasoning`, as in the Responses API. */
   readonly hasReasoning: boolean;
-  /** Where the body says something of a tool. */
+  /** The location of a tool in the body. */
   readonly placeOf: (index: number) => string;
 }
 
@@ -44,6 +44,6 @@ export const chatNames = ({
   },
   toolField: (index, field) => `${placeOf(index)}.${field}`,
   formatPlace: 'response_format.json_schema',
-  // A chat can ask for log probabilities, and for nothing else.
+  // In Chat, `include` can only request log probabilities.
   include: () => CHAT_SETTINGS.include,
 });

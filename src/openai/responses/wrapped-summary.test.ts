@@ -1,24 +1,24 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { isOwnSummary, unwrapSummary, wrapSummary } from './own-summary.ts';
+import { isWrappedSummary, unwrapSummary, wrapSummary } from './wrapped-summary.ts';
 import { readInput } from './input/input-items.ts';
 
 const anyText = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constant('half a character: \ud83d'));
 
-describe('a summary of ours', () => {
-  it('is the same after it was wrapped', () => {
+describe('a summary of this server', () => {
+  it('is unchanged after wrapping and unwrapping', () => {
     fc.assert(
       fc.property(anyText, (summary) => {
         const wrapped = wrapSummary(summary);
         expect(wrapped).toMatch(/^[\w.-]+$/);
-        expect(isOwnSummary(wrapped)).toBe(true);
+        expect(isWrappedSummary(wrapped)).toBe(true);
         expect(unwrapSummary(wrapped, 'input[0]')).toBe(summary);
       }),
     );
   });
 
-  it.each(['compaction', 'compaction_summary', 'context_compaction'])('is read under the name %s', (type) => {
+  it.each(['compaction', 'compaction_summary', 'context_compaction'])('is read under the type %s', (type) => {
     const { items } = readInput([{ type, id: 'cmp_1', encrypted_content: wrapSummary('Tea.') }]);
     expect(items).toEqual([{ kind: 'compaction', summary: 'Tea.' }]);
   });
@@ -34,7 +34,7 @@ describe('a summary of ours', () => {
         raw: { type: 'context_compaction', id: 'cmp_1', encrypted_content: 'x' },
       },
     ],
-  ])('is not what a backend has sealed: %s', (type, item) => {
+  ])("differs from a backend's own compaction: %s", (type, item) => {
     expect(readInput([{ type, id: 'cmp_1', encrypted_content: 'x' }]).items).toEqual([item]);
   });
 
@@ -44,7 +44,7 @@ describe('a summary of ours', () => {
     ['of more than a text', `v1.${Buffer.from('{"summary":"Tea.","more":[[]]}').toString('base64url')}`],
     ['of another version', `v2.${Buffer.from('{"summary":"Tea."}').toString('base64url')}`],
     ['too long', wrapSummary('x'.repeat(10_485_761)).replace('codex-app-server-proxy.summary.', '')],
-  ])('is refused where it is %s', (_, payload) => {
+  ])('is rejected if it is %s', (_, payload) => {
     const encrypted_content = `codex-app-server-proxy.summary.${payload}`;
     expect(() => readInput([{ type: 'compaction', encrypted_content }])).toThrow(
       /input\[0\]\.encrypted_content/,

@@ -17,9 +17,9 @@ const SETTINGS: Readonly<Record<Setting, string>> = {
 
 interface Spelling {
   readonly places: readonly string[];
-  /** Where the body says something of a tool. */
+  /** The location of a tool in the body. */
   readonly placeOf: ToolForm['placeOf'];
-  /** Which of its two names the output format has; left out: that of this API. */
+  /** The name of the output format; default: that of this API. */
   readonly format?: Pick<ReadFormat, 'param' | 'place'>;
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../shared/parameter-names.ts';
-import { chatNames } from './names.ts';
+import { chatNames } from './parameter-names.ts';
 
 const PATHS: readonly Path[] = [
   'toolChoice',
@@ -18,7 +18,7 @@ const PATHS: readonly Path[] = [
   { toolField: { tool: 0, field: 'defer_loading' } },
 ];
 
-it('names the parts of a request as its caller wrote them', () => {
+it('names the parts of a request as the caller wrote them', () => {
   const placeOf = (index: number): string => `some.place[${index}]`;
   const places = ['messages[0]', 'messages[2]'];
   const named = (isLegacy: boolean, hasReasoning: boolean) =>
