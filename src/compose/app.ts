@@ -78,6 +78,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
+    clock: systemAmbient.clock,
     onError: (err) => logger.warn({ err }, 'conversation ids cannot be saved: they change with a restart'),
   });
   const unread = new UnreadTotal({

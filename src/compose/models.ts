@@ -44,11 +44,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   if (options.told.kind === 'login' && options.told.login === 'chatgpt')
     return openAccount(options, options.told);
   const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
-  const fixed = {
-    catalogue: async () => catalogue,
-    current: () => catalogue,
-    onChange: () => {},
-  };
+  const fixed = { catalogue: async () => catalogue, current: () => catalogue, onChange: () => {} };
   if (backend.kind !== 'upstream') {
     return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
   }
@@ -80,13 +76,7 @@ const openAccount = async (
   const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,
-    ask: (signal) =>
-      askAccount({
-        homes,
-        backend,
-        via: hasRelay ? 'us' : 'codex',
-        signal,
-      }),
+    ask: (signal) => askAccount({ homes, backend, via: hasRelay ? 'us' : 'codex', signal }),
     mayAskAgain: async () => {
       const now = await login();
       // Of another account, once its login took the place of this one, nothing is asked here.

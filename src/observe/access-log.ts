@@ -9,10 +9,12 @@ interface ClientFacts {
 }
 
 /** What the caller says about the conversation that it asks in. */
-interface SessionFacts {
+export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
+  /** The subagent that sends the request, such as `review`. */
   readonly subagent: string | null;
+  /** The client program. */
   readonly originator: string | null;
 }
 

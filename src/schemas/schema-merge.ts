@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { list } from './schema-match.ts';
 
 /** One schema that asks for what both ask for. A clash shows as an empty `type` or `enum`. */
