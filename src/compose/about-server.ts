@@ -1,13 +1,7 @@
 import { describeState, type BackendState, type BannerFacts } from './banner.ts';
+import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { shellQuoted } from '../kit/text/shell-quoted.ts';
-
-/** The result of `loadOrCreateApiKey`. */
-interface OwnKey {
-  readonly key: string;
-  readonly file: string;
-  readonly isNew: boolean;
-}
 
 interface AboutServer {
   readonly backend: string;

@@ -44,11 +44,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   if (options.appServerBackend.kind === 'login' && options.appServerBackend.login === 'chatgpt')
     return openAccount(options, options.appServerBackend);
   const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
-  const fixed = {
-    catalogue: async () => catalogue,
-    current: () => catalogue,
-    onChange: () => {},
-  };
+  const fixed = { catalogue: async () => catalogue, current: () => catalogue, onChange: () => {} };
   if (backend.kind !== 'upstream') {
     return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
   }
@@ -81,13 +77,7 @@ const openAccount = async (
   const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,
-    ask: (signal) =>
-      askAccount({
-        homes,
-        backend,
-        via: hasRelay ? 'us' : 'codex',
-        signal,
-      }),
+    ask: (signal) => askAccount({ homes, backend, via: hasRelay ? 'us' : 'codex', signal }),
     mayAskAgain: async () => {
       const now = await login();
       // The login now belongs to another account.

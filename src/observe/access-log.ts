@@ -9,10 +9,12 @@ interface ClientFacts {
 }
 
 /** The conversation as identified by the client. */
-interface SessionFacts {
+export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
+  /** The subagent that sends the request, such as `review`. */
   readonly subagent: string | null;
+  /** The client program. */
   readonly originator: string | null;
 }
 

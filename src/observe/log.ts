@@ -1,5 +1,4 @@
-import { pino, stdTimeFunctions } from 'pino';
-import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import { redactFields, redactText } from './redact.ts';
 

@@ -1,5 +1,4 @@
-import { failureOf } from '../canonical/failure/failure.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
+import { failureOf, type Failure } from '../canonical/failure/failure.ts';
 import type { Outcome } from '../canonical/events/outcome.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Usage } from '../canonical/events/usage.ts';

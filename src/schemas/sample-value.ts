@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { resolvePointer } from '../kit/json/json-pointer.ts';
 import { fitsPattern, limit, list, matches } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';

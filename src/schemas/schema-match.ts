@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { resolvePointer } from '../kit/json/json-pointer.ts';
 
 /** Whether a value is valid for a schema, for the keywords that the sampler supports. Not a general validator. */

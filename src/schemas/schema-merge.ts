@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { list } from './schema-match.ts';
 
 /** A schema that requires what both require. A conflict results in an empty `type` or `enum`. */

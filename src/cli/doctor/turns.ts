@@ -141,14 +141,7 @@ const lengthOf = (minutes: number): string => {
 
 const outputOf = ({ body }: Answer): readonly JsonObject[] => objectsIn(body, 'output');
 
-const figuresOf = ({
-  body,
-}: Answer): {
-  readonly model: string;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-} => {
+const figuresOf = ({ body }: Answer) => {
   const usage = objectIn(body, 'usage');
   const count = (object: JsonObject, key: string): number => Number(object[key] ?? 0);
   return {
