@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
-import { affinityKey } from '../../src/codex/relay/request/affinity.ts';
+import { affinityKey, type AffinityOptions } from '../../src/codex/relay/request/affinity.ts';
 import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
 import { httpFailure, streamFailure } from '../../src/codex/relay/answer/http-failure.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
@@ -10,6 +10,7 @@ import { editedBody } from '../../src/codex/relay/transport/send-once.ts';
 import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import { uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type Told } from './read-story.ts';
 
@@ -31,7 +32,12 @@ interface PlayedThread {
 
 export const playedRelay = (profile: BackendProfile, refuses: readonly string[]): PlayedRelay => {
   const threads = new Map<string, PlayedThread>();
-  const session = uuidV7(Date.now());
+  const { clock } = systemAmbient;
+  const session = uuidV7(clock.now());
+  const affinity: AffinityOptions = {
+    conversations: { idOf: () => session, close: async () => {} },
+    cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
+  };
   const known = new Set(refuses as readonly EditField[]);
   return {
     addresses: { model: '', account: '', refresh: '', revoke: '' },
@@ -43,10 +49,7 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         threadId,
         ...turn,
         shape,
-        affinity: affinityKey(turn, {
-          conversations: { idOf: () => session, close: async () => {} },
-          cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
-        }),
+        affinity: affinityKey(turn, affinity, clock.now()),
         limits: { profile, refuses: known },
         ...listeners,
         onInput() {},

@@ -22,7 +22,7 @@ import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
-import { createSideTurns } from '../http/turn/side-turns.ts';
+import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
 import type { Logger } from '../observe/log.ts';
@@ -78,6 +78,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
+    clock: systemAmbient.clock,
     onError: (err) => logger.warn({ err }, 'conversation ids cannot be saved: they change with a restart'),
   });
   const unread = new UnreadTotal({

@@ -71,6 +71,7 @@ export const placeRelay = async (
   const dispatcher = await openDispatcher(addresses, options.environment);
   const profile = profileOf(backend, config.params);
   const relay = await startRelay({
+    clock: systemAmbient.clock,
     targets,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
     dispatcher,
@@ -84,7 +85,7 @@ export const placeRelay = async (
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend rejects a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
-    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
+    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl, systemAmbient.clock) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
     mintCallId: () => systemAmbient.ids.mint('call'),

@@ -6,6 +6,7 @@ import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import type { JsonObject } from '../../kit/json/json.ts';
+import { systemAmbient } from '../../kit/system-ambient.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
@@ -85,6 +86,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
   const login = new LoginStore({
     file: path.join(loginHome, 'auth.json'),
+    clock: systemAmbient.clock,
     ...(options.onUnsavedLogin === undefined ? {} : { onUnsaved: options.onUnsavedLogin }),
   });
   await sweepRunDirectories(runs, (directory) => login.rescue(directory));

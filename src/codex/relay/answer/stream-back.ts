@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 
+import type { Clock } from '../../../kit/ambient.ts';
 import { oversizedFailure, idleFailure, unfinishedFailure } from '../../failures/classify.ts';
 import { hostOf } from '../../failures/unreachable.ts';
 import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
@@ -14,7 +15,7 @@ import {
   type RelayedRequest,
   type ModelCall,
 } from '../server/relayed-request.ts';
-import { sourceOf } from './http-failure.ts';
+import { secretsIn } from './http-failure.ts';
 import type { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
 
@@ -42,7 +43,7 @@ export const streamBack = async (
   const reader =
     call === null
       ? null
-      : readerOf(relayed, call, {
+      : readerOf(relayed, call, options.clock, {
           onActivity,
           onUnreadable: options.onUnreadable,
           mintCallId: options.mintCallId,
@@ -51,8 +52,7 @@ export const streamBack = async (
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
-    const { secrets } = sourceOf(relayed.target, relayed.headers, relayed.apiKey);
-    call.headers = callerHeaders(answer.headers, secrets);
+    call.headers = callerHeaders(answer.headers, secretsIn(relayed));
     call.record('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {
@@ -120,11 +120,12 @@ const reportUnfinished = (
 const readerOf = (
   relayed: RelayedRequest,
   { onUpstreamEvent }: ModelCall,
+  clock: Clock,
   listeners: Omit<AnswerReaderOptions, 'onUpstreamEvent' | 'toFailure' | 'signal'>,
 ): AnswerReader =>
   new AnswerReader({
     onUpstreamEvent,
-    toFailure: toStreamFailure(relayed),
+    toFailure: toStreamFailure(relayed, clock),
     signal: relayed.signal,
     ...listeners,
   });

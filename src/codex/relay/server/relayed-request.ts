@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
+import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { Unreadable } from '../answer/answer-reader.ts';
 import type { CookieJar } from '../transport/cookies.ts';
@@ -42,6 +43,7 @@ export interface ModelCall {
 }
 
 export interface ForwardOptions {
+  readonly clock: Clock;
   readonly dispatcher: Dispatcher;
   /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
@@ -84,9 +86,9 @@ export interface RelayedRequest {
 }
 
 export const toStreamFailure =
-  (relayed: RelayedRequest) =>
+  (relayed: RelayedRequest, clock: Clock) =>
   (event: JsonObject): Failure =>
-    streamFailure(event, sourceOf(relayed.target, relayed.headers, relayed.apiKey));
+    streamFailure(event, sourceOf(relayed, clock.now()));
 
 /** The headers for the app-server, without cookies that we manage for it. */
 export const responseHeaders = (
