@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import { createAccountModels, type AccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
-import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
+import { cleanCatalogue } from '../codex/home/catalogue.ts';
 import { openSavedLists } from '../codex/models/saved-lists.ts';
 import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
