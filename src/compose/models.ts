@@ -11,7 +11,7 @@ import { createProviderModels } from '../codex/models/provider-models.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 
-/** The models of a backend: for `/v1/models`, and for the workers. */
+/** The models of a backend for `/v1/models` and the workers. */
 export type OpenModels = Omit<AccountModels, 'origin'>;
 
 export interface OpenModelsOptions {
@@ -19,27 +19,28 @@ export interface OpenModelsOptions {
   /** As configured, not as the app-server sees it. */
   readonly backend: BackendTarget;
   /** As the app-server sees it: the relay, if there is one. */
-  readonly told: BackendTarget;
+  readonly appServerBackend: BackendTarget;
   readonly hasRelay: boolean;
-  /** The key of a provider. */
+  /** A provider's key. */
   readonly apiKey: string | null;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** An account and a provider are asked which models they have; else codex's own list is all there is. */
+/** Accounts and providers are queried for their models; otherwise codex's own list is used. */
 export const openModels = async (options: OpenModelsOptions): Promise<OpenModels> => {
   const { backend, homes } = options;
-  if (options.told.kind === 'login' && options.told.login === 'chatgpt')
-    return openAccount(options, options.told);
+  if (options.appServerBackend.kind === 'login' && options.appServerBackend.login === 'chatgpt')
+    return openAccount(options, options.appServerBackend);
   const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
   const fixed = { catalogue: async () => catalogue, current: () => catalogue, onChange: () => {} };
   if (backend.kind !== 'upstream') {
     return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
   }
   const provider = createProviderModels({
-    baseUrl: options.told.kind === 'upstream' ? options.told.baseUrl : backend.baseUrl,
-    // The relay has the key itself.
+    baseUrl:
+      options.appServerBackend.kind === 'upstream' ? options.appServerBackend.baseUrl : backend.baseUrl,
+    // The relay adds the key itself.
     apiKey: options.hasRelay ? null : options.apiKey,
     bundled: catalogue.list,
     clock: options.clock,
@@ -54,7 +55,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   };
 };
 
-/** A token that is good for less than this may be refreshed by a worker at any moment. */
+/** A worker may refresh a token that is valid for less than this at any moment. */
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
@@ -68,7 +69,7 @@ const openAccount = async (
     ask: (signal) => askAccount({ homes, backend, via: hasRelay ? 'us' : 'codex', signal }),
     mayAskAgain: async () => {
       const now = await login();
-      // Of another account, once its login took the place of this one, nothing is asked here.
+      // The login now belongs to another account.
       if (now?.accountId !== account) return false;
       return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },
