@@ -46,10 +46,10 @@ export async function* holdBack(
   let held: TurnEvent[] = [];
   let heldBytes = 0;
   const takeAll = (): readonly TurnEvent[] => {
-    const events = held;
+    const taken = held;
     held = [];
     heldBytes = 0;
-    return events;
+    return taken;
   };
   const time = new TimeLimit(rules.withinMs ?? null);
   const iterator = events[Symbol.asyncIterator]();
