@@ -1,13 +1,10 @@
 import { describeState, type BackendState, type BannerFacts } from './banner.ts';
+import type { PageFacts } from '../http/front/page.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { shellQuoted } from '../kit/text/shell-quoted.ts';
 
-interface AboutServer {
-  readonly backend: string;
-  readonly key: string;
-  readonly keyInCommand: string;
-}
+type AboutServer = Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 
 /** The key as the banner shows it. A key is shown only by the start that created it. */
 export const shownKey = (own: OwnKey | null, platform: string): BannerFacts['key'] => {

@@ -121,12 +121,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         formats,
         sideTurns: createSideTurns(
           { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-          {
-            engine: active.engine,
-            models: active.models,
-            logger,
-            metrics,
-          },
+          { engine: active.engine, models: active.models, logger, metrics },
         ),
         captures,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),

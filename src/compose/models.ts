@@ -1,29 +1,18 @@
 import path from 'node:path';
 
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
-import { createAccountModels } from '../codex/models/account-models.ts';
+import { createAccountModels, type AccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
-import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
+import { cleanCatalogue } from '../codex/home/catalogue.ts';
 import { openSavedLists } from '../codex/models/saved-lists.ts';
 import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
-import type { ModelSource } from '../engine/model-directory.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 
 /** The models of a backend for `/v1/models` and the workers. */
-export interface OpenModels extends ModelSource {
-  /** For a worker about to start. */
-  catalogue(): Promise<Catalogue>;
-  /** The catalogue of the current workers. */
-  current(): Catalogue;
-  /** The backend does not know a requested model: its list may have changed. */
-  refresh(): void;
-  /** Called when new workers will have other models than the running ones. */
-  onChange(listener: () => void): void;
-  close(): Promise<void>;
-}
+export type OpenModels = Omit<AccountModels, 'origin'>;
 
 export interface OpenModelsOptions {
   readonly homes: CodexHomes;
