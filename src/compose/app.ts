@@ -60,15 +60,17 @@ export interface AppDeps {
   readonly logger: Logger;
   /** Where its lines go, if it can lose any. */
   readonly log?: Pick<LogSink, 'onDropped'>;
+  /** How often the login is checked for a change. */
+  readonly lookEveryMs?: number;
 }
 
-/** How often the login is checked for a change. */
 const LOOK_EVERY_MS = 2_000;
 /** After the last answer, interrupts of aborted turns may still be under way. */
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
+  const { environment, logger, log } = deps;
   const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
@@ -94,11 +96,10 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
   const active = await openActiveBackend({
+    ...deps,
     config,
     homes,
-    environment,
     conversations,
-    logger,
     metrics,
     tokenizer,
     guide,
@@ -240,7 +241,8 @@ const openMcpServers = (
     onBug: (err) => logger.error({ err }, 'request to an MCP server failed'),
   });
 
-type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
+type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &
+  Pick<AppDeps, 'lookEveryMs'>;
 
 /** Who answers, now and later: logins come and go, and the way past the relay opens and closes. */
 const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
@@ -273,7 +275,7 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
         make: () => createBackend(chosen, wire, { ...deps, ...watchFor(wire) }),
       };
     },
-    lookEveryMs: LOOK_EVERY_MS,
+    lookEveryMs: deps.lookEveryMs ?? LOOK_EVERY_MS,
     onSwitch: (backend) => {
       metrics.backendSwitches.inc();
       logger.warn({ backend: describeState(backend.state) }, 'switched to another backend');

@@ -11,19 +11,22 @@ export interface Seen {
   readonly text: string;
 }
 
+const MAX_WAIT_MS = 10_000;
 /** Enough to find the title of a page. */
 const MAX_TEXT = 4_000;
 
 export interface ReachOptions {
   readonly url: string;
+  /** How long the backend may be silent. */
+  readonly idleTimeoutMs: number;
   /** The way the relay takes: the same proxy and the same certificates. */
   readonly openDispatcher: (url: string) => Promise<Dispatcher>;
 }
 
 /** Is the backend there, or what stands in the way? No login and no key is sent. */
-export const reachCheck = ({ url, openDispatcher }: ReachOptions): Check => ({
+export const reachCheck = ({ url, idleTimeoutMs, openDispatcher }: ReachOptions): Check => ({
   name: 'backend',
-  limitMs: 10_000,
+  limitMs: Math.min(idleTimeoutMs, MAX_WAIT_MS),
   run: async (signal) => {
     const { host } = new URL(url);
     const dispatcher = await openDispatcher(url);
