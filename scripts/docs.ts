@@ -14,6 +14,7 @@ import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
 import { describeConfigFile } from './pages/config-schema.ts';
+import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
 import { describeSteps } from './pages/steps.ts';
@@ -81,6 +82,7 @@ const describeDifferences = (): string =>
 const PAGES: Readonly<Record<string, () => string>> = {
   'docs/config.schema.json': describeConfigFile,
   'docs/configuration.md': describeConfig,
+  'docs/decisions/README.md': describeDecisions,
   'docs/errors.md': describeFailures,
   'docs/exactness.md': describeDifferences,
   'docs/http-api.md': describeRoutes,

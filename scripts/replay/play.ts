@@ -15,7 +15,7 @@ import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/turns/format/check-format.ts';
 import { openExchange } from '../../src/http/exchange/exchange.ts';
 import { serveTurn } from '../../src/http/turn/serve-turn.ts';
-import { createSideTurns } from '../../src/http/turn/side-turns.ts';
+import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
