@@ -1,5 +1,5 @@
-/** Where a text stops being JSON, both counted from 1. */
-export interface JsonErrorPlace {
+/** A place in a text, both counted from 1. */
+export interface JsonPlace {
   readonly line: number;
   readonly column: number;
 }
@@ -8,7 +8,7 @@ export interface JsonErrorPlace {
  * Finds the error of a text that `JSON.parse` rejects. Its messages quote the text, which may be a secret, and some
  * have no position: so this searches for the longest beginning that some ending would make JSON.
  */
-export const jsonErrorPlace = (text: string): JsonErrorPlace => {
+export const jsonErrorPlace = (text: string): JsonPlace => {
   let good = 0;
   let bad = text.length + 1;
   while (bad - good > 1) {
@@ -16,7 +16,11 @@ export const jsonErrorPlace = (text: string): JsonErrorPlace => {
     if (couldContinue(text.slice(0, middle))) good = middle;
     else bad = middle;
   }
-  const before = text.slice(0, good).split('\n');
+  return placeAt(text, good);
+};
+
+export const placeAt = (text: string, index: number): JsonPlace => {
+  const before = text.slice(0, index).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 };
 
