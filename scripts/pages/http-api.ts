@@ -67,10 +67,10 @@ const notCalled = (): never => {
   throw new Error('the routes are listed here, not served');
 };
 
-/** A placeholder for the dependencies of serving a turn: listing routes uses none of them. */
+/** A placeholder for dependencies that listing routes does not use. */
 const untouched = new Proxy({}, { get: notCalled }) as never;
 
-/** The defaults, whatever the config file of this user says: a file has no files in it. */
+/** Not a directory, so that the user's config file is not read. */
 const NO_STATE = join(import.meta.filename, 'state');
 
 /** The route table of a server that is not started. */
@@ -99,7 +99,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
 
-/** How bodies may come. */
+/** Request bodies. */
 const BODIES: readonly string[] = [
   '## Bodies of requests',
   '',
@@ -108,7 +108,7 @@ const BODIES: readonly string[] = [
   '',
 ];
 
-/** What holds for pages in a browser. */
+/** CORS. */
 const PAGES: readonly string[] = [
   '## Pages in a browser',
   '',
@@ -152,7 +152,7 @@ const MODELS: readonly string[] = [
   '',
 ];
 
-/** Where an answer differs from one of OpenAI's by choice. */
+/** Deliberate differences from OpenAI's answers. */
 const LAYOUT: readonly string[] = [
   '## Order of the output',
   '',
@@ -177,7 +177,7 @@ const LAYOUT: readonly string[] = [
   '',
 ];
 
-/** How calls are written for clients that read them in the text. */
+/** Tool calls in text. */
 const MODES: readonly string[] = [
   '## Output modes',
   '',
@@ -209,7 +209,7 @@ const MODES: readonly string[] = [
   '',
 ];
 
-/** What holds for calls of the client's tools, whatever the backend does. */
+/** Tool calls of clients, for every backend. */
 const CALLS: readonly string[] = [
   '## Calls of tools',
   '',
@@ -225,7 +225,7 @@ const CALLS: readonly string[] = [
   '',
 ];
 
-/** What is answered by another turn than the one that was asked for. */
+/** Requests answered by another turn than the requested one. */
 const NAMES: readonly string[] = [
   '## Names of conversations',
   '',
@@ -250,7 +250,7 @@ const NAMES: readonly string[] = [
   '',
 ];
 
-/** The routes, and what their answers have of their own. */
+/** The routes, and notes on their answers. */
 export const describedRoutes = (): readonly string[] => Object.keys(PURPOSES);
 
 export const describeRoutes = (): string => {

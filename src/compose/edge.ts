@@ -16,13 +16,13 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/turn-total.ts';
 
-/** What the turns of all APIs share, besides the engine. */
+/** The dependencies of all turns besides the engine. */
 export const turnDeps = (
   config: Config,
   logger: Logger,
   metrics: Metrics,
-  /** Those who watch every turn. */
-  standing: readonly TurnObserver[],
+  /** Observers of every turn. */
+  observers: readonly TurnObserver[],
 ): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
@@ -60,7 +60,7 @@ export const turnDeps = (
     if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
   },
   observersOf: (parsed, call) => [
-    ...standing,
+    ...observers,
     turnTotal((turn) => call.note({ turn })),
     ...(config.log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
   ],

@@ -9,6 +9,7 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { append } from '../../kit/collections/append.ts';
 import { within } from '../../kit/async/within.ts';
 import type { Plan } from '../engine.ts';
+import { FreshIds } from './fresh-ids.ts';
 import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 import type { Step } from './step.ts';
@@ -69,19 +70,19 @@ async function* untilSound(
   [signal, onSettled]: Parameters<Plan['run']>,
   options: Repairing,
 ): AsyncGenerator<TurnEvent> {
-  const ids = new Set<string>();
-  /** The answers that went wrong, and what the model was told about them. */
+  const ids = new FreshIds();
+  /** The rejected answers, and the errors sent to the model for them. */
   const since: Item[] = [];
   let plan = first;
   let spent: Usage | null = null;
-  /** The rest of the answer before this one, in case that this one comes to nothing. */
+  /** What is held of the previous answer, in case that this one fails. */
   let last: readonly TurnEvent[] | null = null;
   for (let left = options.attempts; ; left -= 1) {
     const settling = new Settling(onSettled);
     const attempt = new Attempt(options.holds, last === null);
     let held: readonly TurnEvent[] | null = [];
     try {
-      held = yield* holdBack(withOwnIds(plan.run(signal, settling.settle), ids), {
+      held = yield* holdBack(ids.answer(plan.run(signal, settling.settle)), {
         judge: (event) => attempt.judge(event),
         maxBytes: options.holds === 'calls' ? MAX_HELD_BYTES : undefined,
         whenFull: 'decide',
@@ -228,31 +229,3 @@ const outputsOf = (
         : `The arguments do not match the schema of ${JSON.stringify(name)}: ${problem}. The call was not made. Make it again with arguments that match.`;
     return [{ kind: 'tool-output', tool, callId, output }];
   });
-
-/** Items of a further answer may have ids that the client knows already. */
-async function* withOwnIds(events: AsyncIterable<TurnEvent>, known: Set<string>): AsyncGenerator<TurnEvent> {
-  const own = new Map<string, string>();
-  for await (const event of events) {
-    const id = itemIdOf(event);
-    if (id === null) yield event;
-    else {
-      const other = own.get(id) ?? freshId(id, known);
-      own.set(id, other);
-      yield other === id ? event : withId(event, other);
-    }
-  }
-}
-
-const freshId = (id: string, known: Set<string>): string => {
-  let fresh = id;
-  for (let nth = 2; known.has(fresh); nth += 1) fresh = `${id}_${nth}`;
-  known.add(fresh);
-  return fresh;
-};
-
-const withId = (event: TurnEvent, id: string): TurnEvent => {
-  if (event.type === 'item-started' || event.type === 'item-ended') {
-    return { ...event, item: { ...event.item, id } };
-  }
-  return event.type === 'item-delta' || event.type === 'item-status' ? { ...event, itemId: id } : event;
-};
