@@ -33,7 +33,9 @@ export const readForm = async (request: Request, limits: ReadLimits): Promise<re
     await pipeline(slices, parserInto(parts, boundary, limits));
     // The parser skips a part without a `form-data` disposition, and what follows the form.
     if (parts.length !== delimiters.count - 1 || !delimiters.endForm) {
-      throw invalid('A part of the form has no valid content-disposition, or there is text outside of its parts.');
+      throw invalid(
+        'A part of the form has no valid content-disposition, or there is text outside of its parts.',
+      );
     }
   } catch (error) {
     limits.signal?.throwIfAborted();
@@ -90,7 +92,7 @@ class Delimiters {
     const { length } = this.#delimiter;
     const start = Math.max(0, from - length + 1);
     const slice = this.#bytes.subarray(start, to);
-    for (let at = slice.indexOf(this.#delimiter); at !== -1; ) {
+    for (let at = slice.indexOf(this.#delimiter); at !== -1;) {
       this.#add(start + at + length);
       at = slice.indexOf(this.#delimiter, at + length);
     }
