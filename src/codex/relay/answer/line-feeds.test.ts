@@ -25,6 +25,18 @@ it('leaves no line that ends in CR alone and no byte order mark, wherever chunks
   expect(Buffer.concat([lines.push(mark), lines.push(word)])).toEqual(Buffer.concat([mark, word]));
 });
 
+it('drops every byte order mark at the start, so that both readers see the first event', () => {
+  const text = `\uFEFF\uFEFF\uFEFF${TEXT}`;
+  for (const size of [1, 2, 4, 5, 1000]) {
+    const lines = new LineFeeds();
+    const bytes = Buffer.from(text);
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    );
+    expect(Buffer.concat(chunks.map((chunk) => lines.push(chunk))).toString()).toBe(TEXT);
+  }
+});
+
 it('passes CRLF byte for byte, also in chunks of lines', () => {
   const text = TEXT.replaceAll('\n', '\r\n');
   for (const chunks of [[text], text.split(/(?<=\n)/)]) {

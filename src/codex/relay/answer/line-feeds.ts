@@ -4,7 +4,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const EMPTY = new Uint8Array(0);
 
 /**
- * Rewrites a CR without LF as LF and drops a byte order mark at the start of an event stream. The standard allows both.
+ * Rewrites a CR without LF as LF and drops byte order marks at the start of an event stream. The standard allows both.
  * codex holds back an event that ends in CR, because LF may follow, so it loses the last one; after a byte order mark
  * it reads no event at all.
  */
@@ -23,11 +23,13 @@ export class LineFeeds {
     return Buffer.from(text.replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
   }
 
+  /** There may be several: the app-server reads no event after any of them. */
   #afterMark(bytes: Buffer): Uint8Array {
-    const length = BYTE_ORDER_MARK.length;
-    const isMark = BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes.subarray(0, length));
-    this.#start = isMark && bytes.length < length ? bytes : null;
-    if (this.#start !== null) return EMPTY;
-    return isMark ? bytes.subarray(length) : bytes;
+    const { length } = BYTE_ORDER_MARK;
+    let rest = bytes;
+    while (BYTE_ORDER_MARK.equals(rest.subarray(0, length))) rest = rest.subarray(length);
+    const isOpen = BYTE_ORDER_MARK.subarray(0, rest.length).equals(rest);
+    this.#start = isOpen ? rest : null;
+    return isOpen ? EMPTY : rest;
   }
 }
