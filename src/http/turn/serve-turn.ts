@@ -89,7 +89,7 @@ const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** The one path: every API, streaming or not, is served by these lines. */
 export const serveTurn = (api: Api, deps: TurnDeps) =>
-  withTrace(deps, api, async (http, exchange, trace) => {
+  withTrace(deps, async (http, exchange, trace) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     exchange.note({ named: namedSessionOf(http.headers) });
@@ -259,7 +259,7 @@ const readAsk = async (
   });
   const context = { headers: http.headers, ambient: deps.ambient, models };
   const parsed = api.parse(body, context);
-  return api.toTurn(parsed, loadItems(parsed.references, items), context);
+  return api.toTurn(parsed, loadItems(parsed.references ?? [], items), context);
 };
 
 const readGiven = async ({ bodyOf, spellOut }: Api, http: Request, limits: ReadLimits): Promise<unknown> => {
