@@ -1,5 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
+import { present } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** For models without a creation date: OpenAI's schema requires a number. */
@@ -15,7 +16,8 @@ const projectModel = ({ id, info, meaning }: ModelName) => ({
   created: info.created ?? UNKNOWN_TIME,
   owned_by: info.ownedBy,
   ...(id === info.id ? {} : { alias_of: info.id }),
-  ...known({
+  // Unknown values are omitted, because null would mean "none".
+  ...present({
     display_name: info.displayName,
     context_window: info.contextWindow,
     max_context_window: info.maxContextWindow,
@@ -27,10 +29,6 @@ const projectModel = ({ id, info, meaning }: ModelName) => ({
     default_service_tier: meaning.serviceTier,
   }),
 });
-
-/** Unknown values are omitted, because null would mean "none". */
-const known = (members: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 export const projectModels = (names: ModelNames) => ({
   object: 'list' as const,
