@@ -12,9 +12,7 @@ import type { ItemDelta } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/**
- * Items that codex writes into a conversation for itself, and its answers to calls that are not the client's.
- */
+/** Items that codex writes into a conversation for itself, and its answers to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([
   'additional_tools',
   'agent_message',

@@ -51,10 +51,7 @@ export const completionFields = {
     .nullish(),
 } as const;
 
-/**
- * `CreateChatCompletionRequest`. Every key needs a row in `parameters.ts`, which the compiler checks. Messages and tools
- * have a schema per type and are parsed one by one.
- */
+/** `CreateChatCompletionRequest`. Every key needs a row in `parameters.ts`, which the compiler checks. */
 export const createChatSchema = z.object({
   ...conversationFields,
   ...completionFields,

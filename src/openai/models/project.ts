@@ -6,10 +6,7 @@ import { quoted } from '../../kit/text/quote.ts';
 /** For models without a creation date: OpenAI's schema requires a number. */
 const UNKNOWN_TIME = 0;
 
-/**
- * OpenAI's four fields, and known metadata under the names that gateways and codex use. An alias names its model and
- * what it sets.
- */
+/** OpenAI's four fields, and known metadata under the names that gateways and codex use. */
 const projectModel = ({ id, info, meaning }: ModelName) => ({
   id,
   object: 'model' as const,

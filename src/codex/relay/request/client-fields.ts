@@ -10,10 +10,7 @@ export interface FieldSelection {
   readonly isWithheld: (field: EditField) => boolean;
 }
 
-/**
- * codex fills in fields that the client omitted, and adapts others to what it knows about the model. A
- * Responses backend gets exactly what the client sent.
- */
+/** Sends exactly what the client sent to a Responses backend: codex fills in some fields and adapts others. */
 export const setClientFields = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,

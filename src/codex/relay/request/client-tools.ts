@@ -24,10 +24,7 @@ export interface ToolsContext {
   readonly mcp: McpShape | null;
 }
 
-/**
- * Writes the client's tools before those that the app-server adds: in the Responses format into `tools`, in
- * the codex format into the first input item.
- */
+/** Writes the client's tools before those of the app-server: into `tools`, or (codex format) the first input item. */
 export const writeTools = (
   body: JsonObject,
   tools: readonly Tool[],

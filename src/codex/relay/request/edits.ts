@@ -57,9 +57,7 @@ export interface BackendLimits {
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/**
- * Computes what the relay sets on the model request, from a canonical request and what its backend accepts.
- */
+/** Computes what the relay sets on the model request, from a canonical request and what its backend accepts. */
 export const requestEdits = (
   request: TurnRequest,
   shape: ThreadShape,

@@ -40,10 +40,7 @@ export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | n
 
 export interface RelayTurnHandle {
   readonly report: RelayReport;
-  /**
-   * Starts delivery of the model's output. Until then nothing can end the turn at a call of a client's tool,
-   * so the app-server's next model request waits.
-   */
+  /** Starts delivery of the model's output. The app-server's next model request waits until then. */
   begin(): void;
   /** Rejects further model requests: the current answer is the last one. */
   refuseFurtherRequests(): void;
@@ -73,10 +70,7 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** More threads than an app-server holds before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
-/**
- * codex requests the account's settings before the first model request of every thread, and waits. It needs
- * them only to decide whether to add a message about git to the prompt.
- */
+/** codex waits for the account's settings in every thread, only to decide about a message about git in the prompt. */
 const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 

@@ -14,10 +14,7 @@ import {
 import { conversationFields, effort, summary, verbosity } from '../../shared/field-schemas.ts';
 import { responseFormat, textFormat } from './format.ts';
 
-/**
- * `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. Input items and tools have a
- * schema per type and are parsed one by one.
- */
+/** `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. */
 export const createResponseSchema = z.object({
   ...conversationFields,
   input: z.union([longText, list(MAX_ITEMS)]),
