@@ -12,9 +12,8 @@ import { residentMb } from './processes.ts';
 import { MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /**
- * The app-server without us, as it is shipped: the certificates of the machine, and threads that are
- * left alone. The same home otherwise, the same calls, and the least work that still receives every
- * delta: one JSON parse per line, one look-up per notification, nothing else.
+ * The app-server without the proxy, with its default certificates and threads. Otherwise the same home, the same calls,
+ * and the least work that still receives every delta: one JSON parse per line, one lookup per notification.
  */
 
 interface Message {
@@ -123,7 +122,7 @@ export const startBareSide = async (stateDir: string, baseUrl: string): Promise<
   };
 };
 
-/** What the proxy sends for the same request. That the model sees the same is part of the report. */
+/** The same parameters as the proxy's. The report compares what the model sees. */
 const threadStart = (ask: Ask, cwd: string): object => ({
   model: ask.model,
   cwd,
@@ -141,7 +140,7 @@ const threadStart = (ask: Ask, cwd: string): object => ({
   experimentalRawEvents: true,
 });
 
-/** Required: a thread would otherwise begin without its tools. */
+/** Required, because a thread would otherwise start without its tools. */
 const mcpServer = (url: string): object => ({ url, required: true, default_tools_approval_mode: 'approve' });
 
 const injectItems = (ask: Ask): readonly object[] => [

@@ -13,14 +13,14 @@ import { promptOf } from './workload.ts';
 
 /**
  * Counts what one streamed request costs in this process: async generators, accumulators, and calls of functions of
- * `src`, from the HTTP handler to the last frame. Counts do not depend on the load of the machine, so a change of
- * the path shows where timings would not. V8 counts each resumption of a generator or async function as a call.
+ * `src`, from the HTTP handler to the last frame. Unlike timings, counts do not depend on the machine's load. V8 counts
+ * each resumption of a generator or async function as a call.
  */
 
 const { values: flags } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    /** Prints so many of the functions that are called most. */
+    /** Prints this many of the most called functions. */
     top: { type: 'string', default: '0' },
   },
 });
@@ -28,7 +28,7 @@ const { values: flags } = parseArgs({
 const KEY = 'sk-bench-key-0123456789';
 const SRC = path.join(import.meta.dirname, '../src/');
 const DELTAS = 16;
-/** As a client with a long conversation sends it. */
+/** The items of a long conversation. */
 const LONG_ITEMS = 6_001;
 /** The first requests start threads and compile code. */
 const WARM_UP = 3;
@@ -117,7 +117,7 @@ const calledOf = async (scripts: readonly Profiler.ScriptCoverage[]): Promise<re
 const FIELDS = '<instance_members_initializer>';
 const ACCUMULATOR = 'canonical/events/accumulate.ts';
 
-/** Of the two classes of that file, the one that begins later in it. */
+/** The later of the two classes in that file. */
 const accumulatorsAmong = (called: readonly Called[]): number =>
   called.findLast(({ name }) => name.startsWith(`${ACCUMULATOR}:`) && name.endsWith(FIELDS))?.count ?? 0;
 
@@ -142,7 +142,7 @@ const measure = async (): Promise<readonly Counts[]> => {
     const results: Counts[] = [];
     for (const items of [1, LONG_ITEMS]) {
       for (let nth = 0; nth < WARM_UP; nth += 1) await ask(app, items);
-      // Threads are let go after the answer.
+      // Threads are released after the answer.
       await new Promise((resolve) => {
         setTimeout(resolve, 500);
       });

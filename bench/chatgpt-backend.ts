@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isJsonObject, type JsonObject } from '../src/kit/json/json.ts';
 
 /**
- * The least of a ChatGPT login's backend that a turn needs, for its cost; its rules are in test/chatgpt.
- * The account's settings take their time, as they may: a turn must not wait for them.
+ * A minimal backend of a ChatGPT login, for measuring turns; test/chatgpt tests its rules. The account's settings are
+ * slow on purpose: a turn must not wait for them.
  */
 export const startChatgptBackend = async (
   answerTo: (body: JsonObject) => readonly string[],
@@ -17,7 +17,7 @@ export const startChatgptBackend = async (
     if (pathname === '/backend-api/codex/responses') void answer(incoming, response, answerTo);
     else void tellAccount(pathname, response);
   });
-  // Longer than any client keeps an idle connection: the side that reuses connections must close them.
+  // Longer than any client keeps an idle connection: the client must close it.
   server.keepAliveTimeout = 120_000;
   server.on('connection', (socket) => socket.setNoDelay(true));
   server.listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ const ACCOUNT: Readonly<Record<string, JsonObject>> = {
   '/wham/config/bundle': {},
 };
 
-/** A made-up `auth.json`. */
+/** A fake `auth.json`. */
 export const madeUpLogin = (nowMs: number): string => {
   const claims = {
     email: 'bench@example.com',

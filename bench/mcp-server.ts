@@ -8,7 +8,7 @@ export interface BenchMcp {
   close(): Promise<void>;
 }
 
-/** An MCP server of the official SDK in a process of its own, by HTTP. */
+/** Starts an MCP server of the official SDK over HTTP in its own process. */
 export const startBenchMcp = async (): Promise<BenchMcp> => {
   const child = fork(import.meta.filename);
   const [url]: unknown[] = await once(child, 'message');

@@ -5,15 +5,15 @@ import { startChatgptBackend } from './chatgpt-backend.ts';
 import { CALL_FIRST, DELTA, MCP_LABEL, type ModelMessage, type ModelQuestion } from './workload.ts';
 
 /**
- * The scripted model in a process of its own, so that it shares no event loop with anything that is
- * measured. Its answers are made before the first request: only sending them costs time.
+ * The scripted model in its own process, so that it shares no event loop with what is measured. Answers are prepared
+ * before the first request: only sending them costs time.
  */
 
 const MESSAGE = { id: 'msg_bench', type: 'message', role: 'assistant' };
 const PLACE = { item_id: MESSAGE.id, output_index: 0, content_index: 0 };
 const PIECE_CHARS = 64 * 1024;
 
-/** A whole answer of so many deltas, cut into pieces that are one write each. */
+/** An answer with this many deltas, split into pieces of one write each. */
 const answerOf = (count: number): readonly string[] => {
   const text = DELTA.repeat(count);
   const content = [{ type: 'output_text', text, annotations: [] }];
@@ -55,7 +55,7 @@ const prepared = (count: number): readonly string[] => {
   return known;
 };
 
-/** A call of the MCP server, and nothing else. */
+/** A single call of the MCP server. */
 const CALL: readonly string[] = (() => {
   const item = {
     id: 'fc_bench',
@@ -80,7 +80,7 @@ const CALL: readonly string[] = (() => {
   return events.map((event, index) => encodeEvent({ ...event, sequence_number: index }));
 })();
 
-/** The prompt says how long the answer is: "… 16 deltas", and whether a call comes first. */
+/** The prompt contains the answer's length ("… 16 deltas") and whether a call comes first. */
 const answerTo = (body: JsonObject): readonly string[] => {
   const input = JSON.stringify(body['input']);
   const calls = input.includes(CALL_FIRST) && !input.includes('"function_call_output"');

@@ -2,9 +2,8 @@ import { isJsonObject, type Json, type JsonObject } from '../src/kit/json/json.t
 import { promptOf, type Ask } from './workload.ts';
 
 /**
- * What the model sees of a request, as lines: instructions, messages, tools. Whatever is not known
- * here counts whole, so that nothing can hide. Instructions are the same words whether they stand in
- * their field, as the relay puts them, or in a message, as the bare app-server is asked to.
+ * What the model sees of a request, as lines: instructions, messages, tools. Unknown parts count as a whole, so that
+ * nothing is hidden. Instructions count the same in their field, as with the relay, or in a message, as without.
  */
 const linesOf = (body: JsonObject): readonly string[] => [
   ...(typeof body['instructions'] === 'string' && body['instructions'] !== ''
@@ -30,8 +29,8 @@ const itemLines = (item: Json): readonly string[] => {
 const messageLine = (role: string, text: string): string => `${role} ${text}`;
 
 /**
- * Newer models take their tools inside an item, in a namespace `functions` without a description:
- * their backend requires it, and the model does not read it. Any other namespace counts.
+ * Newer models take their tools inside an item, in a namespace `functions` without a description, which the backend
+ * requires and the model does not read. Other namespaces count.
  */
 const toolLines = (tool: Json): readonly string[] =>
   isJsonObject(tool) &&
@@ -46,7 +45,7 @@ const toolLine = (tool: Json): string =>
     ? `tool ${canonical([tool['name'] ?? null, tool['description'] ?? null, tool['parameters'] ?? null])}`
     : JSON.stringify(tool);
 
-/** JSON in which the order of members does not matter. */
+/** JSON with sorted members. */
 const canonical = (value: Json): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -64,7 +63,7 @@ export interface Visible {
   readonly askedBytes: number;
   /** Bytes that the model sees and the client did not send. */
   readonly addedBytes: number;
-  /** Bytes that were asked for and never reached the model. */
+  /** Requested bytes that never reached the model. */
   readonly lostBytes: number;
 }
 
@@ -80,7 +79,7 @@ export const compareVisible = (ask: Ask, body: JsonObject): Visible => {
 
 const bytesOf = (lines: readonly string[]): number => Buffer.byteLength(lines.join(''));
 
-/** Each line takes one equal line away. */
+/** Removes one equal line for each. */
 const without = (lines: readonly string[], others: readonly string[]): readonly string[] => {
   const left = [...others];
   return lines.filter((line) => {

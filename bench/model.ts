@@ -8,9 +8,9 @@ export interface BenchModel {
   readonly baseUrl: string;
   /** The same model as the backend of a ChatGPT login. */
   readonly chatgptBaseUrl: string;
-  /** Makes an answer of so many deltas, so that no request has to wait for it. */
+  /** Prepares an answer with this many deltas before it is requested. */
   prepare(deltas: number): Promise<void>;
-  /** The body of the newest request that reached the model. */
+  /** The body of the latest request to the model. */
   lastRequest(): Promise<JsonObject>;
   close(): Promise<void>;
 }

@@ -3,14 +3,14 @@ import type { Burst, ProxySide } from './proxy-side.ts';
 import type { Row } from './rows.ts';
 import { quantile } from './statistics.ts';
 
-/** Many more at once than are served at once: what becomes of them. */
+/** Sends many more requests at once than are served at once. */
 export const atOnce = async (side: ProxySide, requests: number): Promise<Row> => {
   const { served, refused, broken } = await side.burst(requests);
   const all = served.length + refused.length;
   return {
     figure: `${side.name}: ${requests} at once, served and refused (p50, p99)`,
-    bare: `refused ${tell(refused)}`,
-    proxy: `served ${tell(served)}`,
+    bare: `refused ${summary(refused)}`,
+    proxy: `served ${summary(served)}`,
     ratio: `${broken} broken`,
     target: '0 broken',
     reached: broken === 0 && all === requests,
@@ -27,7 +27,7 @@ export const atOnce = async (side: ProxySide, requests: number): Promise<Row> =>
   };
 };
 
-const tell = (times: Burst['served']): string =>
+const summary = (times: Burst['served']): string =>
   times.length === 0
     ? '0'
     : `${times.length} (${seconds(quantile(times, 0.5))}, ${seconds(quantile(times, 0.99))})`;
@@ -36,7 +36,7 @@ const seconds = (value: number): string => `${(value / 1000).toFixed(2)} s`;
 
 const MAX_ADMISSION_MICROSECONDS = 20;
 
-/** What admission costs a turn that does not have to wait. */
+/** The cost of admission for a turn that does not wait. */
 export const admissionCost = async (rounds: number): Promise<Row> => {
   const nothing = (): void => {};
   const admission = createAdmission({

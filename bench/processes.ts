@@ -6,7 +6,7 @@ interface Process {
   readonly parent: number;
 }
 
-/** What the processes hold that are meant. */
+/** The resident memory of the matching processes. */
 export const residentMb = async (isMeant: (process: Process) => boolean): Promise<number> => {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,rss=']);
   return stdout

@@ -6,35 +6,35 @@ import path from 'node:path';
 import { residentMb } from './processes.ts';
 import { DELTA, MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
-/** The proxy as users run it: a process of its own, reached by HTTP. */
+/** The proxy as users run it: in its own process, over HTTP. */
 
 const KEY = 'sk-bench-key-0123456789';
 
 export interface ProxySideOptions {
   readonly name: string;
   readonly stateDir: string;
-  /** Null: another backend, named by the environment. */
+  /** Null: the environment names another backend. */
   readonly baseUrl: string | null;
-  /** What differs from the defaults. */
+  /** Settings that differ from the defaults. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Flags of Node, such as a profiler's. */
+  /** Node flags, such as for a profiler. */
   readonly nodeFlags?: readonly string[];
 }
 
 export interface ProxySide extends Side {
-  /** The same process, asked by Chat. */
+  /** The same process through Chat Completions. */
   readonly chat: Side;
-  /** So many requests at once, each on a connection of its own. */
+  /** Concurrent requests, each on its own connection. */
   burst(requests: number): Promise<Burst>;
-  /** How long it takes to say that the backend cannot be reached, in milliseconds. */
+  /** Milliseconds until it reports an unreachable backend. */
   fail(): Promise<number>;
 }
 
-/** How long each took, in milliseconds: those that were answered whole, and those that were refused with a status. */
+/** Durations in milliseconds of complete answers, and of rejections with a status. */
 export interface Burst {
   readonly served: readonly number[];
   readonly refused: readonly number[];
-  /** Neither: cut off, or an error inside of a 200. */
+  /** Neither: truncated, or an error inside a 200. */
   readonly broken: number;
 }
 
@@ -48,7 +48,7 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       PROXY_STATE_DIR: options.stateDir,
       PROXY_CODEX_WORKDIR: path.join(options.stateDir, 'work'),
       ...(options.baseUrl === null ? {} : { PROXY_UPSTREAM_BASE_URL: options.baseUrl }),
-      // The bare side keeps its process too.
+      // The bare side keeps its process as well.
       PROXY_WORKER_MAX_THREADS: '1000000',
       PROXY_WORKER_MAX_RSS_MB: '16384',
       PROXY_WORKER_MAX_HOME_MB: '16384',
@@ -86,11 +86,11 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
   };
 };
 
-/** The banner names it. */
+/** The URL in the banner. */
 const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>
   new Promise((resolve, reject) => {
     let said = '';
-    // The listener stays: an unread pipe would block the process.
+    // Keep listening: an unread pipe would block the process.
     stderr.on('data', (chunk) => {
       said += String(chunk);
       const url = /URL\s+(http:\S+)\s/u.exec(said)?.[1];
@@ -103,7 +103,7 @@ const urlOf = (stderr: NodeJS.ReadableStream): Promise<string> =>
 interface Api {
   readonly path: string;
   body(ask: Ask): object;
-  /** What every frame with text begins with, and what the last frames hold. */
+  /** The start of every frame with text, and the content of the last frames. */
   readonly deltaMarker: string;
   readonly endMarker: string;
 }
@@ -204,7 +204,7 @@ interface Counter {
   completed(): boolean;
 }
 
-/** A client that costs little: it looks for the deltas in the text, without parsing every one. */
+/** A cheap client: it searches the text for deltas instead of parsing them. */
 const createCounter = ({ deltaMarker: marker, endMarker }: Api): Counter => {
   let rest = '';
   let deltas = 0;

@@ -17,7 +17,7 @@ export interface Row {
   readonly numbers: Readonly<Record<string, number>>;
 }
 
-/** What is measured, and what it is measured against. */
+/** What is compared. */
 export interface Sides {
   readonly bare: Side;
   readonly proxy: Side;
@@ -29,9 +29,9 @@ export interface Goal {
   readonly leastRate: number;
 }
 export const BESIDE_BARE: Goal = { firstDelta: { maxRatio: 0.65 }, leastRate: 1.6 };
-/** A millisecond of work more, of some eleven that a turn costs by now. */
+/** One more millisecond of work, of about eleven for a turn. */
 export const VERSUS_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.85 };
-/** The same work in other words; what is left is noise. */
+/** Equivalent work; the rest is noise. */
 export const NO_WORSE: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.95 };
 
 export const SHORT: Ask = { model: 'gpt-5.5', deltas: 16 };
@@ -43,7 +43,7 @@ export const ratioOf = (value: number): string => value.toFixed(3);
 const orderOf = (round: number): readonly ('bare' | 'proxy')[] =>
   round % 2 === 0 ? ['bare', 'proxy'] : ['proxy', 'bare'];
 
-/** First requests pay for code that is compiled and caches that are filled. */
+/** First requests compile code and fill caches. */
 export const warmUp = async (sides: readonly Side[], model: BenchModel): Promise<void> => {
   await model.prepare(SHORT.deltas);
   await model.prepare(LONG.deltas);
@@ -53,10 +53,10 @@ export const warmUp = async (sides: readonly Side[], model: BenchModel): Promise
   for (const side of sides) await side.run(LONG);
 };
 
-/** What the app-server still does after a turn must not meet the next sample. */
+/** Lets the app-server finish its work after a turn before the next sample. */
 const REST_MS = 30;
 
-/** One request after the other, two kinds in turn, and each first in half of the pairs. */
+/** Alternates between two kinds of sequential requests; each is first in half of the pairs. */
 export const firstDeltas = async (
   run: Readonly<Record<'bare' | 'proxy', () => Promise<Timing>>>,
   samples: number,
@@ -92,7 +92,7 @@ export const timeToFirstDelta = async (
   });
 };
 
-/** How much later, and whether that is within the goal. */
+/** The added time, and whether it is within the goal. */
 export const compareTimes = (
   ours: number,
   theirs: number,
@@ -150,7 +150,7 @@ export const throughput = async (
   };
 };
 
-/** Text that was sent as one delta counts as one, also where deltas were joined. */
+/** Counts text instead of deltas, because deltas may be joined. */
 const deltaRate = ({ firstDeltaMs, endMs, textChars }: Timing): number =>
   (textChars / DELTA.length / (endMs - firstDeltaMs)) * 1000;
 
@@ -186,10 +186,10 @@ export const longAnswer = async ({ bare, proxy }: Sides, rounds: number): Promis
 };
 
 const MAX_MEMORY_MB = 250;
-/** What a garbage collector or an allocator may hold on to, now more and now less. */
+/** Variation due to garbage collection and allocators. */
 const FLAT = 1.1;
 
-/** After so many more turns, and after as many again. The bare side is reported as it is now. */
+/** Memory after this many turns, and after twice as many. */
 export const memory = async ({ bare, proxy }: Sides, turns: number): Promise<Row> => {
   const before = await proxy.memory();
   await perSecond(proxy, turns / 2, 16);
@@ -210,7 +210,7 @@ export const memory = async ({ bare, proxy }: Sides, turns: number): Promise<Row
 
 const MAX_FAILURE_MS = 100;
 
-/** Each has a backend port on which nothing listens. */
+/** Each has a backend port without a listener. */
 export const refusedConnection = async (
   sides: readonly ProxySide[],
   samples: number,

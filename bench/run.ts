@@ -29,9 +29,8 @@ import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
 import { MCP_LABEL, type Side } from './workload.ts';
 
 /**
- * Compares the proxy with the bare app-server, in one run and interleaved, so that whatever else the
- * machine does meets both. Both sides answer from the same scripted model. It is a measurement and
- * not a test: a figure that misses its target is printed as such, and the exit code is still 0.
+ * Compares the proxy with the bare app-server, interleaved in one run, so that other load affects both. Both use the
+ * same scripted model. This is a measurement, not a test: a missed target is printed, and the exit code is still 0.
  */
 
 const { values: flags } = parseArgs({
@@ -39,7 +38,7 @@ const { values: flags } = parseArgs({
     json: { type: 'boolean', default: false },
     /** Where Node writes CPU profiles of the proxy. */
     profile: { type: 'string' },
-    /** Only the figures of the step with this name: see `STEPS`. */
+    /** Runs only the step with this name: see `STEPS`. */
     only: { type: 'string' },
   },
 });
@@ -101,7 +100,7 @@ const STEPS = {
     await warmUp([usual, tight], model);
     return [await admissionCost(100_000), await atOnce(usual, 1_000), await atOnce(tight, 1_000)];
   },
-  // The last, because a process that has done all this is no longer like a new one.
+  // Last, because this process is no longer fresh.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
 

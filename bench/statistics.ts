@@ -1,4 +1,4 @@
-/** The value below which this part of the samples lies. */
+/** The quantile of the samples; `part` is between 0 and 1. */
 export const quantile = (samples: readonly number[], part: number): number => {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;

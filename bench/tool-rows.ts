@@ -35,7 +35,7 @@ const LONG_HISTORY: readonly JsonObject[] = Array.from({ length: 50 }, (_, round
   ],
 );
 
-/** A tool round deep in a conversation: the whole of it is replayed, by both sides. */
+/** A tool round late in a conversation: both sides send all of it. */
 export const toolRound = async ({ bare, proxy }: Sides, samples: number): Promise<Row> => {
   const ask: Ask = { ...SHORT, tools: MANY_TOOLS.slice(0, 1), history: LONG_HISTORY };
   await Promise.all([bare.run(ask), proxy.run(ask)]);
@@ -54,7 +54,7 @@ export const toolRound = async ({ bare, proxy }: Sides, samples: number): Promis
 
 const MANY_TOOLS_GOAL = { maxAddedMs: 3 };
 
-/** Many tools, compared with the bare app-server with the same ones; and what they add to a turn on either side. */
+/** Many tools compared with the bare app-server, and what they add to a turn on either side. */
 export const manyTools = async ({ bare, proxy }: Sides, samples: number): Promise<readonly Row[]> => {
   const ask: Ask = { ...SHORT, tools: MANY_TOOLS };
   await Promise.all([bare.run(ask), proxy.run(ask)]);
@@ -84,7 +84,7 @@ export const manyTools = async ({ bare, proxy }: Sides, samples: number): Promis
 
 const MCP_GOAL = { maxAddedMs: 10 };
 
-/** A turn with an HTTP MCP server, compared with the bare app-server with the same one; and one call of it. */
+/** A turn with an HTTP MCP server compared with the bare app-server, and one call of it. */
 export const mcpServer = async (
   { bare, proxy }: Sides,
   url: string,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../src/kit/json/json.ts';
 
-/** Every delta is this text, so that deltas that were joined on the way can still be counted. */
+/** The text of every delta, so that joined deltas can be counted. */
 export const DELTA = 'word ';
 
 /** One request to a side. */
@@ -9,15 +9,15 @@ export interface Ask {
   readonly deltas: number;
   readonly instructions?: string;
   readonly tools?: readonly Tool[];
-  /** What follows the prompt: items of the Responses API, which the app-server takes as they are. */
+  /** Items after the prompt, in the form of the Responses API. */
   readonly history?: readonly JsonObject[];
-  /** The tools of this MCP server are offered, and one of them is called first if the prompt asks for it. */
+  /** Offers the tools of this MCP server; the model may call one first. */
   readonly mcp?: { readonly url: string; readonly isCalled: boolean };
 }
 
-/** What both sides name the MCP server. */
+/** The MCP server's name on both sides. */
 export const MCP_LABEL = 'bench';
-/** With these words in the prompt the model calls a tool of that server before it answers. */
+/** A prompt with this text makes the model call a tool of that server first. */
 export const CALL_FIRST = 'Add two numbers first.';
 
 export interface Tool {
@@ -26,29 +26,29 @@ export interface Tool {
   readonly parameters: JsonObject;
 }
 
-/** The model answers with as many deltas as the prompt names. */
+/** The prompt contains the number of deltas to answer with. */
 export const promptOf = (ask: Ask): string =>
   `Please answer with ${ask.deltas} deltas.${ask.mcp?.isCalled === true ? ` ${CALL_FIRST}` : ''}`;
 
-/** When things arrived, in milliseconds after the request was sent. */
+/** Arrival times in milliseconds after the request was sent. */
 export interface Timing {
   readonly firstDeltaMs: number;
   readonly endMs: number;
-  /** Deltas as they arrived; fewer than were sent where they were joined. */
+  /** Deltas received; fewer than sent if they were joined. */
   readonly deltas: number;
   readonly textChars: number;
 }
 
-/** One of the things that are compared. */
+/** One of the compared programs. */
 export interface Side {
   readonly name: string;
   run(ask: Ask): Promise<Timing>;
-  /** What the app-server holds, in MB. */
+  /** Memory of the app-server in MB. */
   memory(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Between the bench and the process of the model. */
+/** Messages to the model's process. */
 export type ModelQuestion =
   | { readonly kind: 'prepare'; readonly deltas: number }
   | { readonly kind: 'ask-last-request' };

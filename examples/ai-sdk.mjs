@@ -1,4 +1,4 @@
-// Vercel AI SDK: a stream, then a tool that the SDK runs by itself.
+// Vercel AI SDK: streams a text, then lets the SDK run a tool.
 //
 //   npm install ai @ai-sdk/openai zod
 //   export OPENAI_API_KEY=$(cat ~/.codex-app-server-proxy/api-key)

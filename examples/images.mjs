@@ -1,4 +1,4 @@
-// Node, with the package of OpenAI: an image, then a change of it with a preview.
+// Node with the openai package: creates an image, then edits it with a preview.
 //
 //   npm install openai            (in a clone of this repository it is there)
 //   export OPENAI_API_KEY=$(cat ~/.codex-app-server-proxy/api-key)

@@ -1,4 +1,4 @@
-// LangChain: a stream, then an answer as JSON.
+// LangChain: streams a text, then gets an answer as JSON.
 //
 //   npm install @langchain/openai @langchain/core zod
 //   export OPENAI_API_KEY=$(cat ~/.codex-app-server-proxy/api-key)

@@ -1,4 +1,4 @@
-// Node, with the package of OpenAI: a stream, then a tool call and its answer.
+// Node with the openai package: streams a text, then handles a tool call.
 //
 //   npm install openai            (in a clone of this repository it is there)
 //   export OPENAI_API_KEY=$(cat ~/.codex-app-server-proxy/api-key)
@@ -33,7 +33,7 @@ const asked = await client.responses.create({ model: 'codex-5', input, tools });
 const call = asked.output.find((item) => item.type === 'function_call');
 console.log(`The model calls ${call.name} with ${call.arguments}`);
 
-// The server stores nothing: send the conversation back, with what the tool said.
+// The server stores nothing: send the conversation back with the tool's output.
 const answered = await client.responses.create({
   model: 'codex-5',
   input: [

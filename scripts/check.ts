@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** `npm run check`: every check that only reads, all at once. Prints what a failed check says, and one line for each. */
+/** `npm run check`: runs every read-only check at once. Prints a line for each, and the output of those that failed. */
 
 const CHECKS = {
   format: 'oxfmt --check',

@@ -1,4 +1,4 @@
-/** Removes what an earlier build left: a package holds nothing but what this build makes. */
+/** Removes the output of an earlier build, so that a package contains only this one. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 

@@ -1,8 +1,8 @@
 /**
- * Prints the reference pages from the tables that the code runs on.
+ * Generates the reference pages from the tables in the code.
  *
- *   node scripts/docs.ts           print and compare; stale pages are named, exit code 1
- *   node scripts/docs.ts --write   print and write
+ *   node scripts/docs.ts           compare; lists stale pages and exits with 1
+ *   node scripts/docs.ts --write   write the pages
  */
 import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
 import { describeConfigFile } from './pages/config-schema.ts';
+import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
 import { describeSteps } from './pages/steps.ts';
@@ -48,7 +49,7 @@ const differenceTable = (rows: readonly Difference[]): readonly string[] => [
   '',
 ];
 
-/** The tables that the laws of exactness are tested by. */
+/** The tables of the exactness tests. */
 const describeDifferences = (): string =>
   [
     '# Exactness',
@@ -81,6 +82,7 @@ const describeDifferences = (): string =>
 const PAGES: Readonly<Record<string, () => string>> = {
   'docs/config.schema.json': describeConfigFile,
   'docs/configuration.md': describeConfig,
+  'docs/decisions/README.md': describeDecisions,
   'docs/errors.md': describeFailures,
   'docs/exactness.md': describeDifferences,
   'docs/http-api.md': describeRoutes,
@@ -90,7 +92,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/translation/responses-to-jsonrpc.md': describeResponsesTranslation,
 };
 
-/** Generated parts of pages that are otherwise written by hand: between two comments with the name of the part. */
+/** Generated parts of handwritten pages, between two comments with the name of the part. */
 const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
   { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
 ];
@@ -129,7 +131,7 @@ const readPage = async (file: string): Promise<string | null> => {
   }
 };
 
-/** The pages that are missing or say something else than the code. */
+/** The pages that are missing or out of date. */
 export const stalePages = async (pages: ReadonlyMap<string, string>): Promise<readonly string[]> => {
   const stale: string[] = [];
   for (const [file, text] of pages) {

@@ -1,25 +1,25 @@
 /**
- * Plays the story of a request (see PROXY_CAPTURE_DIR) against the translators of today.
+ * Replays captured requests (see PROXY_CAPTURE_DIR) through the current translators.
  *
- *   npm run replay FILE...               what would be different is printed; exit code 1 if anything would be
- *   npm run replay -- --accept FILE...   the same, and the files say from now on what is said today
+ *   npm run replay FILE...               prints the differences; exits with 1 if there are any
+ *   npm run replay -- --accept FILE...   the same, and updates the files
  */
 import { writeFile } from 'node:fs/promises';
 
 import { accept, compare, describe } from './replay/compare.ts';
 import { play } from './replay/play.ts';
-import { readStory, writeStory } from './replay/read-story.ts';
+import { readCapture, writeCapture } from './replay/read-capture.ts';
 
 const accepts = process.argv.includes('--accept');
 const files = process.argv.slice(2).filter((word) => word !== '--accept');
 if (files.length === 0) {
-  console.error('npm run replay FILE...   where FILE is a story of PROXY_CAPTURE_DIR');
+  console.error('npm run replay FILE...   where FILE is a capture file (PROXY_CAPTURE_DIR)');
   process.exit(2);
 }
 
 let isSame = true;
 for (const file of files) {
-  const then = await readStory(file);
+  const then = await readCapture(file);
   const wasCut = then.some(({ kind }) => kind === 'cut') || !then.some(({ kind }) => kind === 'end');
   if (wasCut)
     console.log(`${file}: the capture is incomplete; whatever follows its end is reported as different`);
@@ -28,9 +28,9 @@ for (const file of files) {
   if (differences.length === 0) console.log(`${file}: no difference`);
   else {
     isSame &&= accepts;
-    if (accepts) await writeFile(file, writeStory(accept(then, now)), { mode: 0o600 });
+    if (accepts) await writeFile(file, writeCapture(accept(then, now)), { mode: 0o600 });
     console.log(`${file}: ${differences.length} differences (- then, + now)\n\n${describe(differences)}`);
   }
 }
-// Now: a timer of a turn that was let go would be waited for.
+// Do not wait for timers of an abandoned turn.
 process.exit(isSame ? 0 : 1);

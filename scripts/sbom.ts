@@ -1,6 +1,6 @@
 /**
- * Writes `dist/sbom.json`, a CycloneDX list of the packages that an installation brings, from the lock file. `npm pack`
- * runs it after the build. The same lock file gives the same bytes.
+ * Writes `dist/sbom.json`, a CycloneDX list of the installed packages, from the lock file. `npm pack` runs it after the
+ * build. The output is reproducible.
  */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';

@@ -23,7 +23,7 @@ interface Pane {
   readonly output: string;
 }
 
-/** The two commands of the README that a first answer takes. */
+/** The two commands of the README up to the first answer. */
 export const readmeCommands = (readme: string): readonly [start: string, ask: string] => {
   const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)\n```/g)].map(([, block = '']) => block);
   const [start, ask] = ['npm ci && npm start', 'curl '].map((head) =>
@@ -51,7 +51,7 @@ const escaped = (text: string): string =>
 const unescaped = (text: string): string =>
   ESCAPES.toReversed().reduce((all, [char, entity]) => all.replaceAll(entity, char), text);
 
-/** Whatever differs between two runs. */
+/** Masks what differs between runs. */
 const masked = (text: string, home: string): string =>
   text
     .replaceAll(home, '~')
@@ -73,7 +73,7 @@ rect { fill: #f6f8fa; stroke: #d0d7de; }
 }
 `;
 
-/** Pure: the same panes are the same drawing. */
+/** Pure. */
 export const drawTerminal = (panes: readonly Pane[]): string => {
   const width = Math.ceil(COLUMNS * CHAR_WIDTH) + 2 * PADDING;
   let top = 0;
@@ -95,7 +95,7 @@ export const drawTerminal = (panes: readonly Pane[]): string => {
   return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" aria-label="A terminal session: start the server, send a request, read the answer"><style>${STYLE}</style>\n${drawn.join('\n')}\n</svg>\n`;
 };
 
-/** What the server prints when it starts, and what the request prints. */
+/** The output of the server at its start, and of the request. */
 const record = async (ask: string): Promise<readonly [banner: string, answer: string]> => {
   const home = await mkdtemp(path.join(tmpdir(), 'terminal-'));
   const env = { PATH: process.env['PATH'], HOME: home, npm_config_loglevel: 'silent' };
@@ -124,7 +124,7 @@ const record = async (ask: string): Promise<readonly [banner: string, answer: st
   }
 };
 
-// Tests import this file for its functions.
+// Tests import this file.
 if (import.meta.main) {
   const [start, ask] = readmeCommands(await readFile(path.join(ROOT, 'README.md'), 'utf8'));
   const [banner, answer] = await record(ask);

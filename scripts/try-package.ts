@@ -1,7 +1,6 @@
 /**
- * Packs this project, checks what is in the package, installs it into an empty folder as a user would, and gets a first
- * answer from the demo model through the installed command. It needs a network and about a minute, so it is not part of
- * `npm test`.
+ * Packs this project, checks the package's contents, installs it into an empty folder, and gets a first answer from the
+ * demo model through the installed command. Needs a network and about a minute, so it is not part of `npm test`.
  *
  *   node scripts/try-package.ts             the package
  *   node scripts/try-package.ts --release   also the version, the changelog and the tag
@@ -45,7 +44,7 @@ const releaseProblems = async (version: string): Promise<readonly string[]> => {
   ];
 };
 
-/** A home of its own, without the settings of the person who runs this. */
+/** Uses its own home, without the user's settings. */
 const start = (folder: string, words: readonly string[]) =>
   spawn(process.execPath, [path.join(folder, 'node_modules', '.bin', NAME), ...words], {
     env: {
@@ -67,7 +66,7 @@ const outputOf = async (folder: string, words: readonly string[]): Promise<strin
   return out;
 };
 
-/** Starts the installed server and asks the demo model, as the README does. */
+/** Starts the installed server and sends the README's request to the demo model. */
 const firstAnswer = async (folder: string): Promise<string> => {
   const child = start(folder, []);
   child.stdout.resume();
@@ -113,7 +112,7 @@ const installedProblems = async (folder: string): Promise<readonly string[]> => 
   ];
 };
 
-/** Everything that is wrong with the package, tried in this folder. */
+/** The problems of the package, tested in this folder. */
 const packageProblems = async (folder: string, version: string): Promise<readonly string[]> => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: ROOT,

@@ -9,7 +9,7 @@ const schemaOf = (type: z.ZodType): object => {
   return schema;
 };
 
-/** Settings whose default depends on the machine, or is null, have none here. */
+/** Defaults that depend on the machine, or are null, are omitted. */
 const defaultOf = ({ type, default: text, defaultInDocs }: SettingRow): object =>
   text === null || defaultInDocs !== undefined ? {} : { default: type.decode?.(text) ?? text };
 

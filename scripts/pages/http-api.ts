@@ -5,58 +5,61 @@ import { loadConfig } from '../../src/config/load.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 
-/** What each route is for. A route without a line here, or a line without a route, stops the script. */
+/**
+ * What each route is for. A route without a line here, a line without a route, or another access stops the script: to
+ * open a route is a decision about security.
+ */
 const PURPOSES: Readonly<Record<string, string>> = {
-  'POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
-  'POST /v1/responses/compact':
+  'key POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
+  'key POST /v1/responses/compact':
     'Compacts a long conversation into a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
-  'POST /v1/responses/input_tokens':
-    'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
-  'POST /v1/responses/{id}/steer':
-    'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
-  'POST /v1/chat/completions':
+  'key POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
-  'POST /v1/completions':
+  'key POST /v1/completions':
     'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
-  'POST /v1/codex/reviews':
+  'key POST /v1/codex/reviews':
     'Reviews a diff or any text with codex\'s reviewer: `{"input": "…"}`. See [codex methods](codex-methods.md).',
-  'POST /v1/images/generations':
+  'key POST /v1/images/generations':
     'Generates images: one turn with the image tool of the backend for each. `stream: true` answers with events, else with JSON.',
-  'POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
-  'POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'POST /v1/messages':
-    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
-  'POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
-  'POST /backend-api/codex/responses':
+  'key POST /v1/images/edits': 'The same with images to change, as a form or as JSON.',
+  'key POST /backend-api/codex/responses':
     'The same as `/v1/responses`, where codex looks for it. For this and the next ones see [Codex](clients/codex.md).',
-  'POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
-  'GET /backend-api/codex/models': 'The models in the form that codex reads.',
-  'GET /backend-api/wham/usage':
+  'key POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
+  'key POST /v1/responses/input_tokens':
+    'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
+  'key POST /v1/responses/{id}/steer':
+    'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
+  'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
+  'key POST /v1/messages':
+    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
+  'key POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
+  'key GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
+  'key GET /backend-api/codex/models': 'The models in the form that codex reads.',
+  'key GET /backend-api/wham/usage':
     'The remaining limits of the account, in the format that codex reads; none where nothing is metered.',
-  'GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
-  'GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
-  'GET /v1/models/{id}': 'One of them.',
-  'GET /v1/mcp/tools':
+  'key GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
+  'key GET /v1/models/{id}': 'One of them.',
+  'key GET /v1/mcp/tools':
     'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
-  'GET /v1/codex/models':
+  'key GET /v1/codex/models':
     'The models of the backend with efforts, tiers and modalities, also those that are not offered. For this and the next ones see [codex methods](codex-methods.md).',
-  'GET /v1/codex/account': 'The backend and plan of the account, and whether a sign-in is needed.',
-  'GET /v1/codex/rate-limits': 'The remaining limits of the account, and when they reset.',
-  'GET /v1/codex/usage': 'The tokens that the account has used, in total and per day.',
-  'GET /v1/codex/mcp':
+  'key GET /v1/codex/account': 'The backend and plan of the account, and whether a sign-in is needed.',
+  'key GET /v1/codex/rate-limits': 'The remaining limits of the account, and when they reset.',
+  'key GET /v1/codex/usage': 'The tokens that the account has used, in total and per day.',
+  'key GET /v1/codex/mcp':
     'The MCP servers of this deployment: whether they answer, and the names of their tools.',
-  'GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
-  'POST /v1/codex/feedback':
+  'key GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
+  'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
-  'GET /':
+  'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
-  'GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
-  'GET /healthz': 'Whether the process is alive.',
-  'GET /readyz':
+  'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
+  'open GET /healthz': 'Whether the process is alive.',
+  'open GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
-  'GET /metrics':
+  'local GET /metrics':
     'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };
 
@@ -64,10 +67,10 @@ const notCalled = (): never => {
   throw new Error('the routes are listed here, not served');
 };
 
-/** A placeholder for the dependencies of serving a turn: listing routes uses none of them. */
+/** A placeholder for dependencies that listing routes does not use. */
 const untouched = new Proxy({}, { get: notCalled }) as never;
 
-/** The defaults, whatever the config file of this user says: a file has no files in it. */
+/** Not a directory, so that the user's config file is not read. */
 const NO_STATE = join(import.meta.filename, 'state');
 
 /** The route table of a server that is not started. */
@@ -96,7 +99,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
 
-/** How bodies may come. */
+/** Request bodies. */
 const BODIES: readonly string[] = [
   '## Bodies of requests',
   '',
@@ -105,7 +108,7 @@ const BODIES: readonly string[] = [
   '',
 ];
 
-/** What holds for pages in a browser. */
+/** CORS. */
 const PAGES: readonly string[] = [
   '## Pages in a browser',
   '',
@@ -149,7 +152,7 @@ const MODELS: readonly string[] = [
   '',
 ];
 
-/** Where an answer differs from one of OpenAI's by choice. */
+/** Deliberate differences from OpenAI's answers. */
 const LAYOUT: readonly string[] = [
   '## Order of the output',
   '',
@@ -174,7 +177,7 @@ const LAYOUT: readonly string[] = [
   '',
 ];
 
-/** How calls are written for clients that read them in the text. */
+/** Tool calls in text. */
 const MODES: readonly string[] = [
   '## Output modes',
   '',
@@ -206,7 +209,7 @@ const MODES: readonly string[] = [
   '',
 ];
 
-/** What holds for calls of the client's tools, whatever the backend does. */
+/** Tool calls of clients, for every backend. */
 const CALLS: readonly string[] = [
   '## Calls of tools',
   '',
@@ -222,7 +225,7 @@ const CALLS: readonly string[] = [
   '',
 ];
 
-/** What is answered by another turn than the one that was asked for. */
+/** Requests answered by another turn than the requested one. */
 const NAMES: readonly string[] = [
   '## Names of conversations',
   '',
@@ -247,11 +250,13 @@ const NAMES: readonly string[] = [
   '',
 ];
 
-/** The routes, and what their answers have of their own. */
+/** The routes, and notes on their answers. */
+export const describedRoutes = (): readonly string[] => Object.keys(PURPOSES);
+
 export const describeRoutes = (): string => {
   const unused = new Set(Object.keys(PURPOSES));
   const rows = listRoutes().map((route) => {
-    const name = `${route.method} ${route.path}`;
+    const name = `${route.access} ${route.method} ${route.path}`;
     const purpose = PURPOSES[name];
     if (purpose === undefined) throw new Error(`scripts/pages/http-api.ts does not say what ${name} is for`);
     unused.delete(name);

@@ -15,7 +15,7 @@ import {
 import { describeChatFields } from '../../src/openai/responses/input/chat-fields.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 
-/** One entry per endpoint that reads such a body; below some tables more is said about them. */
+/** One entry per endpoint with a body, optionally with a note below its table. */
 const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>, string?])[] = [
   [
     'POST /v1/responses, POST /v1/responses/compact, POST /v1/responses/input_tokens',
@@ -55,7 +55,7 @@ const BACKENDS: BackendSide = {
   noteOf: (setting) => SETTINGS[setting].note ?? null,
 };
 
-/** What becomes of each parameter at each backend. */
+/** How each parameter is handled by each backend. */
 export const describeAllParameters = (): string =>
   [
     '# Parameters',

@@ -1,6 +1,6 @@
 import { ANSWER_STEPS, BACKEND_STEPS } from '../../src/engine/steps/order.ts';
 
-/** The list of steps in their order, the first outermost. */
+/** The steps in order, the outermost first. */
 export const describeSteps = (): string => {
   const rows = [
     ...ANSWER_STEPS.map(({ name, why }) => [`\`${name}\``, why]),

@@ -1,7 +1,7 @@
 /** Parts of a request, and a request that ends with them. */
 export interface Sample {
   readonly shows: readonly unknown[];
-  /** How many items the request has in front of it. */
+  /** Number of items before them. */
   readonly before: number;
   readonly body: object;
 }
@@ -10,7 +10,7 @@ const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const USER = { role: 'user', content: 'hi' };
 const CALL = { id: 'call_1', type: 'function', function: { name: 'now', arguments: '{ }' } };
 
-/** After a user message, without which Chat has no conversation. */
+/** After a user message, which Chat requires. */
 const chat = (...shows: readonly unknown[]): Sample => ({
   shows,
   before: 1,

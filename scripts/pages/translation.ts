@@ -18,10 +18,10 @@ const OPTIONS = { models: MODELS, ignoreClientPrompt: false };
 
 const code = (text: string): string => `\`${text}\``;
 const json = (value: unknown): string => `<code>${escaped(JSON.stringify(value))}</code>`;
-/** For a cell of a table: Markdown would read these characters. */
+/** Escapes text for a Markdown table. */
 const escaped = (text: string): string => text.replaceAll('|', '&#124;').replaceAll('<', '&lt;');
 
-/** Where a parameter with these settings goes. */
+/** Where a parameter with these settings is sent. */
 const askingCells = (settings: readonly Setting[]): readonly string[] => {
   const places = settings.map(settingTargets);
   const rpc = [...new Set(places.flatMap((place) => place.rpc))];
@@ -33,7 +33,7 @@ const askingCells = (settings: readonly Setting[]): readonly string[] => {
   ];
 };
 
-/** What happens without a field for it. */
+/** What happens if there is no field for it. */
 const otherwise = (setting: Setting): string => {
   const rule = SETTINGS[setting];
   return 'always' in rule ? rule.always : rule.otherwise;

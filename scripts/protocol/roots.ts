@@ -1,10 +1,9 @@
 /**
- * The types of the app-server protocol that we use, as paths in the output of `codex app-server generate-ts
- * --experimental`. `scripts/protocol.ts` vendors them with their dependencies. Add a root here, then run `npm
- * run protocol:update`.
+ * The app-server protocol types in use, as paths in the output of `codex app-server generate-ts --experimental`.
+ * `scripts/protocol.ts` vendors them with their dependencies. Add a root here, then run `npm run protocol:update`.
  */
 export const PROTOCOL_ROOTS = [
-  // Our requests and their results.
+  // Requests and their results.
   'InitializeParams',
   'InitializeResponse',
   'v2/ThreadStartParams',
@@ -38,7 +37,7 @@ export const PROTOCOL_ROOTS = [
   'v2/ReviewStartResponse',
   'v2/TurnSteerParams',
   'v2/TurnSteerResponse',
-  // Notifications that we read.
+  // Notifications.
   'v2/ErrorNotification',
   'v2/TurnCompletedNotification',
   'v2/ItemStartedNotification',
@@ -52,5 +51,5 @@ export const PROTOCOL_ROOTS = [
   'v2/ThreadTokenUsageUpdatedNotification',
 ] as const;
 
-/** The unions that name every notification and request that the server can send. */
+/** The unions of all notifications and requests of the server. */
 export const SERVER_UNIONS = { notifications: 'ServerNotification', requests: 'ServerRequest' } as const;

@@ -1,11 +1,11 @@
-/** What a release must be. Pure: each function takes what was read and says what is wrong with it. */
+/** Checks of a release. Pure: each function takes what was read and returns the problems. */
 
 export interface Versions {
   readonly inPackage: string;
   readonly inLock: string;
 }
 
-/** The newest dated section must be that of the version, and its date a real one. */
+/** The newest dated section of the changelog must be that of the version, with a valid date. */
 export const versionProblems = ({ inPackage, inLock }: Versions, changelog: string): readonly string[] => {
   const headings = [...changelog.matchAll(/^## \[([^\]]+)\](?: - (\S+))?$/gm)];
   const [, version, date] = headings.find(([, name]) => name !== 'Unreleased') ?? [];
@@ -40,7 +40,7 @@ const REQUIRED = [
   'docs/operating.md',
 ];
 
-/** Nothing else belongs into the package. */
+/** The files allowed in the package. */
 const ALLOWED = /^(?:package\.json|[A-Z]+(?:\.md)?|bin\/.+\.js|dist\/.+\.js(?:on)?|docs\/.+|examples\/.+)$/;
 const FORBIDDEN = /\.map$|\.test\.|(?:^|\/)(?:tests?|node_modules|__snapshots__)\//;
 
@@ -52,7 +52,7 @@ export const contentProblems = (files: readonly string[]): readonly string[] => 
     .map((file) => `The package contains ${file}, which does not belong there.`),
 ];
 
-/** An SBOM of this version that names packages, and no address but that of its own schema. */
+/** The SBOM must be of this version, list packages, and contain no URL but that of its schema. */
 export const sbomProblems = (text: string, version: string): readonly string[] => {
   const { metadata, components } = JSON.parse(text) as {
     readonly metadata: { readonly component: { readonly version: string } };

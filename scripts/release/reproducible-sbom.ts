@@ -9,13 +9,13 @@ interface Sbom {
   readonly components: readonly Component[];
 }
 
-/** Download addresses depend on the registry of the machine that packs. */
+/** Download URLs depend on the registry of the machine. */
 const withoutDownloads = (component: Component): Component => ({
   ...component,
   externalReferences: (component.externalReferences ?? []).filter(({ type }) => type !== 'distribution'),
 });
 
-/** Pure. Takes out what differs between two runs or machines: times, ids, npm's version, registries, the folder's name. */
+/** Pure. Removes what differs between runs or machines: times, ids, npm's version, registries, the folder's name. */
 export const reproducible = (text: string): string => {
   const { serialNumber: _, ...sbom } = JSON.parse(text) as Sbom & { serialNumber?: string };
   const { component } = sbom.metadata;

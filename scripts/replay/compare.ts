@@ -1,17 +1,17 @@
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { COUNTED } from '../../src/openai/shared/sse.ts';
 import { ENDS } from './played-pool.ts';
-import type { Told } from './read-story.ts';
+import type { TraceRecord } from './read-capture.ts';
 
-/** What is different today, by its place. */
+/** A difference, and where it is. */
 export interface Difference {
   readonly place: string;
   readonly was: string;
   readonly is: string;
 }
 
-/** What our own translators said, in the parts of a story; the rest is what others said to us. */
-const PARTS: Readonly<Record<string, (told: Told) => Json | undefined>> = {
+/** The records that the proxy's translators wrote; the others came from outside. */
+const PARTS: Readonly<Record<string, (record: TraceRecord) => Json | undefined>> = {
   'call of the app-server': ({ kind, facts }) =>
     kind === 'rpc-sent' && !ENDS.has(textIn(facts, 'method'))
       ? { method: facts['method'], params: facts['params'] }
@@ -21,7 +21,7 @@ const PARTS: Readonly<Record<string, (told: Told) => Json | undefined>> = {
   frame: ({ kind, facts }) => (kind === 'frame' ? withoutCounted(facts) : undefined),
 };
 
-/** Tokens that were counted here differ when a story is played: secrets in the request are hidden in it. */
+/** Token counts differ in a replay, because a capture has no secrets. */
 const withoutCounted = (facts: JsonObject): JsonObject => {
   const { head, body, note, data } = facts;
   if (isJsonObject(head) && head[COUNTED.header] === COUNTED.value)
@@ -35,28 +35,27 @@ const withoutUsage = (body: Json | undefined): Json | undefined => {
   return response === undefined ? rest : { ...rest, response: withoutUsage(response) };
 };
 
-/** Choices run at once, in whatever order: each thread for itself. Frames have no thread, and stay in their order. */
-const byThread = (trace: readonly Told[]): readonly Told[] => {
-  const threadOf = ({ facts: { thread, params } }: Told): string =>
+/** Choices run in parallel, so records are compared by thread. Frames have no thread, and keep their order. */
+const byThread = (trace: readonly TraceRecord[]): readonly TraceRecord[] => {
+  const threadOf = ({ facts: { thread, params } }: TraceRecord): string =>
     typeof thread === 'string' ? thread : isJsonObject(params) ? textIn(params, 'threadId') : '';
   return trace.toSorted((one, other) => threadOf(one).localeCompare(threadOf(other)));
 };
 
-/** More would not be read. */
+/** Limit of the report. */
 const MAX_DIFFERENCES = 40;
 
-/** How a story would be different today; empty: not at all. Ids and times are not compared, but that one id is one id is. */
-export const compare = (then: readonly Told[], now: readonly Told[]): readonly Difference[] => {
+/** The differences between a capture and its replay. Times are ignored; ids are compared by identity, not by value. */
+export const compare = (then: readonly TraceRecord[], now: readonly TraceRecord[]): readonly Difference[] => {
   const found: Difference[] = [];
   const [thenPlain, nowPlain] = [plainer(), plainer()];
   for (const [part, pick] of Object.entries(PARTS)) {
-    const [one, other] = [then, now].map((trace) => byThread(trace).flatMap((told) => pick(told) ?? [])) as [
-      Json[],
-      Json[],
-    ];
+    const [one, other] = [then, now].map((trace) =>
+      byThread(trace).flatMap((record) => pick(record) ?? []),
+    ) as [Json[], Json[]];
     for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
       const place = `${part} ${at + 1}`;
-      // The plain forms count ids in the order in which they come.
+      // Ids are numbered in order of appearance.
       const pair = [one[at], other[at]] as const;
       const [before, after] = [
         pair[0] === undefined ? undefined : thenPlain(pair[0]),
@@ -68,26 +67,23 @@ export const compare = (then: readonly Told[], now: readonly Told[]): readonly D
   return found.slice(0, MAX_DIFFERENCES);
 };
 
-/**
- * The story with what our translators say today in place of what they said then: a difference is wanted, and the
- * story is to hold from now on. What others said stays as it was.
- */
-export const accept = (then: readonly Told[], now: readonly Told[]): readonly Told[] => {
-  const calls = now.filter((told) => PARTS['call of the app-server']?.(told) !== undefined);
+/** The capture with the current output of the translators. Records from outside are unchanged. */
+export const accept = (then: readonly TraceRecord[], now: readonly TraceRecord[]): readonly TraceRecord[] => {
+  const calls = now.filter((record) => PARTS['call of the app-server']?.(record) !== undefined);
   const requests = now.filter(({ kind }) => kind === 'wire-sent');
-  const kept = then.flatMap((told): readonly Told[] => {
-    if (told.kind === 'frame' || told.kind === 'answered' || told.kind === 'end') return [];
-    const isCall = PARTS['call of the app-server']?.(told) !== undefined;
-    const today = isCall ? calls.shift() : told.kind === 'wire-sent' ? requests.shift() : undefined;
-    if (today === undefined) return [told];
+  const kept = then.flatMap((record): readonly TraceRecord[] => {
+    if (record.kind === 'frame' || record.kind === 'answered' || record.kind === 'end') return [];
+    const isCall = PARTS['call of the app-server']?.(record) !== undefined;
+    const today = isCall ? calls.shift() : record.kind === 'wire-sent' ? requests.shift() : undefined;
+    if (today === undefined) return [record];
     const { params, after } = today.facts;
-    return [{ kind: told.kind, facts: { ...told.facts, ...(isCall ? { params } : { after }) } }];
+    return [{ kind: record.kind, facts: { ...record.facts, ...(isCall ? { params } : { after }) } }];
   });
   const answers = now.filter(({ kind }) => kind === 'frame' || kind === 'answered');
   return [...kept, ...answers, { kind: 'end', facts: {} }];
 };
 
-/** A readable page about them. */
+/** Formats differences for people. */
 export const describe = (differences: readonly Difference[]): string =>
   differences.map(({ place, was, is }) => `${place}\n  - ${was}\n  + ${is}\n`).join('\n');
 
@@ -112,12 +108,12 @@ const shown = (value: Json | undefined): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 };
 
-/** Members that hold a moment. */
+/** Fields that contain a time. */
 const TIMES: ReadonlySet<string> = new Set(['created', 'created_at', 'completed_at']);
-/** Ids that are made anew each time: our own, and those of codex. */
+/** Random ids of the proxy and of codex. */
 const IDS = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b([a-z]+)[_-][0-9a-f]{32}\b/g;
 
-/** A value in which ids have numbers, by the order in which they were first seen, and times are one time. */
+/** Returns a function that numbers ids in order of appearance and fixes times. */
 const plainer = (): ((value: Json) => Json) => {
   const ids = new Map<string, string>();
   const numbered = (id: string, prefix: string | undefined): string => {

@@ -15,7 +15,7 @@ import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/turns/format/check-format.ts';
 import { openExchange } from '../../src/http/exchange/exchange.ts';
 import { serveTurn } from '../../src/http/turn/serve-turn.ts';
-import { createSideTurns } from '../../src/http/turn/side-turns.ts';
+import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
@@ -30,25 +30,25 @@ import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
 import { playedRelay } from './played-relay.ts';
-import { factsOf, objectIn, type Told } from './read-story.ts';
+import { factsOf, objectIn, type TraceRecord } from './read-capture.ts';
 
-/** An answer that does not come to its end: the story was cut off, or something is different today. */
+/** Limit for an answer that does not end, because the capture is truncated or the code has changed. */
 const MAX_MS = 20_000;
 
 /**
- * Plays a story: the request of the client goes through the readers, the engine and the relay's edits of today, and
- * what the app-server and the backend said comes back through today's sources and renderers. No process is started
- * and nothing is sent. Gives the story as it would be written today.
+ * Replays a capture: the client's request passes through the current parsers, engine and relay edits, and the recorded
+ * output of the app-server and the backend through the current readers and renderers. Starts no process and sends
+ * nothing. Returns the capture as it would be written now.
  */
-export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => {
-  const told: Told[] = [];
+export const play = async (trace: readonly TraceRecord[]): Promise<readonly TraceRecord[]> => {
+  const record: TraceRecord[] = [];
   const clean = cleaner([]);
   let numbers = 0;
   const now: OpenTrace = {
     isRecording: true,
     record: (kind, facts) => {
-      // As it would have been written, and read again.
-      told.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
+      // Serialised like in a file.
+      record.push({ kind, facts: JSON.parse(JSON.stringify(atOnce(clean(facts)))) as JsonObject });
     },
     next: () => (numbers += 1),
     end: async () => {},
@@ -116,23 +116,23 @@ export const play = async (trace: readonly Told[]): Promise<readonly Told[]> => 
     exchange.returned();
     if (isWhole) await within(ended.promise, MAX_MS);
     else gone.abort();
-    return told;
+    return record;
   } finally {
     await Promise.all([tokenizer.close(), guide.close(), formats.close()]);
   }
 };
 
-/** What the body was, it is not any more: decompressed, and of a form the JSON that says the same. */
+/** The headers without those about the body, which is recorded decompressed, and forms as JSON. */
 const headersOf = (head: JsonObject): Record<string, string> => {
   const { 'content-length': _, 'content-encoding': _coding, ...rest } = head;
   return { ...(rest as Record<string, string>), 'content-type': 'application/json' };
 };
 
-/** No file can be in a file. */
+/** Not a directory, so that there is no config file. */
 const NO_STATE = join(import.meta.filename, 'state');
 
-const configOf = (trace: readonly Told[]): Config => {
-  // The defaults, whatever the config file of this user says.
+const configOf = (trace: readonly TraceRecord[]): Config => {
+  // The defaults, without the user's config file.
   const config: Record<string, unknown> = { ...loadConfig({ PROXY_STATE_DIR: NO_STATE }) };
   for (const [slice, values] of Object.entries(objectIn(factsOf(trace, 'settings'), 'config'))) {
     const own = config[slice];
@@ -151,7 +151,11 @@ const namesOf = (models: JsonObject, { modelAliases }: Config['clients']): Model
 
 type Tools = Pick<EngineParts['deps'], 'logger' | 'metrics' | 'tokenizer' | 'guide'>;
 
-const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Parameters<typeof engineOf> => {
+const enginePartsOf = (
+  trace: readonly TraceRecord[],
+  config: Config,
+  tools: Tools,
+): Parameters<typeof engineOf> => {
   const known = factsOf(trace, 'backend', 'last');
   const chosen = backendOf(known);
   const refuses = listIn(known, 'refuses') as readonly string[];
@@ -168,7 +172,7 @@ const enginePartsOf = (trace: readonly Told[], config: Config, tools: Tools): Pa
     { relay, backend: chosen },
     {
       chosen,
-      identity: 'story',
+      identity: 'capture',
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(trace, relay),
       refusals: new Refusals({ now: () => 0 }),

@@ -5,30 +5,30 @@ import { ConnectionClosed, RequestTimeout, RpcError } from '../../src/codex/rpc/
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import type { PlayedRelay } from './played-relay.ts';
-import { objectIn, type Told } from './read-story.ts';
+import { objectIn, type TraceRecord } from './read-capture.ts';
 
-/** Lines between two pauses: the reader of events keeps up, as with a real backend. */
+/** Lines between two pauses, so that the event reader keeps up as with a real backend. */
 const LINES_AT_ONCE = 20;
 
-/** An app-server that says what it said in a story: answers by method, in their order, and then all about a thread. */
-export const playedPool = (trace: readonly Told[], relay: PlayedRelay | null): WorkerPool => {
+/** An app-server that repeats a capture: responses by method, in order, then all notifications of a thread. */
+export const playedPool = (trace: readonly TraceRecord[], relay: PlayedRelay | null): WorkerPool => {
   const calls = trace.filter(({ kind }) => kind === 'rpc-sent').map(({ facts }) => facts);
   const listeners = new Map<string, (signal: ThreadSignal) => void>();
 
   const play = async (threadId: string): Promise<void> => {
     const lines = trace.filter(({ facts }) => facts['thread'] === threadId);
-    for (const [at, told] of lines.entries()) {
+    for (const [at, record] of lines.entries()) {
       if (at % LINES_AT_ONCE === 0) await setImmediate();
-      const { kind, facts } = told;
+      const { kind, facts } = record;
       if (kind === 'rpc-told') listeners.get(threadId)?.(signalOf(facts));
       else if (kind === 'rpc-asked')
         listeners.get(threadId)?.({ kind: 'tool-call', params: facts['params'], respond() {} });
-      else await relay?.play(threadId, told);
+      else await relay?.play(threadId, record);
     }
   };
 
   const request = async (method: string, params: JsonObject): Promise<unknown> => {
-    // Choices run at once: what one was answered is not for another.
+    // Choices run in parallel: match responses by thread.
     const threadOf = (one: JsonObject): Json | undefined => objectIn(one, 'params')['threadId'];
     const at = calls.findIndex(
       (one) => textIn(one, 'method') === method && threadOf(one) === params['threadId'],
@@ -36,7 +36,7 @@ export const playedPool = (trace: readonly Told[], relay: PlayedRelay | null): W
     const [call] = at === -1 ? [] : calls.splice(at, 1);
     if (call === undefined) {
       if (ENDS.has(method)) return {};
-      throw new Error(`the story has no further ${method}`);
+      throw new Error(`the capture has no further ${method}`);
     }
     const answer = trace.find(
       ({ kind, facts }) =>
@@ -59,9 +59,9 @@ export const playedPool = (trace: readonly Told[], relay: PlayedRelay | null): W
   return { lease: async () => lease } as unknown as WorkerPool;
 };
 
-/** The app-server and its backend begin to speak. */
+/** Methods after which notifications follow. */
 const STARTS: ReadonlySet<string> = new Set(['turn/start', 'review/start']);
-/** Whether they are sent depends on who is faster. */
+/** Methods whose occurrence depends on timing. */
 export const ENDS: ReadonlySet<string> = new Set(['turn/interrupt', 'thread/unsubscribe']);
 
 const signalOf = (facts: JsonObject): ThreadSignal =>

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
-import { affinityKey } from '../../src/codex/relay/request/affinity.ts';
+import { affinityKey, type AffinityOptions } from '../../src/codex/relay/request/affinity.ts';
 import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
 import { httpFailure, streamFailure } from '../../src/codex/relay/answer/http-failure.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
@@ -10,28 +10,34 @@ import { editedBody } from '../../src/codex/relay/transport/send-once.ts';
 import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import { uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
-import { objectIn, type Told } from './read-story.ts';
+import { objectIn, type TraceRecord } from './read-capture.ts';
 
-/** Says again what a backend said, by the ways of the relay, without a socket. */
+/** Repeats a backend's answers through the relay's code, without a socket. */
 export interface PlayedRelay extends Relay {
-  /** One line of the story of a thread. */
-  play(threadId: string, told: Told): Promise<void>;
+  /** Plays one record of a thread. */
+  play(threadId: string, record: TraceRecord): Promise<void>;
 }
 
 interface PlayedThread {
   readonly relayTurn: RelayTurn;
   reader: AnswerReader | null;
-  /** What an error of the backend means today. */
+  /** The failure that a backend error means now. */
   refused: Failure | null;
-  /** The last event was an error, which the reader has reported. */
+  /** The last event was an error that the reader has reported. */
   hasFailed: boolean;
   isClosed: boolean;
 }
 
 export const playedRelay = (profile: BackendProfile, refuses: readonly string[]): PlayedRelay => {
   const threads = new Map<string, PlayedThread>();
-  const session = uuidV7(Date.now());
+  const { clock } = systemAmbient;
+  const session = uuidV7(clock.now());
+  const affinity: AffinityOptions = {
+    conversations: { idOf: () => session, close: async () => {} },
+    cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
+  };
   const known = new Set(refuses as readonly EditField[]);
   return {
     addresses: { model: '', account: '', refresh: '', revoke: '' },
@@ -43,10 +49,7 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         threadId,
         ...turn,
         shape,
-        affinity: affinityKey(turn, {
-          conversations: { idOf: () => session, close: async () => {} },
-          cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
-        }),
+        affinity: affinityKey(turn, affinity, clock.now()),
         limits: { profile, refuses: known },
         ...listeners,
         onInput() {},
@@ -69,15 +72,15 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
         },
       };
     },
-    async play(threadId, told) {
+    async play(threadId, record) {
       const thread = threads.get(threadId);
-      if (thread !== undefined && !thread.isClosed) await playLine(thread, told);
+      if (thread !== undefined && !thread.isClosed) await playLine(thread, record);
     },
     close: async () => {},
   };
 };
 
-const playLine = async (thread: PlayedThread, { kind, facts }: Told): Promise<void> => {
+const playLine = async (thread: PlayedThread, { kind, facts }: TraceRecord): Promise<void> => {
   const { relayTurn } = thread;
   if (kind === 'wire-sent') {
     for (const field of listIn(facts, 'withheld')) relayTurn.withhold(field as EditField);
@@ -110,7 +113,7 @@ const playSignal = (thread: PlayedThread, signal: UpstreamEvent): void => {
       toFailure: (event) => streamFailure(event, { host: '', nowMs: Date.now(), secrets: [] }),
       onActivity: () => relayTurn.onActivity('heard'),
       signal: relayTurn.signal,
-      // A story holds events as they were repaired.
+      // Captures contain repaired events.
       mintCallId: () => 'call_unknown',
     });
     thread.reader.begin();
@@ -126,7 +129,7 @@ const playSignal = (thread: PlayedThread, signal: UpstreamEvent): void => {
   }
 };
 
-/** An event as it arrived. Only the name is known of one that was not read. */
+/** An event as received. Of an unread one only the name is known. */
 const eventText = (facts: JsonObject): string => {
   const { type, data } = facts;
   const text = typeof data === 'string' ? data : JSON.stringify(data ?? {});

@@ -1,11 +1,11 @@
 import { mkdir, open, readdir, stat, unlink, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 
-/** So much is kept; of more, the oldest goes. */
-const MAX_STORIES = 1_000;
-const MAX_SHELF_BYTES = 1024 * 1024 * 1024;
+/** Limits; the oldest captures are removed. */
+const MAX_CAPTURES = 1_000;
+const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
 
-/** Ours, oldest first by name. Whatever else is in the directory is not ours to remove. */
+/** Names of captures, which sort by age. Other files are never removed. */
 const NAME = /^\d{8}T\d{9}Z-\d+-[\w.-]+\.jsonl$/;
 
 export interface CaptureDirLimits {
@@ -13,7 +13,7 @@ export interface CaptureDirLimits {
   readonly bytes: number;
 }
 
-/** The directory of stories. */
+/** The directory of captures. */
 export class CaptureDir {
   readonly #directory: string;
   readonly #limits: CaptureDirLimits;
@@ -27,10 +27,10 @@ export class CaptureDir {
     this.#limits = limits;
   }
 
-  /** Throws where there is no such directory and none can be made, or where nothing can be written in it. */
+  /** Throws if the directory cannot be created or written. */
   static async open(
     directory: string,
-    limits: CaptureDirLimits = { captures: MAX_STORIES, bytes: MAX_SHELF_BYTES },
+    limits: CaptureDirLimits = { captures: MAX_CAPTURES, bytes: MAX_TOTAL_BYTES },
   ): Promise<CaptureDir> {
     const captureFolder = new CaptureDir(directory, limits);
     await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -57,9 +57,9 @@ export class CaptureDir {
     return { name, handle };
   }
 
-  /** A story has come to its end, and is so long. */
+  /** A capture is complete. */
   async settle(name: string, bytes: number): Promise<void> {
-    // It was the oldest, and has gone.
+    // It was the oldest, and was removed.
     if (!this.#sizes.has(name)) return;
     this.#bytes += bytes - (this.#sizes.get(name) ?? 0);
     this.#sizes.set(name, bytes);

@@ -6,10 +6,10 @@ import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import type { Cleaner } from './redacted.ts';
 import type { CaptureDir } from './capture-dir.ts';
 
-const MAX_STORY_BYTES = 16 * 1024 * 1024;
-/** What one story has not written yet. More means that the disk does not keep up. */
+const MAX_CAPTURE_BYTES = 16 * 1024 * 1024;
+/** Limit of unwritten lines: more means that the disk is too slow. */
 const MAX_UNWRITTEN = 20_000;
-/** So much is written at once. */
+/** Maximum size of one write. */
 const WRITE_CHARS = 256 * 1024;
 const LARGE_CHARS = 16 * 1024;
 /** The assumed size of a value that is not measured. */
@@ -101,7 +101,7 @@ export class CaptureFile implements OpenTrace {
   async #writeSome(handle: FileHandle): Promise<void> {
     const told = this.#told;
     this.#told = [];
-    const { clean, weigh, maxBytes = MAX_STORY_BYTES } = this.#options;
+    const { clean, weigh, maxBytes = MAX_CAPTURE_BYTES } = this.#options;
     let text = '';
     try {
       for (const one of told) {

@@ -11,7 +11,7 @@ import { openCapture } from './capture.ts';
 
 let base = '';
 beforeEach(async () => {
-  base = await mkdtemp(path.join(tmpdir(), 'stories-'));
+  base = await mkdtemp(path.join(tmpdir(), 'captures-'));
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
@@ -24,7 +24,7 @@ const linesOf = async (directory: string): Promise<unknown[]> => {
     .map((line) => JSON.parse(line) as unknown);
 };
 
-describe('openStories', () => {
+describe('openCapture', () => {
   const open = (lost: unknown[] = []) =>
     openCapture({
       directory: path.join(base, 'kept'),
@@ -33,7 +33,7 @@ describe('openStories', () => {
       onLost: (reason, requestId) => lost.push([reason, requestId]),
     });
 
-  it('writes a story as lines, in a directory and a file for us alone', async () => {
+  it('writes a capture as lines, in a private directory and file', async () => {
     const captures = await open();
     const trace = captures.open('req:1/..');
     trace?.record('asked', { path: '/v1/x', body: 'hunter-22' });
@@ -51,7 +51,7 @@ describe('openStories', () => {
     ]);
   });
 
-  it('has room for so many at once', async () => {
+  it('limits concurrent captures', async () => {
     const lost: unknown[] = [];
     const captures = await open(lost);
     const all = Array.from({ length: 65 }, (_, at) => captures.open(`r${at}`));
@@ -68,7 +68,7 @@ describe('openStories', () => {
   });
 });
 
-describe('StoryFile', () => {
+describe('CaptureFile', () => {
   const fileOn = async (
     different: Partial<ConstructorParameters<typeof CaptureFile>[0]>,
     lost: unknown[] = [],
@@ -84,7 +84,7 @@ describe('StoryFile', () => {
       ...different,
     });
 
-  it('says where it is cut off', async () => {
+  it('marks where it was truncated', async () => {
     const trace = await fileOn({ maxBytes: 100 });
     trace.record('asked', { text: 'x'.repeat(50) });
     trace.record('body', { text: 'x'.repeat(50) });
@@ -96,7 +96,7 @@ describe('StoryFile', () => {
     ]);
   });
 
-  it('gives up where there is no room for what waits, and gives back all that it took', async () => {
+  it('ends when the buffer is full, and releases its share', async () => {
     const lost: unknown[] = [];
     let held = 0;
     const trace = await fileOn(
@@ -114,7 +114,7 @@ describe('StoryFile', () => {
     expect([lost, held]).toEqual([['slow'], 0]);
   });
 
-  it('gives up on a disk that does not take it', async () => {
+  it('ends when the disk fails', async () => {
     const lost: unknown[] = [];
     const trace = await fileOn({}, lost);
     await rm(base, { recursive: true });
@@ -124,10 +124,10 @@ describe('StoryFile', () => {
   });
 });
 
-describe('Shelf', () => {
+describe('CaptureDir', () => {
   const write = (name: string, chars: number) => writeFile(path.join(base, name), 'x'.repeat(chars));
 
-  it('keeps the newest, and leaves alone what is not a story', async () => {
+  it('keeps the newest captures and all other files', async () => {
     await write('19700101T000000001Z-1-a.jsonl', 10);
     await write('19700101T000000002Z-1-b.jsonl', 10);
     await write('notes.jsonl', 1_000);

@@ -4,26 +4,26 @@ import { cleaner } from './redacted.ts';
 import { CaptureDir } from './capture-dir.ts';
 import { CaptureFile, type LostReason } from './capture-file.ts';
 
-/** The stories of requests, a file each. */
+/** Captures of requests, one file each. */
 export interface OpenCaptures {
   /** Null: too many captures are running. */
   open(requestId: string): OpenTrace | null;
-  /** Waits for what is still being written, for a moment. */
+  /** Waits briefly for pending writes. */
   close(): Promise<void>;
 }
 
 export interface StoriesOptions {
   readonly directory: string;
-  /** What must not stand in any story. */
+  /** Texts that no capture may contain. */
   readonly secrets: readonly string[];
   /** The first record of each capture. */
   readonly settings: object;
   readonly onLost: (reason: LostReason, requestId: string, error: unknown) => void;
 }
 
-/** At the same time. */
+/** Captures at the same time. */
 const MAX_OPEN = 64;
-/** What waits to be written, of all of them. */
+/** Limit for the unwritten bytes of all captures. */
 const MAX_UNWRITTEN_BYTES = 256 * 1024 * 1024;
 const CLOSE_MS = 2_000;
 

@@ -44,7 +44,7 @@ describe('cleaner', () => {
     expect(cleaned(value, ['hunter-22'])).toEqual(expected);
   });
 
-  it('tells of a long text how long it is, and which one', () => {
+  it('replaces a long text by its length and hash', () => {
     const long = 'x'.repeat(MAX_TEXT_CHARS + 1);
     const { url } = cleaned({ url: long }) as { url: string };
     expect(url).toMatch(/^\(cut: 1048577 characters, sha256 [0-9a-f]{64}\)$/);
@@ -52,7 +52,7 @@ describe('cleaner', () => {
     expect(cleaned({ url: `${long.slice(1)}y` })).not.toEqual({ url });
   });
 
-  it('done twice is done once', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const once = cleaned(value, ['secret']);

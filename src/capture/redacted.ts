@@ -7,13 +7,13 @@ import { isSecretName, redactText } from '../observe/redact.ts';
 
 /** Longer texts, such as images, are replaced by their length and hash. */
 export const MAX_TEXT_CHARS = 1024 * 1024;
-/** So much of a text is hashed in one step. */
+/** Characters hashed per slice. */
 const HASH_CHARS = 256 * 1024;
 const HIDDEN = '[redacted]';
 
 /** Encrypted for one account and never read here, so any other text works as well. */
 const SEALED: ReadonlySet<string> = new Set(['encrypted_content', 'encryptedContent']);
-/** Objects whose values are secrets more often than not. */
+/** Objects whose values are often secrets. */
 const BAGS: ReadonlySet<string> = new Set(['headers', 'http_headers', 'env', 'env_http_headers']);
 const ACCOUNT = /^(?:chatgpt[-_]?)?account[-_]?(?:user[-_]?)?id$/i;
 /** The replacement for a text that is not kept. A replacement is not shortened again. */
@@ -21,7 +21,7 @@ const STAND_IN = /^\((?:cut|sealed): \d+ characters, sha256 [0-9a-f]{64}\)$/;
 
 export type Cleaner = (value: unknown) => Sliced<unknown>;
 
-/** A copy of a value for a story: without secrets, and with no text that is too long. Done twice it is the same. */
+/** A copy of a value for a capture, without secrets and overlong texts. Idempotent. */
 export const cleaner = (secrets: readonly string[]): Cleaner => {
   const hide = hideSecrets(secrets);
 
@@ -34,7 +34,7 @@ export const cleaner = (secrets: readonly string[]): Cleaner => {
   function* member(name: string, value: unknown): Sliced<unknown> {
     if (typeof value === 'string') {
       if (SEALED.has(name)) return STAND_IN.test(value) ? value : yield* standIn('sealed', value);
-      // An object of that name is a part of a schema.
+      // An object of that name is part of a schema.
       if (isSecretName(name) || ACCOUNT.test(name)) return HIDDEN;
     }
     if (Array.isArray(value) && isSecretName(name)) return HIDDEN;

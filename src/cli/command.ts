@@ -1,9 +1,9 @@
-/** What a command may know of the process that it runs in. */
+/** The process that a command runs in. */
 export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Results: standard output. */
+  /** Writes results to standard output. */
   out(text: string): void;
-  /** Words for a person: standard error. */
+  /** Writes messages to standard error. */
   say(text: string): void;
 }
 
@@ -11,10 +11,10 @@ export interface CommandContext {
 export type Run = (flags: ReadonlySet<string>, world: CommandContext) => Promise<number>;
 
 export interface Command {
-  /** Completes the line of `--help`. */
+  /** The line in `--help`. */
   readonly summary: string;
-  /** Each with what it does. A flag takes no value. */
+  /** Descriptions by flag. Flags take no value. */
   readonly flags: Readonly<Record<string, string>>;
-  /** Loaded when it is asked for: `--help` must not wait for a web server. */
+  /** Loaded lazily: `--help` must not load a web server. */
   load(): Promise<Run>;
 }

@@ -29,7 +29,7 @@ import { loadSettings } from './load-settings.ts';
 const START_LIMIT_MS = 60_000;
 const TURN_LIMIT_MS = 90_000;
 
-/** What a person runs when something is wrong: each line says what is well, or what to do. */
+/** Diagnoses problems: each line says what works, or what to do. */
 export const doctor: Run = async (flags, world) => {
   const report = new Report(world, flags.has('json'));
   if (!flags.has('no-turns')) {
@@ -43,9 +43,9 @@ export const doctor: Run = async (flags, world) => {
   const settings = await report.ask(settingsCheck(world.environment));
   // Everything else depends on them.
   if (settings.grade === 'problem') return report.end();
-  await askAround(report, world);
+  await runFreeChecks(report, world);
   if (flags.has('no-turns')) await report.ask(unasked('turn', '--no-turns'));
-  else await askModel(report, world);
+  else await runLiveChecks(report, world);
   return report.end();
 };
 
@@ -54,8 +54,8 @@ const unasked = (name: string, why: string) => ({ name, limitMs: 1_000, run: () 
 const loginCommandOf = ({ environment }: CommandContext): string =>
   commandLine(thisInvocation(environment), 'login');
 
-/** The rest of what costs nothing. */
-const askAround = async (report: Report, world: CommandContext): Promise<void> => {
+/** The other checks that cost nothing. */
+const runFreeChecks = async (report: Report, world: CommandContext): Promise<void> => {
   const { environment } = world;
   const config = await loadSettings(environment);
   await report.ask(stateCheck(config.state.dir));
@@ -65,12 +65,16 @@ const askAround = async (report: Report, world: CommandContext): Promise<void> =
   await report.ask(
     url === null
       ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
-      : reachCheck({ url, openDispatcher: (target) => openDispatcher([target], environment) }),
+      : reachCheck({
+          url,
+          idleTimeoutMs: config.upstream.idleTimeoutMs,
+          openDispatcher: (target) => openDispatcher([target], environment),
+        }),
   );
 };
 
-/** The live probe: what clients do most, asked of the real model through the whole server. */
-const askModel = async (report: Report, world: CommandContext): Promise<void> => {
+/** The live probe: sends typical requests to the real model through the whole server. */
+const runLiveChecks = async (report: Report, world: CommandContext): Promise<void> => {
   const starting = startProbe(world.environment, {});
   const started = await report.ask({
     name: 'app-server',
@@ -107,19 +111,19 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
       name: lane === null ? 'turn' : `turn, ${lane}`,
       limitMs: START_LIMIT_MS + TURN_LIMIT_MS,
       run: async (signal) => {
-        const laned = lane === null ? probe : await startProbe(world.environment, { [LANE]: lane });
+        const inFormat = lane === null ? probe : await startProbe(world.environment, { [LANE]: lane });
         try {
-          last = await laned.ask(tinyTurn(options), signal);
+          last = await inFormat.ask(tinyTurn(options), signal);
           return judgeTurn(last, signIn);
         } finally {
-          if (laned !== probe) await laned.stop();
+          if (inFormat !== probe) await inFormat.stop();
         }
       },
     });
     if (isSilent(finding)) return;
     findings.push(finding);
   }
-  // Where no turn works, what a better one would do is not the question.
+  // If no turn works, advice on better ones is irrelevant.
   if (findings.every(({ grade }) => grade === 'problem')) return;
   const forced = await report.ask({
     name: 'forced tool',
@@ -150,5 +154,5 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
   });
 };
 
-/** The setting that decides how requests of a ChatGPT login travel. */
+/** The setting that decides the request format of a ChatGPT login. */
 const LANE = 'PROXY_CHATGPT_LANE';

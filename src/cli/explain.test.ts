@@ -13,7 +13,7 @@ describe('explain', () => {
       systemError({ code: 'EACCES', syscall: 'mkdir', path: '/x' }),
       'Cannot use /x (EACCES): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.',
     ],
-    // A bug of ours keeps its stack.
+    // A bug keeps its stack.
     [new TypeError('x is not a function'), null],
     [systemError({ code: 'ERR_INVALID_ARG_TYPE' }), null],
   ])('%s', (error, expected) => {
@@ -30,7 +30,7 @@ describe('explainListening', () => {
     expect(explain(explainListening(systemError({ code, syscall: 'listen' }), AT))).toMatch(says);
   });
 
-  it('leaves alone what has nothing to do with it', () => {
+  it('ignores other errors', () => {
     const other = new Error('odd');
     expect(explainListening(other, AT)).toBe(other);
   });

@@ -2,13 +2,13 @@ import { UnusableLogin } from '../codex/home/login-file.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import { ConfigError } from '../config/load.ts';
 
-/** Stops a command with one line that a person can do something about. */
+/** Ends a command with a one-line message for the user. */
 export class PlainError extends Error {}
 
-/** Errors whose messages are written for a person. */
+/** Errors whose messages are written for users. */
 const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableLogin];
 
-/** What a person can do something about, in one line; null for what is a bug of ours. */
+/** A one-line message for the user; null for bugs. */
 export const explain = (error: unknown): string | null => {
   if (PLAIN.some((kind) => error instanceof kind)) return (error as Error).message;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
@@ -16,7 +16,7 @@ export const explain = (error: unknown): string | null => {
   return `Cannot use ${path} (${code}): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.`;
 };
 
-/** What is in the way of listening, and what to do. */
+/** Explains why the server cannot listen, and what to do. */
 export const explainListening = (
   error: unknown,
   { host, port }: { readonly host: string; readonly port: number },

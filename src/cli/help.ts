@@ -3,13 +3,13 @@ import type { SettingRow } from '../config/setting-row.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './table.ts';
 
-/** The everyday settings, each with the first sentence of its description; the docs have the others. */
+/** The everyday settings with the first sentence of their description. */
 const everyday = (): readonly (readonly [string, string])[] =>
   Object.entries<SettingRow>(SETTINGS)
     .filter(([, { group }]) => group === 'everyday')
     .map(([name, { description }]) => [name, firstSentence(description)]);
 
-/** Without the links of the docs. */
+/** Without Markdown links. */
 const firstSentence = (text: string): string =>
   (text.split(/(?<=[.])\s/)[0] ?? '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 

@@ -5,15 +5,15 @@ import { SETTINGS } from '../config/schema.ts';
 import type { SettingRow } from '../config/setting-row.ts';
 import { shellQuoted } from '../kit/text/shell-quoted.ts';
 
-/** How this program was started: what a person has to type to start it again. */
+/** How this program was started, which decides the command lines shown to the user. */
 export interface Invocation {
   /** The project or package folder. */
   readonly root: string;
   /** A clone runs its TypeScript; an installed package has JavaScript only. */
   readonly isClone: boolean;
-  /** The file that Node was given. */
+  /** The script passed to Node. */
   readonly script: string;
-  /** Where the person is. npm scripts run in the project's folder, so npm says it in a variable. */
+  /** The user's directory. npm scripts run in the project's folder; npm passes the original one in a variable. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
@@ -21,10 +21,10 @@ export interface Invocation {
 
 const NAME = 'codex-app-server-proxy';
 
-/** Settings that decide which login a command means. */
+/** Settings that decide which login a command uses. */
 const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR', 'PROXY_CONFIG'];
 
-/** The doctor checks what the server would do with its settings, so it gets all that may be shown. */
+/** The doctor checks the server's settings, so its command line includes all that may be shown. */
 const carriedTo = (command: string): readonly string[] =>
   command === 'doctor' ? SETTING_NAMES.filter((name) => !isSecret(name)) : CARRIED;
 
@@ -35,7 +35,7 @@ const isSecret = (name: keyof typeof SETTINGS): boolean =>
 
 const isSet = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
 
-/** The settings in force whose values a command line must not show. */
+/** The settings in effect whose values must not appear on a command line. */
 export const secretSettings = (environment: Invocation['environment']): readonly string[] =>
   SETTING_NAMES.filter((name) => isSecret(name) && isSet(environment[name]));
 
@@ -48,7 +48,7 @@ export const thisInvocation = (environment: Invocation['environment']): Invocati
   platform: process.platform,
 });
 
-/** The command line that runs a command of ours from where the person is: `npm run login`. */
+/** A command line that runs one of the commands from the user's directory: `npm run login`. */
 export const commandLine = (invocation: Invocation, command: string, ...flags: readonly string[]): string => {
   const { environment, platform } = invocation;
   const settings = carriedTo(command).flatMap((name) => {
@@ -72,7 +72,7 @@ const programOf = (invocation: Invocation, command: string, flags: readonly stri
   return [npm, script, ...(flags.length === 0 ? [] : ['--', ...flags])];
 };
 
-/** npx runs it out of a cache of its own; a project's own copy is only found by npx. */
+/** npx runs the package from its cache; only npx finds the copy in a project. */
 const isOnPath = ({ script, environment }: Invocation): boolean =>
   environment['npm_command'] !== 'exec' &&
   !/[\\/](_npx|node_modules[\\/]\.bin)[\\/]/.test(script) &&

@@ -15,7 +15,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const NEEDS_MODES = { meta: { needs: 'modes of files: not Windows' } };
 describe.skipIf(process.platform === 'win32')('loadSettings', NEEDS_MODES, () => {
-  it('refuses a config file that other users may write', async () => {
+  it('rejects a config file that other users may write', async () => {
     const file = path.join(directory, 'config.json');
     await writeFile(file, '{"port": 5}', { mode: 0o644 });
     const environments = [{ PROXY_STATE_DIR: directory }, { PROXY_CONFIG: file }];

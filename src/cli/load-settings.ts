@@ -2,7 +2,7 @@ import { untrusted } from '../codex/home/trusted-path.ts';
 import { ConfigError, loadConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 
-/** Loads the configuration. Throws `ConfigError` if it is not valid, or if another user may change its file. */
+/** Loads the configuration. Throws `ConfigError` if it is invalid, or if another user may change its file. */
 export const loadSettings = async (
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Config> => {

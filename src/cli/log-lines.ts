@@ -7,7 +7,7 @@ import type { CommandContext } from './command.ts';
 
 const STANDARD_OUTPUT = 1;
 
-/** Where log lines go, in the form that was chosen: for people in a terminal, as JSON for programs. */
+/** Formats log lines as configured: for people in a terminal, as JSON for programs. */
 export const logLines = (
   sink: Pick<LogSink, 'write'>,
   format: Config['log']['format'],
@@ -15,7 +15,7 @@ export const logLines = (
   isTerminal = isatty(STANDARD_OUTPUT),
 ): Pick<LogSink, 'write'> => {
   if (format === 'json' || (format === 'auto' && !isTerminal)) return sink;
-  // no-color.org: set and not empty, whatever the value.
+  // no-color.org: any value but the empty one.
   const colour = isTerminal && (environment['NO_COLOR'] ?? '') === '';
   const pretty = createPrettyLine({ colour });
   return { write: (line) => sink.write(pretty(line)) };

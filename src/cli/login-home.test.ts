@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { inOurWords } from './login-home.ts';
+import { withOurCommand } from './login-home.ts';
 
 it.each([
   [
@@ -11,6 +11,6 @@ it.each([
     'Starting local login server on http://localhost:1455.\n',
     'Starting local login server on http://localhost:1455.\n',
   ],
-])('names our command instead of codex’s: %j', (line, expected) => {
-  expect(inOurWords(line, 'npm run login -- --device')).toBe(expected);
+])('replaces the command of codex: %j', (line, expected) => {
+  expect(withOurCommand(line, 'npm run login -- --device')).toBe(expected);
 });

@@ -7,7 +7,7 @@ import type { CommandContext } from './command.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
 import { loadSettings } from './load-settings.ts';
 
-/** The home whose login the server would use. `~/.codex` is only looked at when it is the named one. */
+/** The home whose login the server would use. `~/.codex` is only used if configured. */
 export const loginHomeOf = (config: Config): string =>
   config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
 
@@ -22,10 +22,10 @@ export const signInOptions = async (world: CommandContext): Promise<SignIn & { r
     loginHome: loginHomeOf(config),
     environment,
     stdio: 'inherit',
-    onErrorLine: (line) => world.say(inOurWords(line, device)),
+    onErrorLine: (line) => world.say(withOurCommand(line, device)),
   };
 };
 
-/** codex recommends a command of its own, which people who have only this server do not have. */
-export const inOurWords = (line: string, device: string): string =>
+/** Replaces codex's own command, which users of this server may not have. */
+export const withOurCommand = (line: string, device: string): string =>
   line.replace('codex login --device-auth', () => device);

@@ -7,10 +7,10 @@ import type { Run } from './command.ts';
 import { describeLogin } from './describe-login.ts';
 import { signInOptions } from './login-home.ts';
 
-/** What a shell says of a program that Ctrl-C ended. */
-const BROKEN_OFF = 130;
+/** The exit code of a program ended by Ctrl-C. */
+const INTERRUPTED = 130;
 
-/** codex says which URL it could not reach, not what can be done about it. */
+/** codex names the URL that it could not reach, but not the remedy. */
 const NETWORK =
   'If auth.openai.com could not be reached: set HTTPS_PROXY, and SSL_CERT_FILE for certificates.\n';
 
@@ -20,7 +20,7 @@ export const login: Run = async (flags, world) => {
   const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
   if (code !== 0) {
     world.say('Not signed in; nothing has changed.\n');
-    if (code !== BROKEN_OFF) world.say(NETWORK);
+    if (code !== INTERRUPTED) world.say(NETWORK);
     return code;
   }
   const facts = readLogin(await readFile(path.join(options.loginHome, 'auth.json'), 'utf8'));

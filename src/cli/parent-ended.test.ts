@@ -19,7 +19,7 @@ const watch = (environment: Record<string, string>) => {
   };
 };
 
-it('notices once that the shell of npm has ended', () => {
+it('reports once that the shell of npm has ended', () => {
   const { onEnded, endParent } = watch({ npm_lifecycle_event: 'start' });
   vi.advanceTimersByTime(10_000);
   expect(onEnded).not.toHaveBeenCalled();

@@ -7,9 +7,8 @@ export interface ParentWatch {
 }
 
 /**
- * Calls `onEnded` when the shell that npm started us in has ended. npm sends a SIGTERM that it gets to that
- * shell, and most shells end without passing it on, which would leave the server running without npm.
- * Returns how to stop watching.
+ * Calls `onEnded` when the shell of an npm script has ended. npm sends a SIGTERM to that shell, and most shells end
+ * without passing it on, which would leave the server running. Returns a function that stops watching.
  */
 export const watchParent = ({ environment, parentId, onEnded }: ParentWatch): (() => void) => {
   if (environment['npm_lifecycle_event'] === undefined) return () => {};

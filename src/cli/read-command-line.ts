@@ -5,12 +5,12 @@ export type CommandLine =
   | { readonly kind: 'run'; readonly command: CommandName; readonly flags: ReadonlySet<string> }
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
-  /** With the one line that says why. */
+  /** With a one-line reason. */
   | { readonly kind: 'wrong'; readonly message: string };
 
 const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word);
 
-/** What was asked for. The words are those after the name of the program. */
+/** Parses the arguments after the program's name. */
 export const readCommandLine = (words: readonly string[]): CommandLine => {
   if (words.some((word) => word === '--help' || word === '-h') || words[0] === 'help')
     return { kind: 'help' };

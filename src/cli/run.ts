@@ -4,10 +4,10 @@ import { explain } from './explain.ts';
 import type { CommandLine } from './read-command-line.ts';
 import { COMMANDS } from './table.ts';
 
-/** Wrong usage, as other programs say it. */
+/** The usual exit code for wrong usage. */
 const USAGE = 2;
 
-/** Does what was asked for. Resolves to the exit code, and never throws. */
+/** Runs a command. Resolves to the exit code, and never throws. */
 export const runCommandLine = async (line: CommandLine, world: CommandContext): Promise<number> => {
   try {
     switch (line.kind) {

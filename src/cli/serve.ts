@@ -20,7 +20,7 @@ import { watchParent } from './parent-ended.ts';
 import { watchSignals } from './signals.ts';
 import { standardOutput } from './standard-output.ts';
 
-/** How long the last lines of the log may take. */
+/** Time for the last log lines. */
 const LAST_LINES_MS = 2_000;
 
 export const serve: Run = async (_flags, world) => {
@@ -32,7 +32,7 @@ export const serve: Run = async (_flags, world) => {
     parentId: () => process.ppid,
     onEnded: () => void process.kill(process.pid, 'SIGTERM'),
   });
-  // Also when something unforeseen ends the process.
+  // Also if an uncaught error ends the process.
   process.on('exit', () => sink.close());
   try {
     return await run(config, sink, world);
@@ -66,7 +66,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
   running = app;
   world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir }));
-  // Until here a signal ends the process by itself: nothing is under way yet.
+  // Until here a signal ends the process at once: nothing has started yet.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
   const stoppedAtOnce = signals.second.then((signal) => {

@@ -6,7 +6,7 @@ import { watchSignals } from './signals.ts';
 
 const settled = (promise: Promise<string>): Promise<string> => Promise.race([promise, Promise.resolve('-')]);
 
-it('tells the first signal from the second, and an echo of the first from both', async () => {
+it('distinguishes the first signal, its echo, and the second', async () => {
   const source = new EventEmitter();
   let now = 1_000;
   const { first, second } = watchSignals(source as unknown as NodeJS.Process, () => now);

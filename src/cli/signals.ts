@@ -1,12 +1,9 @@
 const NAMES = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-/** Some versions of npm pass on a Ctrl-C that the terminal has already sent to us: that is one, not two. */
+/** Some versions of npm repeat a Ctrl-C that the terminal has already sent: it counts once. */
 const ECHO_MS = 200;
 
-/**
- * The signals that ask this process to end. From now on none of them ends it by itself: `first` and
- * `second` tell when they come.
- */
+/** Catches the signals that end this process. `first` and `second` resolve when they arrive. */
 export const watchSignals = (
   source: Pick<NodeJS.Process, 'on'> = process,
   now: () => number = () => performance.now(),

@@ -3,30 +3,29 @@ import type { Writable } from 'node:stream';
 
 import type { LogDrain } from '../observe/log-sink.ts';
 
-/** A pipe that others have made non-blocking says that it is full instead of waiting. */
+/** Retry interval for a full non-blocking pipe. */
 const FULL_PIPE_MS = 50;
 
 /**
- * Standard output, whatever it is. Node writes to files and terminals while everything else stands
- * still; here a thread does that. It must not be a pipe's: a thread that waits for its reader would keep
- * the process from ending, and pipes are what Node writes to without waiting.
+ * Standard output. Node writes to files and terminals synchronously, so a thread does that here. Node writes to pipes
+ * asynchronously; a thread that waits for a pipe's reader would keep the process from ending.
  */
 export const standardOutput = (stream: Writable = process.stdout, fd = 1): LogDrain =>
   isPipe(fd) ? pipeDrain(stream, fd) : fileDrain(fd);
 
-/** How long a pipe may take for what was written to it before we end. */
-const LAST_WORDS_MS = 2_000;
+/** Time for a pipe to accept the last output before the process ends. */
+const LAST_OUTPUT_MS = 2_000;
 
-/** Output for a person. Writing may fail: the pipe is closed, or the disk is full. */
+/** Writes messages. Errors are ignored: the pipe may be closed, or the disk full. */
 export const sayTo = (stream: Writable): ((text: string) => void) => {
   stream.on('error', () => {});
   return (text) => void stream.write(text);
 };
 
-/** Ends the process. A pipe may take what was written later than that, so it is given some time. */
+/** Ends the process after pipes have had some time to accept what was written. */
 export const endProcess = (code: number, streams: readonly Writable[]): void => {
   const written = streams.map((stream) => new Promise((resolve) => stream.write('', resolve)));
-  setTimeout(() => process.exit(code), LAST_WORDS_MS);
+  setTimeout(() => process.exit(code), LAST_OUTPUT_MS);
   void Promise.all(written).then(() => process.exit(code));
 };
 
@@ -35,7 +34,7 @@ const isPipe = (fd: number): boolean => {
     const stat = fstatSync(fd);
     return stat.isFIFO() || stat.isSocket();
   } catch {
-    // A closed one: writing to it fails, and that is known what to do about.
+    // Writing to a closed stream fails, and that error is handled.
     return false;
   }
 };
@@ -71,6 +70,6 @@ const writeNow = (fd: number, text: string): void => {
   try {
     writeSync(fd, text);
   } catch {
-    // There is no place left to report it.
+    // There is nowhere left to report it.
   }
 };

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** Every command there is. The help text is made from this table. */
+/** All commands. The help text is generated from this table. */
 export const COMMANDS = {
   serve: {
     summary: 'run the server (the default)',

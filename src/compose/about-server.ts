@@ -1,21 +1,12 @@
 import { describeState, type BackendState, type BannerFacts } from './banner.ts';
+import type { PageFacts } from '../http/front/page.ts';
+import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { shellQuoted } from '../kit/text/shell-quoted.ts';
 
-/** The key that was made at the first start, as `loadOrCreateApiKey` gives it. */
-interface OwnKey {
-  readonly key: string;
-  readonly file: string;
-  readonly isNew: boolean;
-}
+type AboutServer = Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 
-interface AboutServer {
-  readonly backend: string;
-  readonly key: string;
-  readonly keyInCommand: string;
-}
-
-/** What the banner says about the key. A key is shown only by the start that made it. */
+/** The key as the banner shows it. A key is shown only by the start that created it. */
 export const shownKey = (own: OwnKey | null, platform: string): BannerFacts['key'] => {
   if (own === null) return { description: 'one of PROXY_API_KEY', inCommand: '<key>' };
   if (own.isNew)
@@ -27,7 +18,7 @@ export const shownKey = (own: OwnKey | null, platform: string): BannerFacts['key
   };
 };
 
-/** What the page in a browser says. It never shows the key; paths and addresses only to people on this machine. */
+/** The facts for the page in a browser. It never shows the key; paths and addresses only on this machine. */
 export const aboutServer = (state: BackendState, own: OwnKey | null, isLocal: boolean): AboutServer => {
   const key = shownKey(own === null ? null : { ...own, isNew: false }, process.platform);
   if (isLocal) return { backend: describeState(state), key: key.description, keyInCommand: key.inCommand };

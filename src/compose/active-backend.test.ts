@@ -25,7 +25,7 @@ interface FakeBackend extends Backend {
   release(): void;
 }
 
-/** Says its name; its close waits until it is released, as one with running turns does. */
+/** Returns its name; its close waits until released, like that of a backend with running turns. */
 const fakeBackend = (name: string, turn?: Plan['run']): FakeBackend => {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {
@@ -98,8 +98,8 @@ const choiceOf = (backend: Backend, identity: string, revision = ''): Choice => 
 const run = (on: ActiveBackend): Promise<TurnEvent[]> =>
   collect(on.engine.plan(turnRequest(), turnContext()).run(never));
 
-describe('the switchboard', () => {
-  it('serves turns by what is chosen now, and lets the one before finish', async () => {
+describe('createActiveBackend', () => {
+  it('runs turns on the current backend, and lets the previous one finish', async () => {
     const [one, two] = [fakeBackend('one'), fakeBackend('two')];
     const { active: on, noted, change } = await start(choiceOf(one, '1'));
     expect(await run(on)).toEqual([said('one'), ended]);
@@ -109,12 +109,12 @@ describe('the switchboard', () => {
     expect(await run(on)).toEqual([said('two'), ended]);
     expect(on.engine.plan(turnRequest(), turnContext()).ignored).toEqual([{ include: 'two' }]);
     expect(noted).toEqual({ switches: ['two'], troubles: [] });
-    // It waits for its turns as long as they take.
+    // It waits for its turns without a limit.
     expect(one.closed).toBeGreaterThan(1_000_000);
     one.release();
   });
 
-  it('only renews the processes where the same account has other tokens', async () => {
+  it('only restarts processes for new tokens of the same account', async () => {
     const one = fakeBackend('one');
     const { noted, change } = await start(choiceOf(one, '1', 'a'));
     await change(() => choiceOf(fakeBackend('never'), '1', 'b'));
@@ -122,7 +122,7 @@ describe('the switchboard', () => {
     expect([one.renewals, one.closed, noted.switches]).toEqual([1, null, []]);
   });
 
-  it('stays with what answers when the other one cannot be made, and tries again', async () => {
+  it('keeps the current backend when a new one cannot be created, and tries again', async () => {
     const [one, two] = [fakeBackend('one'), fakeBackend('two')];
     const { active: on, noted, change } = await start(choiceOf(one, '1'));
     const broken = {
@@ -141,7 +141,7 @@ describe('the switchboard', () => {
     one.release();
   });
 
-  it('asks the new one if the old one went before the turn had begun', async () => {
+  it('uses the new backend if the old one closed before the turn began', async () => {
     const two = fakeBackend('two');
     let letGo: Promise<void> = Promise.resolve();
     // eslint-disable-next-line require-yield
@@ -159,7 +159,7 @@ describe('the switchboard', () => {
     one.release();
   });
 
-  it('closes everything that is there', async () => {
+  it('closes all backends', async () => {
     const [one, two] = [fakeBackend('one'), fakeBackend('two')];
     const { active: on, change } = await start(choiceOf(one, '1'));
     await change(() => choiceOf(two, '2'));

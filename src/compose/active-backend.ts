@@ -3,48 +3,48 @@ import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { Backend } from './backend.ts';
 
-/** What answers now. A choice of the same identity is served by the south that is there. */
+/** The backend to use. A choice with the same identity keeps the current backend. */
 export interface Choice {
   readonly identity: string;
-  /** Changes when the south should start over with new processes, such as for a new token. */
+  /** Changes when the backend should restart its processes, such as for a new token. */
   readonly revision: string;
   make(): Promise<Backend>;
 }
 
-export interface SwitchboardOptions {
-  /** What should answer now. Asked again and again, so it must be cheap while nothing changes. */
+export interface ActiveBackendOptions {
+  /** The backend to use now. Polled, so it must be cheap while nothing changes. */
   choose(): Promise<Choice>;
   readonly lookEveryMs: number;
   readonly onSwitch: (backend: Backend) => void;
-  /** Another choice could not be made; what answered before goes on, and it is tried again. */
+  /** Another backend could not be created; the current one stays, and it is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Serves each turn by the south of the moment. One that is no longer wanted finishes its turns first. */
+/** Runs each turn on the current backend. A replaced backend finishes its turns first. */
 export interface ActiveBackend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly backend: Backend;
-  /** Looks at once instead of in a while. */
+  /** Checks at once instead of at the next interval. */
   look(): Promise<void>;
   close(timeoutMs: number): Promise<void>;
 }
 
-/** A running turn may take as long as it takes; shutting down is what ends it. */
+/** Running turns are not limited here; only a shutdown ends them. */
 const RETIRE_WITHIN_MS = 2_147_483_647;
 
-export const createActiveBackend = async (options: SwitchboardOptions): Promise<ActiveBackend> => {
+export const createActiveBackend = async (options: ActiveBackendOptions): Promise<ActiveBackend> => {
   const first = await options.choose();
   let current: { choice: Choice; readonly backend: Backend } = { choice: first, backend: await first.make() };
   const retiring = new Map<Backend, Promise<void>>();
   let looking: Promise<void> | null = null;
   let isClosed = false;
   /** Log a persistent error only once. */
-  let toldTrouble: string | null = null;
+  let lastTrouble: string | null = null;
   const onTrouble = (error: unknown): void => {
     const trouble = String(error);
-    if (trouble !== toldTrouble) options.onTrouble(error);
-    toldTrouble = trouble;
+    if (trouble !== lastTrouble) options.onTrouble(error);
+    lastTrouble = trouble;
   };
 
   const retire = (backend: Backend): void => {
@@ -57,7 +57,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
 
   const lookOnce = async (): Promise<void> => {
     const choice = await options.choose();
-    if (isSame(choice, current.choice)) toldTrouble = null;
+    if (isSame(choice, current.choice)) lastTrouble = null;
     if (isClosed || isSame(choice, current.choice)) return;
     if (choice.identity === current.choice.identity) {
       current.choice = choice;
@@ -71,7 +71,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
     }
     const before = current.backend;
     current = { choice, backend };
-    toldTrouble = null;
+    lastTrouble = null;
     options.onSwitch(backend);
     retire(before);
   };
@@ -104,7 +104,7 @@ export const createActiveBackend = async (options: SwitchboardOptions): Promise<
                 }
                 return;
               } catch (error) {
-                // It was let go between being chosen and being asked.
+                // The backend was replaced between being chosen and being called.
                 if (hasBegun || backend === current.backend || isClosed || !isShuttingDown(error))
                   throw error;
               }

@@ -22,7 +22,7 @@ import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
-import { createSideTurns } from '../http/turn/side-turns.ts';
+import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
 import type { Logger } from '../observe/log.ts';
@@ -42,33 +42,35 @@ import { VERSION } from '../version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
-  /** The answer to bytes that are not a valid request. */
+  /** Answers bytes that are not a valid request. */
   readonly refuse: HttpServer['refuse'];
-  /** Who answers now. */
+  /** The state of the active backend. */
   state(): BackendState;
-  /** The key that was made at the first start; null where the configuration names keys. */
+  /** The key created at the first start; null if keys are configured. */
   readonly ownKey: OwnKey | null;
   workers(): readonly WorkerDescription[];
-  /** How many requests have not got their whole answer yet. */
+  /** Number of requests whose answer is not complete. */
   answersUnderWay(): number;
-  /** Finish what runs, up to the limit, and leave nothing behind. */
+  /** Waits for running requests up to the limit, then releases everything. */
   stop(timeoutMs: number): Promise<void>;
 }
 
 export interface AppDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
-  /** Where its lines go, if it can lose any. */
+  /** The log's sink, if it can drop lines. */
   readonly log?: Pick<LogSink, 'onDropped'>;
+  /** Interval for checking the login. */
+  readonly lookEveryMs?: number;
 }
 
-/** How often the login is checked for a change. */
 const LOOK_EVERY_MS = 2_000;
-/** After the last answer, interrupts of aborted turns may still be under way. */
+/** After the last answer, interrupts of aborted turns may still be in progress. */
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
+  const { environment, logger, log } = deps;
   const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
@@ -78,6 +80,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const conversations = await openConversations({
     file: path.join(config.state.dir, 'conversations'),
+    clock: systemAmbient.clock,
     onError: (err) => logger.warn({ err }, 'conversation ids cannot be saved: they change with a restart'),
   });
   const unread = new UnreadTotal({
@@ -93,11 +96,10 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
   const active = await openActiveBackend({
+    ...deps,
     config,
     homes,
-    environment,
     conversations,
-    logger,
     metrics,
     tokenizer,
     guide,
@@ -120,12 +122,7 @@ export const createApp = async (given: Config, { environment, logger, log }: App
         formats,
         sideTurns: createSideTurns(
           { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-          {
-            engine: active.engine,
-            models: active.models,
-            logger,
-            metrics,
-          },
+          { engine: active.engine, models: active.models, logger, metrics },
         ),
         captures,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
@@ -192,7 +189,7 @@ const openHomes = (
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
   });
 
-/** Work whose length a client decides. */
+/** Worker threads for work whose length a client decides. */
 const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
   const tokenizer = createThreadedTokenizer({
     onGuess: (reason) => {
@@ -239,16 +236,17 @@ const openMcpServers = (
     onBug: (err) => logger.error({ err }, 'request to an MCP server failed'),
   });
 
-type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
+type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &
+  Pick<AppDeps, 'lookEveryMs'>;
 
-/** Who answers, now and later: logins come and go, and the way past the relay opens and closes. */
+/** Creates the active backend, which follows changes of the login and of the relay bypass. */
 const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
   const { config, logger, metrics } = deps;
   const bypass = new RelayBypass(systemAmbient.clock);
   const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
-  /** Null until the first south is there: it may meet a page while it is being made. */
+  /** Null until the first backend exists: it may meet a block page while it is created. */
   let active: ActiveBackend | null = null;
-  /** Pages that stand in the relay's way lead around it for a while. */
+  /** Repeated block pages open the bypass. */
   const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
     onBlocked() {
       metrics.relayBlocked.inc();
@@ -272,7 +270,7 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
         make: () => createBackend(chosen, wire, { ...deps, ...watchFor(wire) }),
       };
     },
-    lookEveryMs: LOOK_EVERY_MS,
+    lookEveryMs: deps.lookEveryMs ?? LOOK_EVERY_MS,
     onSwitch: (backend) => {
       metrics.backendSwitches.inc();
       logger.warn({ backend: describeState(backend.state) }, 'switched to another backend');

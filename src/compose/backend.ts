@@ -32,22 +32,22 @@ import { openModels, type OpenModels } from './models.ts';
 import { createPool } from './worker-pool.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
 
-/** Everything behind the engine, for one backend: processes, relay, models, and what was learnt about it. */
+/** Everything for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
   /** Queries other than turns. */
   readonly codexAccount: CodexAccount;
-  /** The models in the form in which codex keeps them. */
+  /** The models in codex's own format. */
   codexModels(): readonly JsonObject[];
   ready(): boolean;
   workers(): readonly WorkerDescription[];
-  /** What the MCP servers of the deployment have to offer now. */
+  /** The tools of the configured MCP servers. */
   listMcpTools(): Promise<readonly ListedMcp[]>;
-  /** New turns run on new processes; those that run finish where they are. */
+  /** Starts new processes for new turns; running turns finish where they are. */
   renew(): void;
-  /** Waits for the running turns, up to the limit, and leaves nothing behind. */
+  /** Waits for the running turns up to the limit, then releases everything. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -56,16 +56,16 @@ export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' |
   readonly homes: CodexHomes;
   readonly tokenizer: Tokenizer;
   readonly guide: ToolGuide;
-  /** What the readers of all answers have not read. */
+  /** Unread bytes of all answers. */
   readonly unread: UnreadTotal;
-  /** What models thought before they called tools. */
+  /** Reasoning of models before their tool calls. */
   readonly reasoning: ReasoningMemory;
   readonly mcp: McpAccess;
   /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
 }
 
-/** How long listing tools may take. */
+/** Timeout for listing tools. */
 const LIST_TOOLS_MS = 60_000;
 
 export const createBackend = async (
@@ -93,7 +93,7 @@ export const createBackend = async (
     const offered = await openModels({
       homes,
       backend: opened.backend,
-      told: placed.backend,
+      appServerBackend: placed.backend,
       hasRelay: placed.relay !== null,
       apiKey: config.upstream.apiKey,
       clock: systemAmbient.clock,
@@ -151,12 +151,12 @@ const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
 export interface EngineParts {
   /** As configured, not as the app-server sees it. */
   readonly chosen: BackendTarget;
-  /** The same as long as it is the same backend, with the same account. */
+  /** Stays the same for the same backend and account. */
   readonly identity: string;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
   readonly workers: WorkerPool;
   readonly refusals: Refusals;
-  /** Whether the login's tokens have been renewed since then. */
+  /** Whether the login's tokens have been renewed since this time. */
   readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
   readonly deps: EngineNeeds;
 }
@@ -166,7 +166,7 @@ type EngineNeeds = Pick<
   'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
 > & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
 
-/** The engine of a backend, with all steps that add what the backend does not do itself. */
+/** The engine of a backend, with all steps that add missing features. */
 export const engineOf = (
   { relay, backend }: { readonly relay: Relay | null; readonly backend: BackendTarget },
   { chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
@@ -213,7 +213,7 @@ export const engineOf = (
     ambient: systemAmbient,
     onAnomaly: reportAnomalies(metrics, deps.logger),
     onRefused: ({ kind }) => {
-      // Its list may be another by now.
+      // The backend's list may have changed.
       if (kind === 'model_not_found') offered.refresh();
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
     },
@@ -262,7 +262,7 @@ export const engineOf = (
 /** The values of `PROXY_CHATGPT_LANE` as request formats. */
 const FORMAT_OF_SETTING = { auto: 'auto', full: 'responses', lite: 'codex' } as const;
 
-/** What the engine asks a catalogue about a model, under the names that captures use. */
+/** Facts about a model, under the names that captures use. */
 const modelFacts = (catalogue: Catalogue, model: string) => ({
   isLite: catalogue.usesCodexFormat(model),
   fullLane: catalogue.responsesSlug(model),

@@ -22,15 +22,15 @@ const TRY_IT = [
 const DOCTOR = ['  Problems? npm run doctor', '', ''];
 
 describe('banner', () => {
-  it('warns of files that hold what people write', () => {
-    expect(show({ kind: 'demo' }, { captureDir: '/var/stories' }).split('\n').slice(0, 3)).toEqual([
+  it('warns that captures contain requests', () => {
+    expect(show({ kind: 'demo' }, { captureDir: '/var/captures' }).split('\n').slice(0, 3)).toEqual([
       '',
-      '  Requests and answers are written to files in /var/stories (PROXY_CAPTURE_DIR).',
+      '  Requests and answers are written to files in /var/captures (PROXY_CAPTURE_DIR).',
       '',
     ]);
   });
 
-  it('says what answers, where, with which key, and how to sign in', () => {
+  it('shows the backend, the address, the key, and how to sign in', () => {
     expect(show({ kind: 'demo' }).split('\n')).toEqual([
       '',
       '  codex-app-server-proxy',
@@ -55,7 +55,7 @@ describe('banner', () => {
     expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
   });
 
-  it('names the settings that the doctor needs too, without their values', () => {
+  it('lists the settings that the doctor needs, without values', () => {
     const text = show({ kind: 'demo' }, { secretSettings: ['PROXY_API_KEY', 'PROXY_UPSTREAM_API_KEY'] });
     expect(text).toContain(
       '  Problems? npm run doctor\n    (with PROXY_API_KEY and PROXY_UPSTREAM_API_KEY set as for this server)\n',
@@ -68,7 +68,7 @@ describe('banner', () => {
       'CODEX_HOME=/h contains no usable login: requests fail with sign_in_required until you run npm run login',
     ],
     [false, 'Not signed in: requests fail with sign_in_required until you run npm run login'],
-  ])('says first that nothing will work without a login; named: %j', (isNamed, first) => {
+  ])('warns first about a missing login; named: %j', (isNamed, first) => {
     const lines = show({ kind: 'signed-out', home: '/h', isNamed }).split('\n');
     expect([lines[1], lines[3], lines[6]]).toEqual([
       `  ${first}`,

@@ -1,27 +1,27 @@
 import { assertNever } from '../kit/assert-never.ts';
 
-/** Who answers, as far as a person needs to know. */
+/** The backend's state, as far as users need it. */
 export type BackendState =
   | { readonly kind: 'upstream'; readonly baseUrl: string }
   | { readonly kind: 'login'; readonly login: 'chatgpt' | 'api-key'; readonly home: string }
   | { readonly kind: 'demo' }
-  /** Requests get `sign_in_required`. `isNamed`: the folder is a CODEX_HOME that the user named. */
+  /** Requests get `sign_in_required`. `isNamed`: the folder is a configured CODEX_HOME. */
   | { readonly kind: 'signed-out'; readonly home: string; readonly isNamed: boolean };
 
 export interface BannerFacts {
   readonly url: string;
-  /** What a person is shown of the key, and how a command line refers to it. */
+  /** The key as shown to users, and as used on a command line. */
   readonly key: { readonly description: string; readonly inCommand: string };
   readonly state: BackendState;
-  /** Where the stories of requests are written; null: nowhere. */
+  /** The directory of captures; null if off. */
   readonly captureDir: string | null;
-  /** Command lines that work where the person is. */
+  /** Command lines that work in the user's directory. */
   readonly commands: { readonly login: string; readonly doctor: string };
-  /** Settings that the doctor needs and whose values are not shown. */
+  /** Settings that the doctor needs, without values. */
   readonly secretSettings: readonly string[];
 }
 
-/** What a person sees at the start: what answers, where, with which key, and what to try. */
+/** The text shown at the start: the backend, the address, the key, and a first request. */
 export const banner = ({ url, key, state, captureDir, commands, secretSettings }: BannerFacts): string =>
   [
     '',
@@ -67,7 +67,7 @@ const warningOf = (state: BackendState, login: string): readonly string[] => {
   return [`  ${where}: requests fail with sign_in_required until you run ${login}`, ''];
 };
 
-/** What people write and what they are answered lands in files. */
+/** Captures contain requests and answers. */
 const captureWarning = (directory: string | null): readonly string[] =>
   directory === null
     ? []

@@ -5,7 +5,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { openCapture, type OpenCaptures } from '../capture/capture.ts';
 import { VERSION } from '../version.ts';
 
-/** Where captures of requests are written; null: they are off. */
+/** Opens the capture directory; null if capture is off. */
 export const captureOf = async (
   config: Config,
   ownKey: string | null,
@@ -17,7 +17,7 @@ export const captureOf = async (
   return openCapture({
     directory: captureDir,
     secrets: [...secretsOf(config), ...config.http.apiKeys, ...(ownKey === null ? [] : [ownKey])],
-    settings: { version: VERSION, config: toldConfig(config) },
+    settings: { version: VERSION, config: translatorSettings(config) },
     onLost(reason, requestId, err) {
       metrics.capturesLost.inc({ reason });
       logger.warn({ requestId, reason, err }, 'capture of a request is incomplete');
@@ -25,8 +25,8 @@ export const captureOf = async (
   });
 };
 
-/** What translators read of the configuration; nothing of keys and addresses. */
-const toldConfig = (config: Config): object => {
+/** The settings that translators read, without keys and addresses. */
+const translatorSettings = (config: Config): object => {
   const { api, clients, tools, images, codex, upstream, mcpServers } = config;
   const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
   return {

@@ -9,11 +9,11 @@ import { createDemoThread } from '../demo/threaded-demo.ts';
 import { startModelServer } from '../demo/model-server.ts';
 import type { Engine } from '../engine/engine.ts';
 
-/** Who should answer. */
+/** The backend to use. */
 export interface ChosenBackend {
-  /** The same as long as it is the same backend, with the same account. */
+  /** Stays the same for the same backend and account. */
   readonly identity: string;
-  /** Another one when its processes should start over. */
+  /** Changes when the processes should restart. */
   readonly revision: string;
   readonly state: BackendState;
   open(): Promise<OpenBackend>;
@@ -24,17 +24,14 @@ export interface OpenBackend {
   close(): Promise<void>;
 }
 
-/** The environment variable by which the app-server gets the key: it is never written to a file. */
+/** Passes the key to the app-server by environment variable: it is never written to a file. */
 const UPSTREAM_KEY_ENV = 'PROXY_UPSTREAM_API_KEY';
 
-/**
- * An upstream that was named; else the Codex login; else the demo model; else none. Asked again and
- * again, because a login may come and go.
- */
+/** A configured upstream, else the Codex login, else the demo model, else none. Polled, because a login may change. */
 export const createChooser = (
   config: Config['upstream'],
   homes: CodexHomes,
-  /** Gets a sentence about an `auth.json` that cannot be a login. */
+  /** Receives a sentence about an invalid `auth.json`. */
   onRefusedLogin: (why: string) => void = () => {},
 ): (() => Promise<ChosenBackend>) => {
   const { baseUrl, codexHome } = config;
@@ -56,7 +53,7 @@ export const createChooser = (
       });
       return { ...chosen, revision };
     }
-    // The user named a home and expects its login: the demo model would hide that it is missing.
+    // The user configured a home and expects its login: the demo model would hide that it is missing.
     const isNamed = codexHome !== null;
     if (!isNamed && config.demoEnabled) return demo;
     return fixed('none', { kind: 'none' }, { kind: 'signed-out', home, isNamed });
@@ -87,7 +84,7 @@ const demo: ChosenBackend = {
   },
 };
 
-/** Rejects every request; the failure says how to change that. */
+/** Rejects every request with an explanation of how to sign in. */
 export const signedOutEngine: Engine = {
   plan: () => ({
     ignored: [],

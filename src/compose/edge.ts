@@ -3,7 +3,7 @@ import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
 import { requestsOf, type ParsedRequest } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
-import { modelBudgets } from '../http/turn/model-budgets.ts';
+import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RecentItems } from '../turns/recent-items.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
@@ -16,13 +16,13 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/turn-total.ts';
 
-/** What the turns of all APIs share, besides the engine. */
+/** The dependencies of all turns besides the engine. */
 export const turnDeps = (
   config: Config,
   logger: Logger,
   metrics: Metrics,
-  /** Those who watch every turn. */
-  standing: readonly TurnObserver[],
+  /** Observers of every turn. */
+  observers: readonly TurnObserver[],
 ): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
@@ -59,10 +59,10 @@ export const turnDeps = (
     metrics.clientRequests.inc({ family: client.name, tier: client.source });
     if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
   },
-  observersOf: (ask, exchange) => [
-    ...standing,
-    turnTotal((turn) => exchange.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, exchange.requestId, requestsOf(ask), ask.choices)] : []),
+  observersOf: (parsed, call) => [
+    ...observers,
+    turnTotal((turn) => call.note({ turn })),
+    ...(config.log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
   ],
   onObserverError: (err) => {
     metrics.observerErrors.inc();

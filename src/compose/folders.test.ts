@@ -21,7 +21,7 @@ const server = (label: string, transport: McpTransport): McpServer => ({
   requireApproval: 'always',
 });
 
-it('starts MCP servers that have no folder in a private one, not where codex works', async () => {
+it('starts MCP servers without a folder in a private one, not in codex’s', async () => {
   const started = { kind: 'stdio', command: 'run', args: [], env: {}, cwd: null } as const;
   const http = server('http', { kind: 'http', url: 'http://127.0.0.1:9', headers: {} });
   const config = loadConfig({ PROXY_STATE_DIR: state, PROXY_CODEX_WORKDIR: path.join(state, 'mine') });

@@ -5,7 +5,7 @@ import { DEFAULT_WORK_DIR } from '../config/backend-settings.ts';
 import type { Config } from '../config/schema.ts';
 import type { Logger } from '../observe/log.ts';
 
-/** Makes the folders that others must not control. MCP servers without a folder of their own get one. */
+/** Creates private folders. MCP servers without a folder get one. */
 export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>): Promise<Config> => {
   await requirePrivateState(config.state.dir);
   const { workDir, mcpDir, instead } = await openWorkFolders({

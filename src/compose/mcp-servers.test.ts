@@ -55,7 +55,7 @@ const tools = async ({ config }: ReachableMcp): Promise<number> => {
 };
 
 describe('MCP servers of the deployment', () => {
-  it('are configured in the app-server unchanged if they are processes, and without address and headers if not', async () => {
+  it('are configured unchanged if they are processes, otherwise without address and headers', async () => {
     const there = await serve();
     const stdio = server({ kind: 'stdio', command: 'c', args: ['x'], env: { K: 'v' }, cwd: '/d' }, 'b');
     const { deployment, reach } = await open([web(there.url), stdio], null);
@@ -78,7 +78,7 @@ describe('MCP servers of the deployment', () => {
 });
 
 describe('MCP servers that clients name', () => {
-  it('are reached at the address that was checked, whatever their name means later', async () => {
+  it('are reached at the checked address, even if DNS changes', async () => {
     const there = await serve();
     const answers = [['127.0.0.1'], ['10.0.0.1']];
     const { reach } = await open([], {
@@ -113,7 +113,7 @@ describe('MCP servers that clients name', () => {
       "The URL of the MCP server 'a' does not lead to a public address.",
     ],
     ['http://h/mcp', null, 424, "The host name of the MCP server 'a' could not be resolved."],
-  ])('are refused: %s with the addresses %j', async (url, addresses, status, message) => {
+  ])('are rejected: %s with the addresses %j', async (url, addresses, status, message) => {
     const { reach } = await open([], {
       resolve: async () => {
         if (addresses === null) throw new Error('unknown name');
@@ -123,7 +123,7 @@ describe('MCP servers that clients name', () => {
     await expect(reach?.(web(url), never)).rejects.toMatchObject({ failure: { status, message } });
   });
 
-  it('are given up when the client goes while their name is looked up', async () => {
+  it('are abandoned when the client disconnects during the DNS lookup', async () => {
     const leaving = new AbortController();
     const { reach } = await open([], { resolve: () => new Promise(() => {}) });
     const reaching = reach?.(web('http://h/mcp'), leaving.signal);

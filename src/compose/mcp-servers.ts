@@ -9,7 +9,7 @@ import { httpServerConfig, stdioServerConfig } from '../codex/translate/mcp-conf
 import type { McpAccess, ReachableMcp } from '../engine/mcp/mcp-access.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 
-/** The MCP servers of the deployment, and the way to those that clients name. */
+/** The configured MCP servers, and access to those named by clients. */
 export interface OpenMcp extends McpAccess {
   close(): Promise<void>;
 }
@@ -18,14 +18,14 @@ export interface OpenMcpOptions {
   readonly servers: readonly McpServer[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
-   * Something that reaches nothing but the host of this URL; null if a client may not send us there. Null
-   * altogether: clients may not name servers.
+   * An agent that connects only to the host of this URL; null if clients may not use it. The property is null if clients
+   * may not name servers.
    */
   readonly pinAgent: ((url: URL, signal: AbortSignal) => Promise<Dispatcher | null>) | null;
   readonly onBug: (error: unknown) => void;
 }
 
-/** The app-server gives up on a call by itself: only if it does not, the relay does. */
+/** The app-server times out first; this is the fallback. */
 const MARGIN_MS = 10_000;
 const NAME_TIMEOUT_MS = 10_000;
 
@@ -33,7 +33,7 @@ export const openMcp = async (options: OpenMcpOptions): Promise<OpenMcp> => {
   const { servers, environment, pinAgent } = options;
   const trust = machineTrust(environment);
   const urls = servers.flatMap(({ transport }) => (transport.kind === 'http' ? [transport.url] : []));
-  // Nothing listens where there is nothing to reach.
+  // No relay is needed.
   if (urls.length === 0 && pinAgent === null) {
     return {
       deployment: byLabel(servers.flatMap((server) => local(server, trust))),

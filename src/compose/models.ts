@@ -1,60 +1,46 @@
 import path from 'node:path';
 
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
-import { createAccountModels } from '../codex/models/account-models.ts';
+import { createAccountModels, type AccountModels } from '../codex/models/account-models.ts';
 import { askAccount } from '../codex/models/ask-account.ts';
-import { cleanCatalogue, type Catalogue } from '../codex/home/catalogue.ts';
+import { cleanCatalogue } from '../codex/home/catalogue.ts';
 import { openSavedLists } from '../codex/models/saved-lists.ts';
 import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
-import type { ModelSource } from '../engine/model-directory.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 
-/** The models of a backend: for `/v1/models`, and for the workers. */
-export interface OpenModels extends ModelSource {
-  /** For a worker that is about to start. */
-  catalogue(): Promise<Catalogue>;
-  /** The configuration of the current workers, such as the models that have request formats. */
-  current(): Catalogue;
-  /** The backend does not know a model that was asked for: its list may be another by now. */
-  refresh(): void;
-  /** Told when later workers will know other models than those that run. */
-  onChange(listener: () => void): void;
-  close(): Promise<void>;
-}
+/** The models of a backend for `/v1/models` and the workers. */
+export type OpenModels = Omit<AccountModels, 'origin'>;
 
 export interface OpenModelsOptions {
   readonly homes: CodexHomes;
   /** As configured, not as the app-server sees it. */
   readonly backend: BackendTarget;
   /** As the app-server sees it: the relay, if there is one. */
-  readonly told: BackendTarget;
+  readonly appServerBackend: BackendTarget;
   readonly hasRelay: boolean;
-  /** The key of a provider. */
+  /** A provider's key. */
   readonly apiKey: string | null;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** An account and a provider are asked which models they have; else codex's own list is all there is. */
+/** Accounts and providers are queried for their models; otherwise codex's own list is used. */
 export const openModels = async (options: OpenModelsOptions): Promise<OpenModels> => {
   const { backend, homes } = options;
-  if (options.told.kind === 'login' && options.told.login === 'chatgpt')
-    return openAccount(options, options.told);
+  if (options.appServerBackend.kind === 'login' && options.appServerBackend.login === 'chatgpt')
+    return openAccount(options, options.appServerBackend);
   const catalogue = cleanCatalogue(homes.bundled, catalogueKind(backend));
-  const fixed = {
-    catalogue: async () => catalogue,
-    current: () => catalogue,
-    onChange: () => {},
-  };
+  const fixed = { catalogue: async () => catalogue, current: () => catalogue, onChange: () => {} };
   if (backend.kind !== 'upstream') {
     return { ...fixed, models: async () => catalogue.list, refresh: () => {}, close: async () => {} };
   }
   const provider = createProviderModels({
-    baseUrl: options.told.kind === 'upstream' ? options.told.baseUrl : backend.baseUrl,
-    // The relay has the key itself.
+    baseUrl:
+      options.appServerBackend.kind === 'upstream' ? options.appServerBackend.baseUrl : backend.baseUrl,
+    // The relay adds the key itself.
     apiKey: options.hasRelay ? null : options.apiKey,
     bundled: catalogue.list,
     clock: options.clock,
@@ -69,7 +55,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   };
 };
 
-/** A token that is good for less than this may be refreshed by a worker at any moment. */
+/** A worker may refresh a token that is valid for less than this at any moment. */
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
@@ -80,16 +66,10 @@ const openAccount = async (
   const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,
-    ask: (signal) =>
-      askAccount({
-        homes,
-        backend,
-        via: hasRelay ? 'us' : 'codex',
-        signal,
-      }),
+    ask: (signal) => askAccount({ homes, backend, via: hasRelay ? 'us' : 'codex', signal }),
     mayAskAgain: async () => {
       const now = await login();
-      // Of another account, once its login took the place of this one, nothing is asked here.
+      // The login now belongs to another account.
       if (now?.accountId !== account) return false;
       return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 
-it('the way around is taken after three pages in a row, for a while', () => {
+it('opens for a while after three block pages in a row', () => {
   let now = 1_000;
   const bypass = new RelayBypass({ now: () => now });
   expect([bypass.blocked(), bypass.blocked(), bypass.isOpen()]).toEqual([false, false, false]);

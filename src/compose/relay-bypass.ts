@@ -1,13 +1,13 @@
 import type { Clock } from '../kit/ambient.ts';
 
-/** How long the way around the relay is taken. */
+/** Duration of a bypass. */
 export const BYPASS_MS = 15 * 60_000;
-/** So many block pages in a row, with no answer between them, are not a temporary problem. */
+/** Consecutive block pages that open the bypass. */
 const PAGES = 3;
 
 /**
- * Some networks show a page to programs that they take for robots. They know codex and may not know
- * us: when such pages come again and again, the app-server goes to its backend by itself for a while.
+ * Some networks answer programs that they take for bots with a block page, but accept codex. After repeated pages, the
+ * app-server connects to its backend directly for a while.
  */
 export class RelayBypass {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class RelayBypass {
     return this.#clock.now() < this.#until;
   }
 
-  /** True: from now on the way around is taken. */
+  /** Returns true if this page opens the bypass. */
   blocked(): boolean {
     this.#pages += 1;
     if (this.#pages < PAGES || this.isOpen()) return false;

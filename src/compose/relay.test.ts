@@ -49,14 +49,14 @@ const ask = async ({ relay }: PlacedRelay): Promise<readonly [number, string]> =
   return [response.status, await response.text()];
 };
 
-describe('where a relay is placed', () => {
-  it('is nowhere when it is not wanted, or there is nothing behind it', async () => {
+describe('placeRelay', () => {
+  it('places no relay if off or without a backend', async () => {
     const backend = provider('http://127.0.0.1:1/v1');
     expect(await place(backend, { PROXY_WIRE: 'off' })).toMatchObject({ relay: null, backend });
     expect(await place({ kind: 'none' })).toMatchObject({ relay: null, backend: { kind: 'none' } });
   });
 
-  it('is in front of a provider, a login or the demo, and keeps the key of the provider', async () => {
+  it('serves a provider, a login or the demo, and keeps the key of the provider', async () => {
     const one = await place(provider('http://127.0.0.1:1/v1'));
     expect(one.backend).toEqual({ kind: 'upstream', baseUrl: one.relay?.addresses.model, apiKeyEnv: null });
     const apiKey = await place(directLogin('api-key'));
@@ -70,7 +70,7 @@ describe('where a relay is placed', () => {
       refreshUrl: refresh,
       revokeUrl: revoke,
     });
-    // Even without it, so that codex does not wait for settings before each turn.
+    // Even then, so that codex does not wait for settings before each turn.
     const direct = await place(directLogin('chatgpt'), { PROXY_WIRE: 'off' });
     expect(direct).toMatchObject({
       relay: null,
@@ -78,7 +78,7 @@ describe('where a relay is placed', () => {
         ...directLogin('chatgpt'),
         baseUrl: 'https://chatgpt.com/backend-api/codex',
         chatgptBaseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/backend-api$/),
-        // Workers share one renewal of their token there.
+        // Workers share one token renewal there.
         refreshUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/refresh$/),
         revokeUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]+\/revoke$/),
       },
@@ -88,8 +88,8 @@ describe('where a relay is placed', () => {
   });
 });
 
-describe('what the operator says about parameters', () => {
-  it('is questioned where it names none', async () => {
+describe('PROXY_UPSTREAM_PARAMS', () => {
+  it('is rejected without parameter names', async () => {
     const one = await place(provider('http://127.0.0.1:1/v1'), {
       PROXY_UPSTREAM_PARAMS: 'top_p,temperatur,none',
     });
@@ -100,7 +100,7 @@ describe('what the operator says about parameters', () => {
 });
 
 describe('the way to the backend', () => {
-  it('leads through the proxy of the environment, but not on this machine', async () => {
+  it('uses the proxy of the environment, but not for loopback', async () => {
     const direct: string[] = [];
     const backend = createServer((incoming, response) => {
       direct.push(incoming.headers.host ?? '');
@@ -136,7 +136,7 @@ describe('the way to the backend', () => {
     expect(direct).toEqual(['backend.example', 'backend.example', `127.0.0.1:${backendPort}`]);
   });
 
-  it('trusts the certificates that codex would trust', async () => {
+  it('trusts the same certificates as codex', async () => {
     const server = createTlsServer(
       { key: KEY, cert: CERTIFICATE },
       (_, response) => void response.end('hello'),

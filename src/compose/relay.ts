@@ -19,7 +19,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { reportRelayLosses } from '../observe/upstream-losses.ts';
 
 export interface PlacedRelay {
-  /** Null where model requests do not pass through it. */
+  /** Null if model requests do not pass through it. */
   readonly relay: Relay | null;
   /** The backend as the app-server sees it: the relay, if there is one. */
   readonly backend: BackendTarget;
@@ -27,8 +27,8 @@ export interface PlacedRelay {
 }
 
 /**
- * What passes through the relay. `on`: all that an app-server sends. `off`: all but model requests. `bypass`: as
- * little as possible, because pages of the network stop what this process sends.
+ * What passes through the relay. `on`: everything that an app-server sends. `off`: everything but model requests.
+ * `bypass`: as little as possible, because block pages stop this process.
  */
 export type Wire = 'on' | 'off' | 'bypass';
 
@@ -36,26 +36,25 @@ export interface PlaceRelayOptions {
   readonly config: Config['upstream'];
   readonly wire: Wire;
   readonly environment: Environment;
-  /** Where renewed tokens are kept. */
+  /** Stores renewed tokens. */
   readonly login: RenewedLogin;
   readonly conversations: Conversations;
   readonly refusals: Refusals;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** A page stood between the relay and the backend. */
+  /** The relay received a block page. */
   readonly onBlocked: () => void;
   /** The backend itself answered. */
   readonly onServed: () => void;
 }
 
-/** Where codex itself sends the requests of an API key. */
+/** codex's own address for requests with an API key. */
 const API_TARGET = 'https://api.openai.com/v1';
 const AUTH_TARGET = 'https://auth.openai.com';
 
 /**
- * Puts a relay between the app-server and its backend, unless the deployment does not want one. With a
- * ChatGPT login there is one in any case: without it codex would ask for the account's settings before
- * each turn, wait for them, and might add to the prompt what they say.
+ * Places a relay between the app-server and its backend, unless configured otherwise. A ChatGPT login always has one:
+ * without it codex would request the account's settings before each turn, and might add them to the prompt.
  */
 export const placeRelay = async (
   backend: BackendTarget,
@@ -71,6 +70,7 @@ export const placeRelay = async (
   const dispatcher = await openDispatcher(addresses, options.environment);
   const profile = profileOf(backend, config.params);
   const relay = await startRelay({
+    clock: systemAmbient.clock,
     targets,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
     dispatcher,
@@ -84,7 +84,7 @@ export const placeRelay = async (
     },
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend rejects a parameter'),
     onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
-    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl) : null,
+    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl, systemAmbient.clock) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
     mintCallId: () => systemAmbient.ids.mint('call'),
@@ -102,7 +102,7 @@ export const placeRelay = async (
   });
   return {
     relay: targets.model === null ? null : relay,
-    backend: behind(backend, relay.addresses, targets, options.environment),
+    backend: throughRelay(backend, relay.addresses, targets, options.environment),
     async close() {
       await relay.close();
       await dispatcher.destroy();
@@ -135,8 +135,8 @@ const targetsOf = (
   return { ...NOWHERE, model: backend.kind === 'login' ? (backend.baseUrl ?? API_TARGET) : backend.baseUrl };
 };
 
-/** The backend as the app-server sees it. The key of a provider stays here: the relay sets it. */
-const behind = (
+/** The backend as the app-server sees it. The relay adds a provider's key, so that it stays here. */
+const throughRelay = (
   backend: BackendTarget,
   at: RelayAddresses,
   targets: RelayTargets,
@@ -163,7 +163,7 @@ const behind = (
   }
 };
 
-/** Without the relay codex derives the backend from the address of the account; that address now points to the relay. */
+/** codex derives the backend from the account's address, which points to the relay: without the relay, name it explicitly. */
 const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string | null =>
   account === null ? baseUrl : `${account}/codex`;
 

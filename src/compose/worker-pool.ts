@@ -11,7 +11,7 @@ import { VERSION } from '../version.ts';
 import type { BackendDeps } from './backend.ts';
 import type { OpenModels } from './models.ts';
 
-/** How long a request may wait for a worker. */
+/** Maximum wait of a request for a worker. */
 const WORKER_WAIT_MS = 15_000;
 
 /** The app-server processes of one backend. */

@@ -1,14 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { isJsonObject } from '../kit/json/json.ts';
-import type { JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
 import type { ModelConnection } from './connection.ts';
 import { ItemWriter } from './item-writer.ts';
-import { responseObject, roughTokens, usageFields } from './response-object.ts';
-import type { ResponseState } from './response-object.ts';
+import { responseObject, roughTokens, usageFields, type ResponseState } from './response-object.ts';
 import type { ScriptStep } from './script-step.ts';
 
 export interface AnswerOptions {
@@ -25,11 +23,6 @@ export interface AnswerOptions {
   readonly ambient?: Ambient;
 }
 
-const AMBIENT: Ambient = {
-  clock: { now: () => Date.now() },
-  ids: { mint: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}` },
-};
-
 type Ended =
   | { readonly status: 'completed' }
   | { readonly status: 'failed'; readonly error: JsonObject }
@@ -41,7 +34,7 @@ export const answer = async (
   steps: readonly ScriptStep[],
   options: AnswerOptions = {},
 ): Promise<void> => {
-  const { clock, ids } = options.ambient ?? AMBIENT;
+  const { clock, ids } = options.ambient ?? systemAmbient;
   const request = connection.request.body;
   const seconds = (): number => Math.floor(clock.now() / 1000);
   const identity = {

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json, JsonObject } from '../kit/json/json.ts';
-import { batchedWriter } from './batched-writer.ts';
-import type { BatchedWriter, Headers } from './batched-writer.ts';
+import { batchedWriter, type BatchedWriter, type Headers } from './batched-writer.ts';
 
 /** One request to the model, as received. */
 export interface ModelRequest {

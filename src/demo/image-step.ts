@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { ItemStep } from './script-step.ts';
 
@@ -14,7 +14,7 @@ export interface DrawnImage {
 /** The output of the backend's image generation tool. */
 export const imageStep = ({ result, previews = [], details = {} }: DrawnImage): ItemStep => {
   const type = 'image_generation_call';
-  const head = { id: `ig_${randomUUID().replaceAll('-', '')}`, type };
+  const head = { id: systemAmbient.ids.mint('ig'), type };
   const { size, quality, background, output_format } = details;
   const event = (name: string, more: JsonObject = {}) => ({ type: `response.${type}.${name}`, ...more });
   return {

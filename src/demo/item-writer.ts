@@ -1,16 +1,15 @@
 import type { IdSource } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
-import { encodeEvent } from './connection.ts';
-import type { ModelConnection, ModelEvent } from './connection.ts';
-import { deltasOf } from './script-step.ts';
-import type {
-  CallStep,
-  ItemEnd,
-  ItemStep,
-  Pace,
-  ReasoningStep,
-  RefusalStep,
-  TextStep,
+import { encodeEvent, type ModelConnection, type ModelEvent } from './connection.ts';
+import {
+  deltasOf,
+  type CallStep,
+  type ItemEnd,
+  type ItemStep,
+  type Pace,
+  type ReasoningStep,
+  type RefusalStep,
+  type TextStep,
 } from './script-step.ts';
 
 /** Number of deltas written before waiting for the socket to drain. */
@@ -33,18 +32,8 @@ const reasoningPart = (text: string): JsonObject => ({ type: 'reasoning_text', t
 
 /** Names on the wire for each kind of tool call. */
 const CALL_FORMS = {
-  function: {
-    type: 'function_call',
-    prefix: 'fc',
-    field: 'arguments',
-    events: 'function_call_arguments',
-  },
-  custom: {
-    type: 'custom_tool_call',
-    prefix: 'ctc',
-    field: 'input',
-    events: 'custom_tool_call_input',
-  },
+  function: { type: 'function_call', prefix: 'fc', field: 'arguments', events: 'function_call_arguments' },
+  custom: { type: 'custom_tool_call', prefix: 'ctc', field: 'input', events: 'custom_tool_call_input' },
 } as const;
 
 /** Writes output items as event sequences, numbers the events, and collects the finished items. */
@@ -67,16 +56,8 @@ export class ItemWriter {
   }
 
   async text(step: TextStep): Promise<void> {
-    const id = step.id ?? this.#ids.mint('msg');
-    const item = (status: string, content: readonly JsonObject[]): ModelEvent => ({
-      id,
-      type: 'message',
-      status,
-      ...(step.phase !== undefined && { phase: step.phase }),
-      role: 'assistant',
-      content,
-    });
-    const at = { ...this.#added(id, item('in_progress', [])), content_index: 0 };
+    const item = this.#message(step);
+    const at = { ...this.#added(item('in_progress', [])), content_index: 0 };
     this.event({ type: 'response.content_part.added', ...at, part: textPart('') });
     await this.#deltas('response.output_text.delta', { ...at, logprobs: [] }, step.text, step);
     const annotations = step.annotations ?? [];
@@ -94,15 +75,8 @@ export class ItemWriter {
   }
 
   async refusal(step: RefusalStep): Promise<void> {
-    const id = step.id ?? this.#ids.mint('msg');
-    const item = (status: string, content: readonly JsonObject[]): ModelEvent => ({
-      id,
-      type: 'message',
-      status,
-      role: 'assistant',
-      content,
-    });
-    const at = { ...this.#added(id, item('in_progress', [])), content_index: 0 };
+    const item = this.#message(step);
+    const at = { ...this.#added(item('in_progress', [])), content_index: 0 };
     this.event({ type: 'response.content_part.added', ...at, part: refusalPart('') });
     await this.#deltas('response.refusal.delta', at, step.refusal, step);
     this.event({ type: 'response.refusal.done', ...at, refusal: step.refusal });
@@ -112,9 +86,8 @@ export class ItemWriter {
 
   async reasoning(step: ReasoningStep): Promise<void> {
     const { summary, encrypted, content } = step.reasoning;
-    const id = step.reasoning.id ?? this.#ids.mint('rs');
-    const bare = { id, type: 'reasoning', summary: [] };
-    const at = this.#added(id, bare);
+    const bare = { id: step.reasoning.id ?? this.#ids.mint('rs'), type: 'reasoning', summary: [] };
+    const at = this.#added(bare);
     for (const [index, text] of summary.entries()) {
       const place = { ...at, summary_index: index };
       this.event({ type: 'response.reasoning_summary_part.added', ...place, part: summaryPart('') });
@@ -155,7 +128,7 @@ export class ItemWriter {
       name,
       ...(namespace !== undefined && { namespace }),
     });
-    const at = this.#added(id, item('in_progress', ''));
+    const at = this.#added(item('in_progress', ''));
     await this.#deltas(`response.${form.events}.delta`, at, args, step);
     if (step.end === 'open') return;
     const called = tool === 'function' ? { name } : {};
@@ -165,13 +138,24 @@ export class ItemWriter {
 
   /** Writes an item of any other type. */
   other({ item, initial = item, events = [], end }: ItemStep): void {
-    const id = typeof item['id'] === 'string' ? item['id'] : '';
-    const at = this.#added(id, initial);
+    const at = this.#added(initial);
     for (const event of events) this.event({ ...at, ...event });
     if (end !== 'open') this.#done(at, item);
   }
 
-  #added(id: string, item: ModelEvent): EventPosition {
+  #message({ id = this.#ids.mint('msg'), phase }: Pick<TextStep, 'id' | 'phase'>) {
+    const speaker = { ...(phase !== undefined && { phase }), role: 'assistant' };
+    return (status: string, content: readonly JsonObject[]): ModelEvent => ({
+      id,
+      type: 'message',
+      status,
+      ...speaker,
+      content,
+    });
+  }
+
+  #added(item: ModelEvent): EventPosition {
+    const id = typeof item['id'] === 'string' ? item['id'] : '';
     const place = { item_id: id, output_index: this.#started++ };
     this.event({ type: 'response.output_item.added', output_index: place.output_index, item });
     return place;

@@ -1,11 +1,8 @@
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Json, JsonObject } from '../kit/json/json.ts';
-import { isJsonObject } from '../kit/json/json.ts';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { readJsonSteps } from '../kit/json/json-reader.ts';
 import { runSliced } from '../kit/async/event-loop.ts';
-import { openConnection } from './connection.ts';
-import type { Ending, ModelConnection, ModelRequest } from './connection.ts';
+import { openConnection, type Ending, type ModelConnection, type ModelRequest } from './connection.ts';
 
 /** Answers one model request. The stream ends when the script returns, unless the script has ended it. */
 export type Script = (request: ModelRequest, connection: ModelConnection) => Promise<void> | void;

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 
 /** Reads the parts of a Responses request that the demo model uses. */
 

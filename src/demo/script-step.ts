@@ -10,13 +10,19 @@ export type ScriptStep =
   | CallStep
   | RefusalStep
   | ItemStep
-  | EventStep
-  | RawStep
-  | WaitStep
-  | FailStep
-  | IncompleteStep
-  | CutStep
-  | HangStep;
+  /** Any other event. It gets the next sequence number. */
+  | { readonly event: ModelEvent }
+  /** Raw bytes, not necessarily valid SSE. */
+  | { readonly raw: string }
+  | { readonly wait: number }
+  /** Ends the answer with `response.failed`. */
+  | { readonly fail: { readonly code: string; readonly message: string } }
+  /** Ends the answer with `response.incomplete`. */
+  | { readonly incomplete: IncompleteReason }
+  /** Destroys the socket. */
+  | { readonly cut: true }
+  /** Sends nothing until the caller disconnects. */
+  | { readonly hang: true };
 
 /** How an item ends: `incomplete` closes it with that status, `open` omits its `done` events. */
 export type ItemEnd = 'completed' | 'incomplete' | 'open';
@@ -77,40 +83,6 @@ export interface ItemStep {
   /** Events between `added` and `done`; `item_id` and `output_index` are filled in. */
   readonly events?: readonly ModelEvent[];
   readonly end?: Extract<ItemEnd, 'completed' | 'open'>;
-}
-
-/** Any other event. It gets the next sequence number. */
-interface EventStep {
-  readonly event: ModelEvent;
-}
-
-/** Raw bytes, not necessarily valid SSE. */
-interface RawStep {
-  readonly raw: string;
-}
-
-interface WaitStep {
-  readonly wait: number;
-}
-
-/** Ends the answer with `response.failed`. */
-interface FailStep {
-  readonly fail: { readonly code: string; readonly message: string };
-}
-
-/** Ends the answer with `response.incomplete`. */
-interface IncompleteStep {
-  readonly incomplete: IncompleteReason;
-}
-
-/** Destroys the socket. */
-interface CutStep {
-  readonly cut: true;
-}
-
-/** Sends nothing until the caller disconnects. */
-interface HangStep {
-  readonly hang: true;
 }
 
 /** Splits a text into deltas. */

@@ -1,5 +1,4 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';
 import { userText } from './user-text.ts';
 

@@ -1,14 +1,11 @@
-/**
- * What pure code must not reach for by itself: time and chance. They are handed in, so that a
- * translation of the same input is the same output, and tests can say what "now" is.
- */
+/** Time and randomness for pure code. Passed in, so that the same input gives the same output. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
 }
 
 export interface IdSource {
-  /** A fresh id such as `msg_6f1c…`: the prefix says what it names, the rest cannot be guessed. */
+  /** A new id such as `msg_6f1c…`: the prefix names its kind, the rest is random. */
   mint(prefix: string): string;
 }
 

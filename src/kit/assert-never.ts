@@ -1,4 +1,4 @@
-/** The end of an exhaustive switch: the compiler objects when a case is missing. */
+/** Ends an exhaustive switch: a missing case is a compile error. */
 export const assertNever = (value: never): never => {
   throw new Error(`unhandled case: ${JSON.stringify(value)}`);
 };

@@ -11,7 +11,7 @@ describe('systemAmbient', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('tells the time of the machine', () => {
+  it('returns the time of the machine', () => {
     vi.useFakeTimers({ now: 1_700_000_000_123 });
     try {
       expect(systemAmbient.clock.now()).toBe(1_700_000_000_123);

@@ -2,7 +2,7 @@ import type { Ambient, Clock, IdSource } from './ambient.ts';
 
 const systemClock: Clock = { now: () => Date.now() };
 
-/** 122 random bits. Node keeps a cache of random bytes for UUIDs, so an id costs no system call. */
+/** 122 random bits. Node caches random bytes for UUIDs, so an id costs no system call. */
 const systemIds: IdSource = {
   mint: (prefix) => `${prefix}_${crypto.randomUUID().replaceAll('-', '')}`,
 };

@@ -6,16 +6,16 @@ import { unlessAborted } from '../kit/async/abort.ts';
 import { isPublicAddress } from './public-address.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 
-/** An agent that reaches nothing but the host of the URL; null if that is not a public address. */
+/** Creates an agent that connects only to the URL's host; null if its address is not public. */
 export type PinAgent = (url: URL, signal: AbortSignal) => Promise<Agent | null>;
 
 export interface PinnedAgentOptions {
   readonly allowPrivate: boolean;
   /** Whether a connection serves several requests. */
   readonly keepsConnections: boolean;
-  /** All addresses of a name. Handed in by tests. */
+  /** Resolves all addresses of a name. For tests. */
   readonly resolve?: ResolveName;
-  /** Handed in by tests, which have only loopback addresses to play with. */
+  /** For tests, which have only loopback addresses. */
   readonly isPublic?: (address: string) => boolean;
 }
 
@@ -27,16 +27,13 @@ export const createAgentPinner = (options: PinnedAgentOptions): PinAgent => {
   return async (url, signal) => {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const addresses = isIP(host) === 0 ? await unlessAborted(resolve(host, signal), signal) : [host];
-    // Every address must be allowed: which one is connected to is up to the network.
+    // Every address must be allowed, because the network chooses one.
     const isAllowed = addresses.length > 0 && (allowPrivate || addresses.every(isPublic));
     return isAllowed ? agentFor(addresses, options) : null;
   };
 };
 
-/**
- * An agent that can only connect to the given addresses. The name is not resolved a second time,
- * so an answer that changes between the check and the connection changes nothing.
- */
+/** An agent that connects only to these addresses. The name is not resolved again, so a later DNS change has no effect. */
 const agentFor = (addresses: readonly string[], { keepsConnections }: PinnedAgentOptions): Agent => {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return new Agent({

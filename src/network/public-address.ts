@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** IPv6 addresses that are routed on the internet; what is outside is local, mapped or reserved. */
+/** IPv6 addresses routed on the internet; others are local, mapped or reserved. */
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Whether an address belongs to the public internet. Forms that carry an IPv4 address inside
- * (mapped, NAT64, 6to4, Teredo …) are not public: what they reach depends on the network we are in.
+ * Whether an address belongs to the public internet. Forms that contain an IPv4 address (mapped, NAT64, 6to4, Teredo …)
+ * are not public: what they reach depends on the local network.
  */
 export const isPublicAddress = (address: string): boolean => {
   if (!ipaddr.isValid(address)) return false;

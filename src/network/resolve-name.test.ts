@@ -12,7 +12,7 @@ interface NameServer {
   close(): Promise<void>;
 }
 
-/** A name server that knows one address of each of these names, and is silent about all that is not null. */
+/** A name server with one address for each of these names; it does not answer for names that are null. */
 const startNameServer = async (known: Readonly<Record<string, string | null>>): Promise<NameServer> => {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -59,7 +59,7 @@ afterEach(async () => {
 const { signal } = new AbortController();
 
 describe('createNameResolver', () => {
-  it('finds addresses, and what has none', async () => {
+  it('resolves addresses, and reports unknown names', async () => {
     server = await startNameServer({ 'images.test': '203.0.113.7', 'missing.test': null });
     const resolve = createNameResolver({ isLocalAllowed: false, servers: [server.address] });
     expect(await resolve('images.test', signal)).toEqual(['203.0.113.7']);
@@ -67,8 +67,8 @@ describe('createNameResolver', () => {
     expect(await resolve('a.localhost', signal)).toEqual(['127.0.0.1', '::1']);
   });
 
-  it('knows the names of this machine only where they are wanted', async () => {
-    // The system's own way takes an address for a name of itself.
+  it('resolves names of this machine only if allowed', async () => {
+    // The system's resolver accepts this form of an address.
     server = await startNameServer({ '127.1': null });
     const servers = [server.address];
     await expect(createNameResolver({ isLocalAllowed: false, servers })('127.1', signal)).rejects.toThrow(
@@ -79,7 +79,7 @@ describe('createNameResolver', () => {
     );
   });
 
-  it('ends with its caller, and gives up by itself', async () => {
+  it('stops when aborted, and times out', async () => {
     server = await startNameServer({});
     const servers = [server.address];
     const gone = new AbortController();
@@ -91,7 +91,7 @@ describe('createNameResolver', () => {
     await expect(impatient('dead.test', signal)).rejects.toMatchObject({ code: 'ETIMEOUT' });
   });
 
-  it('blocks no other work: four hundred dead names, and the threads of the process are free', async () => {
+  it('does not block the threads of the process with four hundred unanswered names', async () => {
     server = await startNameServer({});
     const resolve = createNameResolver({ isLocalAllowed: true, servers: [server.address] });
     const gone = new AbortController();

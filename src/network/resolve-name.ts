@@ -7,26 +7,26 @@ import { Slots } from '../kit/async/slots.ts';
 export type ResolveName = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface NameResolverOptions {
-  /** Whether names are wanted that only this machine or its network knows. */
+  /** Whether names of this machine and its network may be resolved. */
   readonly isLocalAllowed: boolean;
-  /** Handed in by tests; those of the machine otherwise. */
+  /** Default: the machine's name servers. */
   readonly servers?: readonly string[];
   readonly timeoutMs?: number;
 }
 
-/** Over all requests. Each one has a socket of its own. */
+/** For all requests. Each lookup has its own socket. */
 const NAMES_AT_ONCE = 64;
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Queries name servers itself. The system resolver uses the four threads of the process: a few names
- * without an answer would block everything else that needs them, such as writing files.
+ * Queries name servers directly. The system resolver uses the four threads of the process: a few names without an answer
+ * would block everything else that needs them, such as writing files.
  */
 export const createNameResolver = (options: NameResolverOptions): ResolveName => {
   const asking = new Slots(NAMES_AT_ONCE);
-  // What the system's own way finds besides is a hosts file and names of a local network. One at a
-  // time leaves the other threads free.
+  // The system resolver also knows the hosts file and names of the local network. One lookup at a time leaves the other
+  // threads free.
   const looking = new Slots(1);
   return async (hostname, signal) => {
     if (isLocalhost(hostname)) return LOOPBACK;
@@ -37,7 +37,7 @@ export const createNameResolver = (options: NameResolverOptions): ResolveName =>
   };
 };
 
-/** No name server is to be asked for it. */
+/** Never sent to a name server. */
 const isLocalhost = (hostname: string): boolean => /^(?:.*\.)?localhost\.?$/i.test(hostname);
 const LOOPBACK = ['127.0.0.1', '::1'];
 
@@ -46,7 +46,7 @@ const ask = async (
   { servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions,
   signal: AbortSignal,
 ): Promise<readonly string[]> => {
-  // One for each name: cancelling ends all that a resolver does.
+  // One per name, because cancelling ends all lookups of a resolver.
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   const cancel = (): void => resolver.cancel();
@@ -63,7 +63,7 @@ const ask = async (
   }
 };
 
-/** The server knows that there is no such name, or no such address. Other trouble is trouble. */
+/** The server reports no such name or address. Other codes are errors. */
 const UNKNOWN: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME']);
 
 const noneIfUnknown = (error: NodeJS.ErrnoException): readonly string[] => {

@@ -56,7 +56,7 @@ describe('toAccessLine', () => {
     });
   });
 
-  it('has null for what there was not', () => {
+  it('has null for missing facts', () => {
     expect(
       toAccessLine({
         requestId: 'req_2',
@@ -104,12 +104,12 @@ describe('toAccessLine', () => {
       'incomplete',
       null,
     ],
-  ])('tells that a turn %s', (_, ending, outcome, errorCode) => {
+  ])('reports that a turn %s', (_, ending, outcome, errorCode) => {
     const line = toAccessLine({ ...facts, turn: turn(ending) });
     expect({ outcome: line.outcome, errorCode: line.errorCode }).toEqual({ outcome, errorCode });
   });
 
-  it('calls a turn failed that we left for an error of our own', () => {
+  it('reports a turn as failed that the proxy stopped because of an error', () => {
     const line = toAccessLine({ ...facts, errorCode: 'server_error', turn: turn({ kind: 'abandoned' }) });
     expect([line.outcome, line.errorCode]).toEqual(['failed', 'server_error']);
   });

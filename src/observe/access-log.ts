@@ -8,15 +8,17 @@ interface ClientFacts {
   readonly reasons: readonly string[];
 }
 
-/** What the caller says about the conversation that it asks in. */
-interface SessionFacts {
+/** The conversation as identified by the client. */
+export interface SessionFacts {
   readonly thread: string | null;
   readonly session: string | null;
+  /** The subagent that sends the request, such as `review`. */
   readonly subagent: string | null;
+  /** The client program. */
   readonly originator: string | null;
 }
 
-/** How much was asked. */
+/** The size of a request. */
 export interface RequestSummary {
   readonly items: number;
   readonly tools: number;
@@ -24,11 +26,11 @@ export interface RequestSummary {
   readonly bytes: number;
 }
 
-/** What is known of a request and its answer; a turn is there only for routes that run one. */
+/** The facts of a request and its answer; a turn only for routes that run one. */
 export interface AccessFacts {
   readonly requestId: string;
   readonly method: string;
-  /** The pattern, such as `/v1/models/:id`, not the path with its values. */
+  /** The pattern, such as `/v1/models/:id`. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
@@ -37,11 +39,11 @@ export interface AccessFacts {
   readonly stream?: boolean | null;
   readonly client?: ClientFacts | null;
   readonly named?: SessionFacts | null;
-  /** Only for a request that runs a turn and could be read. */
+  /** Only for a parsed request that runs a turn. */
   readonly request?: RequestSummary | null;
-  /** The trace of the caller, by W3C Trace Context. */
+  /** The client's W3C trace. */
   readonly traceparent?: string | null;
-  /** Obsidian Copilot's own id of a trace. */
+  /** Obsidian Copilot's trace id. */
   readonly copilotTraceId?: string | null;
   /** The kind of side request that was detected, such as a title. */
   readonly intercept?: string | null;
@@ -56,14 +58,14 @@ const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
     case 'thrown':
       return 'failed';
     case 'abandoned':
-      // Its reader left it for an error of its own, unless there is none: then the client went away.
+      // With an error, the proxy stopped reading; without one, the client disconnected.
       return errorCode === null ? 'abandoned' : 'failed';
     default:
       return assertNever(turn.ending);
   }
 };
 
-/** A stream that has begun keeps its status 200: its failure is only in the turn. */
+/** A started stream keeps its status 200: its failure is only in the turn. */
 const turnErrorCode = (turn: TurnSummary): string | null => {
   if (turn.ending.kind === 'thrown') return turn.ending.failure.code;
   if (turn.ending.kind === 'ended' && turn.ending.outcome.kind === 'failed') {
@@ -75,7 +77,7 @@ const turnErrorCode = (turn: TurnSummary): string | null => {
 /** The client in the log, under field names that operators already query. */
 const clientEntry = ({ name, source, reasons }: ClientFacts) => ({ family: name, tier: source, reasons });
 
-/** The one line per request: ids, times and counts. No content and no key can be given to it. */
+/** The log line of a request: ids, times and counts. Its input has no content and no keys. */
 export const toAccessLine = (facts: AccessFacts) => {
   const turn = facts.turn ?? null;
   return {

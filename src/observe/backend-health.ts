@@ -5,12 +5,12 @@ import type { TurnObserver, TurnSummary } from './observer.ts';
 export type BackendTrouble = 'unreachable' | 'blocked' | 'unauthorized' | 'limited' | 'failing';
 
 export type BackendHealth =
-  /** Nothing was asked of the backend yet. */
+  /** No request has reached the backend yet. */
   | { readonly state: 'unknown' }
   | { readonly state: 'ok'; readonly since: number }
   | { readonly state: 'failing'; readonly reason: BackendTrouble; readonly since: number };
 
-/** Failures that say something about the backend. Others are the request's own, or ours. */
+/** Failures due to the backend. Others are due to the request or the proxy. */
 const TROUBLES: Readonly<Record<string, BackendTrouble>> = {
   upstream_unreachable: 'unreachable',
   upstream_blocked: 'blocked',
@@ -23,7 +23,7 @@ const TROUBLES: Readonly<Record<string, BackendTrouble>> = {
   upstream_timeout: 'failing',
 };
 
-/** Failures of our own half: they say nothing about the backend, neither good nor bad. */
+/** Failures of the proxy, which do not change the backend's state. */
 const OURS: ReadonlySet<string> = new Set([
   'server_error',
   'worker_lost',
@@ -34,7 +34,7 @@ const OURS: ReadonlySet<string> = new Set([
   'turn_timeout',
 ]);
 
-/** What the last turns say about the backend. Nothing is asked for it: it is what clients met. */
+/** Derives the backend's health from recent turns, without requests of its own. */
 export class BackendWatch implements TurnObserver {
   readonly #clock: Clock;
   #health: BackendHealth = { state: 'unknown' };
@@ -47,12 +47,12 @@ export class BackendWatch implements TurnObserver {
     return this.#health;
   }
 
-  /** The kind of failure that a request ended with; null where it was answered. */
+  /** Records the failure kind of a request; null if it succeeded. */
   saw(kind: string | null): void {
     if (kind !== null && OURS.has(kind)) return;
     const reason = kind === null ? undefined : TROUBLES[kind];
     const since = this.#clock.now();
-    // A backend that refuses a request for what is in it has been reached.
+    // A backend that rejects the content of a request is reachable.
     if (reason === undefined) {
       if (this.#health.state !== 'ok') this.#health = { state: 'ok', since };
     } else if (this.#health.state !== 'failing' || this.#health.reason !== reason) {

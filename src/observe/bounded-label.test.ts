@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { boundedLabel, knownLabel } from './bounded-label.ts';
 
 describe('boundedLabel', () => {
-  it('knows so many values, and calls the rest by one name', () => {
+  it('keeps a limited number of values, and replaces the rest', () => {
     const label = boundedLabel(2);
     expect(['a', 'b', 'c', 'a', 'b', 'd'].map(label)).toEqual(['a', 'b', 'other', 'a', 'b', 'other']);
   });
@@ -12,14 +12,14 @@ describe('boundedLabel', () => {
     expect(boundedLabel()(value)).toBe('other');
   });
 
-  it('spends no room on what it does not take', () => {
+  it('does not count invalid values', () => {
     const label = boundedLabel(1);
     expect([label('not plain'), label('plain')]).toEqual(['other', 'plain']);
   });
 });
 
 describe('knownLabel', () => {
-  it('takes what is known', () => {
+  it('keeps known values', () => {
     expect(['a', 'b'].map(knownLabel(new Set(['a'])))).toEqual(['a', 'other']);
   });
 });

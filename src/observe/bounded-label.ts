@@ -4,8 +4,8 @@ const OTHER = 'other';
 const SANE = /^[\w./:[\]-]{1,64}$/;
 
 /**
- * The values of a label that strangers name: so many different ones at the most, each short and plain. Every value
- * is a line of the page that Prometheus reads, for as long as the process lives.
+ * Limits the values of a label that clients or backends choose: a maximum number, each short and plain. Every value is a
+ * time series for as long as the process lives.
  */
 export const boundedLabel = (max = 50): ((value: string) => string) => {
   const known = new Set<string>();
@@ -17,7 +17,7 @@ export const boundedLabel = (max = 50): ((value: string) => string) => {
   };
 };
 
-/** A known value, or the one that replaces all others. */
+/** Keeps known values and replaces others. */
 export const knownLabel =
   (known: ReadonlySet<string>): ((value: string) => string) =>
   (value) =>

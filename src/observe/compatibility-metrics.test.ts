@@ -10,7 +10,7 @@ const linesOf = async (print: () => Promise<string>, name: string): Promise<stri
   (await print()).split('\n').filter((line) => line.startsWith(name) && !line.includes('_bucket'));
 
 describe('rpcMetrics', () => {
-  it('counts calls, and what became of those that failed', async () => {
+  it('counts calls and their failures', async () => {
     const metrics = createMetrics();
     const warnings: unknown[] = [];
     const count = rpcMetrics(metrics, { warn: (...line: unknown[]) => void warnings.push(line) });
@@ -55,7 +55,7 @@ describe('rpcMetrics', () => {
 });
 
 describe('frameTally', () => {
-  it('adds up a stream when it has ended, by types that are known', async () => {
+  it('adds the totals of a stream at its end, by known type', async () => {
     const metrics = createMetrics();
     const tally = frameTally(metrics);
     for (const frame of [

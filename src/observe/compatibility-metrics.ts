@@ -1,6 +1,6 @@
 import { counter, histogram } from './metric-row.ts';
 
-/** Metrics about the traffic on both sides, and about the part of it that is not understood here. */
+/** Metrics about the traffic on both sides, and the part of it that is not understood. */
 export const COMPATIBILITY_METRICS = {
   rpcSeconds: {
     ...histogram(

@@ -19,7 +19,7 @@ const request = turnRequest({
 });
 
 describe('contentLog', () => {
-  it('logs what was asked and every item of the answer, cut to a sane length', () => {
+  it('logs the request and every item of the answer, truncated', () => {
     const written: string[] = [];
     const logger = createLogger({ level: 'info', destination: { write: (line) => void written.push(line) } });
     const observer = contentLog(logger, 'req_1', [request], 1);

@@ -2,7 +2,7 @@ import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Logger } from './log.ts';
 import type { TurnObserver } from './observer.ts';
 
-/** Images and files are long and say nothing in a log. */
+/** Images and files are long and useless in a log. */
 const MAX_TEXT = 4000;
 
 const clip = (value: unknown): unknown => {
@@ -14,10 +14,7 @@ const clip = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, clip(inner)]));
 };
 
-/**
- * Logs what was asked and answered. Content is logged only here, and the observer is made only
- * where `PROXY_LOG_CONTENT` is true.
- */
+/** Logs requests and answers. The only place that logs content; created only if `PROXY_LOG_CONTENT` is true. */
 export const contentLog = (
   logger: Logger,
   requestId: string,

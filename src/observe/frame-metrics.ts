@@ -7,7 +7,7 @@ interface SentFrame {
   readonly data: unknown;
 }
 
-/** Counts what one stream sends; a delta costs a look into two tables, and the numbers are added at the end. */
+/** Counts the frames of one stream cheaply, and adds the totals to the metrics at its end. */
 export interface FrameTally {
   sent(frame: SentFrame): void;
   ended(): void;
@@ -17,7 +17,7 @@ export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>):
   const counts = new Map<string, number>();
   return {
     sent(frame) {
-      // A backend may name any number of events in one stream.
+      // A backend may send any number of event names.
       const type = labelOf(typeof frame.data === 'string' ? frame.data : (frame.event ?? typeOf(frame.data)));
       counts.set(type, (counts.get(type) ?? 0) + 1);
     },
@@ -28,7 +28,7 @@ export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>):
   };
 };
 
-/** Chat and Completions give their frames no names. */
+/** Chat and Completions frames have no names. */
 const typeOf = (data: unknown): string => {
   const object = isJsonObject(data) ? data['object'] : undefined;
   return typeof object === 'string' ? object : 'error';
@@ -55,7 +55,7 @@ const RESPONSE_EVENTS: Readonly<Record<string, readonly string[]>> = {
   reasoning_text: ['delta', 'done'],
 };
 
-/** The events that we write ourselves. The progress of a hosted tool is reported with event types of its backend. */
+/** The events that the proxy writes. Hosted tools report progress with the backend's event types. */
 const labelOf = knownLabel(
   new Set([
     ...['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((end) => `response.${end}`),

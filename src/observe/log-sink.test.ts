@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { createLogSink, type LogDrain } from './log-sink.ts';
 
-/** A drain that takes what it is given when the test says so. */
+/** A drain that completes writes when the test says so. */
 const held = (): LogDrain & {
   readonly taken: string[];
   readonly now: string[];
@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 describe('createLogSink', () => {
-  it('writes lines in their order, together while the drain is busy', () => {
+  it('writes lines in order, in batches while the drain is busy', () => {
     const drain = held();
     const sink = createLogSink(drain);
     for (const line of ['a\n', 'b\n', 'c\n']) sink.write(line);
@@ -46,7 +46,7 @@ describe('createLogSink', () => {
     expect(drain.taken).toEqual(['a\n', 'b\nc\n']);
   });
 
-  it('cuts a long queue between two lines', () => {
+  it('splits a long queue between lines', () => {
     const drain = held();
     const sink = createLogSink(drain);
     const long = `${'x'.repeat(40_000)}\n`;
@@ -55,7 +55,7 @@ describe('createLogSink', () => {
     expect(drain.taken).toEqual([long, long, long, long]);
   });
 
-  it('drops and counts what has no room, in bytes, and tells when it goes on', () => {
+  it('drops and counts lines above the byte limit, and reports when writing resumes', () => {
     const drain = held();
     const sink = createLogSink(drain, { maxBytes: 10 });
     const told: string[] = [];
@@ -75,7 +75,7 @@ describe('createLogSink', () => {
     ]);
   });
 
-  it('drops what could not be written, and tries again later', () => {
+  it('drops lines that could not be written, and retries later', () => {
     const drain = held();
     const sink = createLogSink(drain, { retryMs: 1_000 });
     const dropped: number[] = [];
@@ -88,7 +88,7 @@ describe('createLogSink', () => {
     expect(drain.taken).toEqual(['a\n', 'b\n']);
   });
 
-  it('waits for the last line, but not for ever', async () => {
+  it('waits for the last line up to a timeout', async () => {
     const drain = held();
     const sink = createLogSink(drain);
     await sink.flush(1_000);
@@ -103,7 +103,7 @@ describe('createLogSink', () => {
     expect(drain.taken).toEqual(['a\n', 'b\n']);
   });
 
-  it('leaves nothing behind that can be written at once', () => {
+  it('writes the rest synchronously on close', () => {
     const stuck = held();
     const behind = createLogSink(stuck);
     behind.write('a\n');

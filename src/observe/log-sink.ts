@@ -5,14 +5,14 @@ import { within } from '../kit/async/within.ts';
 /** Writes log bytes. Calls `done` when they are written, or with the error; may never call back. */
 export interface LogDrain {
   write(text: string, done: (error: Error | null) => void): void;
-  /** The last try, before the process ends: without waiting, and without a throw. */
+  /** The last attempt before the process ends: must not wait or throw. */
   writeNow(text: string): void;
 }
 
 export interface LogSink extends DestinationStream {
   /** Waits until all lines are written, but no longer than this. */
   flush(timeoutMs: number): Promise<void>;
-  /** What is left, as far as it can be written without waiting. For the very end. */
+  /** Writes what can be written without waiting, at the end of the process. */
   close(): void;
   /** Called with the number of dropped lines, including earlier ones. */
   onDropped(listener: (lines: number) => void): void;
@@ -21,9 +21,9 @@ export interface LogSink extends DestinationStream {
 }
 
 export interface LogSinkOptions {
-  /** What may wait to be written. */
+  /** Limit for queued lines. */
   readonly maxBytes?: number;
-  /** How long a drain that failed is left alone. */
+  /** Pause after a failed write. */
   readonly retryMs?: number;
 }
 
@@ -37,7 +37,7 @@ const BATCH_CHARS = 64 * 1024;
  * limit and are then dropped and counted. Logging never blocks and never throws.
  *
  * Not sonic-boom (4.2.1 was tried): it writes to a pipe in a libuv thread, so `process.exit` never returns while the
- * reader stands still, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0051.
+ * reader does not read, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0051.
  */
 export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): LogSink => {
   const { maxBytes = MAX_BYTES, retryMs = RETRY_MS } = options;
@@ -88,7 +88,7 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       retry = null;
       next();
     }, retryMs);
-    // It must not be the log that keeps the process.
+    // The log must not keep the process alive.
     retry.unref();
   };
 
@@ -111,7 +111,7 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       whenEmpty = null;
     },
     close() {
-      // Behind a batch that is on its way, or came to nothing, there is no place.
+      // Not possible after a batch that is in progress or has failed.
       if (!isWriting && retry === null && waiting.length > 0) drain.writeNow(waiting.join(''));
       waiting = [];
     },

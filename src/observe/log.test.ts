@@ -16,7 +16,7 @@ const capture = (level = 'info'): { logger: Logger; lines: () => unknown[]; text
 const time: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
 
 describe('createLogger', () => {
-  it('writes one JSON object per line, from its level on', () => {
+  it('writes one JSON object per line, from its level up', () => {
     const { logger, lines, text } = capture('warn');
     logger.info('not this');
     logger.warn({ requestId: 'req_1', inputTokens: 3 }, 'two\nlines');
@@ -57,7 +57,7 @@ describe('createLogger', () => {
     ]);
   });
 
-  it('hides what looks like a key wherever it stands', () => {
+  it('hides what looks like a key anywhere', () => {
     const { logger, lines } = capture();
     logger.info(
       { note: 'Authorization: Bearer hunter2.x' },
@@ -73,7 +73,7 @@ describe('createLogger', () => {
     ]);
   });
 
-  it('logs errors with their cause, and no key that they quote', () => {
+  it('logs errors with their cause, without quoted keys', () => {
     const { logger, lines, text } = capture();
     logger.error(new Error('refused sk-abcdefghij', { cause: gatewayError('invalid_json') }));
     logger.error({ err: new TypeError('odd') }, 'it broke');
@@ -102,7 +102,7 @@ describe('createLogger', () => {
     expect(text()).not.toContain('abcdefghij');
   });
 
-  it('survives a value that contains itself', () => {
+  it('handles cyclic values', () => {
     const { logger, text } = capture();
     const loop: Record<string, unknown> = {};
     loop['self'] = loop;
@@ -130,7 +130,7 @@ describe('createLogger', () => {
     }).info('x');
   });
 
-  it('hides secrets by their value, whatever they look like', () => {
+  it('hides secrets by value', () => {
     const written: string[] = [];
     const logger = createLogger({
       level: 'info',
@@ -141,7 +141,7 @@ describe('createLogger', () => {
     expect(JSON.parse(written.join(''))).toMatchObject({ line: 'refused *** here', msg: '***' });
   });
 
-  it('logs nothing of an error but what is known to be harmless', () => {
+  it('logs only harmless fields of an error', () => {
     const { logger, text } = capture();
     const parser = Object.assign(new Error('Response does not match the HTTP/1.1 protocol'), {
       code: 'HPE_INVALID_CONSTANT',

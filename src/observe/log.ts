@@ -1,25 +1,23 @@
-import { pino, stdTimeFunctions } from 'pino';
-import type { DestinationStream, Logger as PinoLogger } from 'pino';
+import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import { redactFields, redactText } from './redact.ts';
 
-/** Without `child`, whose bindings would go round the redaction: ids are given with each line. */
+/** Without `child`, whose bindings would bypass the redaction. */
 export type Logger = Pick<PinoLogger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'>;
 
 export interface LogOptions {
   readonly level: string;
-  /** Where the lines go; nowhere if it is left out. */
+  /** Default: lines are discarded. */
   readonly destination?: DestinationStream;
-  /** Hidden wherever they stand, whatever they look like. */
+  /** Texts that are hidden wherever they occur. */
   readonly secrets?: readonly string[];
 }
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
 /**
- * One JSON object per line. Secrets are hidden by rule and in one place: fields by their name,
- * then the finished line by the look of a key, so that no caller has to think of it. No caller has to
- * think of a log that throws either: it does not.
+ * Writes one JSON object per line and never throws. Secrets are redacted here, so that callers need not: fields by name,
+ * then the finished line by the pattern of a key.
  */
 export const createLogger = ({ level, destination, secrets = [] }: LogOptions): Logger => {
   const hide = hideSecrets(secrets);
@@ -29,7 +27,7 @@ export const createLogger = ({ level, destination, secrets = [] }: LogOptions): 
       base: null,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: redactFields },
-      // Errors are plain by then; pino would make them over again.
+      // Errors are already plain; pino would convert them again.
       serializers: { err: (value: unknown) => value },
       hooks: { streamWrite: (line) => redactText(hide(line)) },
     },
@@ -38,7 +36,7 @@ export const createLogger = ({ level, destination, secrets = [] }: LogOptions): 
   return Object.fromEntries(LEVELS.map((name) => [name, shielded(logger, name)])) as unknown as Logger;
 };
 
-/** What cannot be logged leaves a line that says so, as far as that can be written. */
+/** A value that cannot be logged is replaced by a line that says so. */
 const shielded =
   (logger: PinoLogger, name: (typeof LEVELS)[number]) =>
   (...line: Parameters<PinoLogger['info']>): void => {

@@ -7,7 +7,7 @@ const sampleLines = async (print: () => Promise<string>): Promise<string[]> =>
     .filter((line) => line !== '' && !line.startsWith('#') && !line.includes('_seconds'));
 
 describe('createMetrics', () => {
-  it('prints what was counted', async () => {
+  it('prints counted values', async () => {
     const metrics = createMetrics();
     metrics.requests.inc({ route: '/v1/responses', status: '200' });
     metrics.tokens.inc({ kind: 'input' }, 12);
@@ -46,7 +46,7 @@ describe('createMetrics', () => {
     expect(metrics.contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
-  it('never throws, whatever it has to count', async () => {
+  it('never throws for any value', async () => {
     const metrics = createMetrics();
     metrics.requestSeconds.observe(Number.NaN);
     metrics.tokens.inc({ kind: 'input' }, -1);

@@ -3,7 +3,7 @@ import { assertNever } from '../kit/assert-never.ts';
 import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
 import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
 
-/** Every metric there is; docs/metrics.md is printed from this table. */
+/** All metrics; docs/metrics.md is generated from this table. */
 export const METRICS = {
   requests: counter('proxy_requests_total', 'Answered requests, by route and HTTP status.', [
     'route',
@@ -163,7 +163,7 @@ export type Metrics = {
 } & {
   readonly [K in Keys<'histogram'>]: Histogram<LabelOf<K>>;
 } & {
-  /** The page that Prometheus reads, and its content type. */
+  /** The metrics in Prometheus format, and their content type. */
   readonly print: () => Promise<string>;
   readonly contentType: string;
 };
@@ -192,14 +192,14 @@ const shielded = <M extends Counter | Gauge | Histogram>(metric: M): M => {
       try {
         method.apply(metric, values);
       } catch {
-        // An unknown label, or not a number: only this value is lost.
+        // An unknown label, or not a number: drop this value.
       }
     };
   }
   return metric;
 };
 
-/** A registry of its own, so that two apps in one process (as in tests) do not share numbers. */
+/** Uses its own registry, so that two apps in one process (as in tests) do not share numbers. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry();
   const metrics = Object.fromEntries(

@@ -23,7 +23,7 @@ async function* play(script: readonly TurnEvent[], error?: Error): AsyncGenerato
   if (error !== undefined) throw error;
 }
 
-/** A clock that moves on by a millisecond each time it is read. */
+/** A clock that advances by a millisecond with each reading. */
 const options = (extra: Partial<TapOptions> = {}): TapOptions & { errors: unknown[] } => {
   let time = 1000;
   const errors: unknown[] = [];
@@ -65,7 +65,7 @@ const broken: TurnObserver = {
 };
 
 describe('tap', () => {
-  it('hands on every event as it is, and tells how the turn went', async () => {
+  it('passes every event on unchanged, and reports how the turn ended', async () => {
     const watcher = recorder();
     const passed = await collect(tap(play(events), [watcher, {}], options()));
     expect(passed).toEqual(events);
@@ -77,7 +77,7 @@ describe('tap', () => {
     ]);
   });
 
-  it('lets no observer throw into the path, and tells of each once', async () => {
+  it('catches errors of observers, and reports each observer once', async () => {
     const watcher = recorder();
     const given = options();
     expect(await collect(tap(play(events), [broken, watcher], given))).toEqual(events);
@@ -85,7 +85,7 @@ describe('tap', () => {
     expect(given.errors).toEqual([new Error('start')]);
   });
 
-  it('tells of a reader that left', async () => {
+  it('reports a reader that stopped', async () => {
     const watcher = recorder();
     const tapped = tap(play(events), [watcher], options());
     await tapped.next();
@@ -97,7 +97,7 @@ describe('tap', () => {
     ]);
   });
 
-  it('counts a turn as ended when its reader leaves after the last event', async () => {
+  it('counts a turn as ended if its reader stops after the last event', async () => {
     const watcher = recorder();
     const tapped = tap(play(events.slice(3)), [watcher], options());
     await tapped.next();
@@ -110,7 +110,7 @@ describe('tap', () => {
     });
   });
 
-  it('hands on what the turn throws', async () => {
+  it('rethrows the error of the turn', async () => {
     const watcher = recorder();
     const error = gatewayError('worker_unavailable');
     await expect(collect(tap(play([], error), [watcher], options()))).rejects.toBe(error);
@@ -125,7 +125,7 @@ describe('tap', () => {
     ]);
   });
 
-  it('takes a throw after the caller went for its going', async () => {
+  it('treats an error after a disconnect as the disconnect', async () => {
     const watcher = recorder();
     const given = options({ signal: AbortSignal.abort() });
     await expect(collect(tap(play([], new Error('aborted')), [watcher], given))).rejects.toThrow('aborted');
@@ -145,7 +145,7 @@ describe('tap', () => {
 });
 
 describe('turnMetrics', () => {
-  it('counts turns that run, and their tokens', async () => {
+  it('counts running turns, and their tokens', async () => {
     const metrics = createMetrics();
     const tapped = tap(play(events), [turnMetrics(metrics)], options());
     await tapped.next();

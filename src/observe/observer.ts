@@ -1,5 +1,4 @@
-import { failureOf } from '../canonical/failure/failure.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
+import { failureOf, type Failure } from '../canonical/failure/failure.ts';
 import type { Outcome } from '../canonical/events/outcome.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Usage } from '../canonical/events/usage.ts';
@@ -7,20 +6,20 @@ import type { Clock } from '../kit/ambient.ts';
 
 export type TurnEnding =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
-  /** The turn broke before it could say how it ended. */
+  /** The turn threw before its end. */
   | { readonly kind: 'thrown'; readonly failure: Failure }
-  /** The reader went away, or the client behind it. */
+  /** The reader stopped, or the client disconnected. */
   | { readonly kind: 'abandoned' };
 
 export interface TurnSummary {
   readonly ending: TurnEnding;
   readonly usage: Usage | null;
-  /** From the start of the request; null when nothing came. */
+  /** From the start of the request; null if there was no event. */
   readonly firstEventMs: number | null;
   readonly durationMs: number;
 }
 
-/** One who watches a turn from outside. For every `onStart` there is one `onEnd`. */
+/** Watches turns. Every `onStart` is followed by one `onEnd`. */
 export interface TurnObserver {
   onStart?(): void;
   onEvent?(event: TurnEvent): void;
@@ -29,15 +28,15 @@ export interface TurnObserver {
 
 export interface TapOptions {
   readonly clock: Clock;
-  /** When the request came, by the same clock. */
+  /** When the request arrived, by the same clock. */
   readonly startedAt: number;
   /** Called with the first error of each observer in a turn; must not throw. */
   readonly onObserverError: (error: unknown) => void;
-  /** The caller's: what breaks after it is aborted is the caller's going, not a failure of ours. */
+  /** The client's: an error after its abort is a disconnect, not a failure. */
   readonly signal?: AbortSignal;
 }
 
-/** Calls observers so that none can throw into the path. */
+/** Calls observers and catches their errors. */
 const shielded = (
   observers: readonly TurnObserver[],
   report: (error: unknown) => void,
@@ -55,7 +54,7 @@ const shielded = (
   };
 };
 
-/** Hands events on as they are while observers watch. */
+/** Passes events on unchanged while observers watch. */
 export async function* tap(
   events: AsyncIterable<TurnEvent>,
   observers: readonly TurnObserver[],

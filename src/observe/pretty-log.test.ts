@@ -64,7 +64,7 @@ describe('createPrettyLine', () => {
     expect(text).toMatch(/^\[12:00:00\] ERROR: request failed [^]*"message": "broken"[^]*at /);
   });
 
-  it('gives a terminal no control characters from a client, and no second line', () => {
+  it('escapes control characters and line breaks of clients', () => {
     const model = '\u001b[2Jx\n[12:00:00] INFO: forged';
     expect(logged((logger) => logger.info({ ...REQUEST, model }, 'request'))).toBe(
       String.raw`[12:00:00] INFO: POST /v1/responses 200 in 1.2 s, \u001b[2Jx\n[12:00:00] INFO: forged, stream, 812 + 64 tokens` +
@@ -72,11 +72,11 @@ describe('createPrettyLine', () => {
     );
   });
 
-  it('colours the status where colour is wanted', () => {
+  it('colours the status if colour is on', () => {
     expect(logged((logger) => logger.info(REQUEST, 'request'), true)).toContain(' \u001b[32m200\u001b[');
   });
 
-  it('passes on what is not JSON', () => {
+  it('passes other text through', () => {
     expect(createPrettyLine({ colour: false })('plain text\n')).toBe('plain text\n');
   });
 });

@@ -3,7 +3,7 @@ import { prettyFactory } from 'pino-pretty';
 import { duration } from '../kit/text/duration.ts';
 import { printable } from '../kit/text/printable.ts';
 
-/** One line of the log as JSON in, the same line for a person out. */
+/** Formats a JSON log line for a person. */
 export type PrettyLine = (line: string) => string;
 
 interface PrettyOptions {
@@ -14,9 +14,8 @@ type LogLine = Readonly<Record<string, unknown>>;
 type Colours = Readonly<Record<'green' | 'yellow' | 'red' | 'gray', (text: string) => string>>;
 
 /**
- * Formats log lines for a terminal. A request becomes one short line; other lines keep their fields, on the
- * same line. Text from clients and backends is made printable first: JSON escapes control characters, a
- * terminal would obey them.
+ * Formats log lines for a terminal. A request becomes one short line; other lines keep their fields. Text from clients
+ * and backends is escaped first: a terminal would interpret control characters.
  */
 export const createPrettyLine = ({ colour }: PrettyOptions): PrettyLine => {
   const shared = { colorize: colour, translateTime: 'SYS:HH:MM:ss', singleLine: true } as const;
@@ -29,7 +28,7 @@ export const createPrettyLine = ({ colour }: PrettyOptions): PrettyLine => {
   return (line) => {
     const log = parsed(printable(line));
     if (log === null) return line;
-    // pino-pretty ends a line that hides its fields without a line break.
+    // pino-pretty omits the line break of a line whose fields are hidden.
     return isRequest(log) ? `${requests(log).trimEnd()}\n` : general(log);
   };
 };

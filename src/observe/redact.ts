@@ -13,7 +13,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 ]);
 const SECRET_ENDINGS = ['apikey', 'password', 'secret'];
 
-/** Deeper values are not worth a log line, and a cycle ends here too. */
+/** Deeper values are cut, which also ends cycles. */
 const MAX_DEPTH = 8;
 
 const HIDDEN = '[redacted]';
@@ -23,10 +23,7 @@ export const isSecretName = (name: string): boolean => {
   return SECRET_NAMES.has(plain) || SECRET_ENDINGS.some((ending) => plain.endsWith(ending));
 };
 
-/**
- * The fields of an error that are logged besides its message. Libraries put whatever they have into their errors: the
- * one for a malformed answer carries the answer.
- */
+/** The fields of an error that are logged besides its message. Others may contain anything, such as a whole answer. */
 const ERROR_FIELDS: ReadonlySet<string> = new Set([
   'code',
   'errno',
@@ -57,11 +54,11 @@ const describeError = (error: Error, depth: number): Record<string, unknown> => 
 
 const MAX_WORDS = 2_000;
 
-/** A parser quotes what it could not parse, which may be content of a user. */
+/** A parser quotes its input, which may be a user's content. */
 const wordsOf = ({ message }: Error): string =>
   message.slice(0, MAX_WORDS).replace(/^(.{0,60}?), .* is not valid JSON$/s, '$1: this is not valid JSON');
 
-/** Without the words in front of them. */
+/** The stack without the message. */
 const framesOf = ({ stack }: Error): readonly string[] =>
   (stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
 
@@ -82,16 +79,16 @@ const redactObject = (value: object, depth: number): Record<string, unknown> =>
     ]),
   );
 
-/** A copy in which fields with the name of a secret are hidden, at any depth. Errors become plain. */
+/** A copy in which fields with secret names are hidden at any depth, and errors are plain objects. */
 export const redactFields = (value: object): Record<string, unknown> =>
   value instanceof Error ? { err: describeError(value, 0) } : redactObject(value, 0);
 
-/** Hides what looks like a key inside text, such as a message that quotes a header. */
+/** Hides what looks like a key in text, such as a message that quotes a header. */
 export const redactText = (text: string): string =>
   hideTokens(text)
     .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
     .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@')
-    // The secret in the addresses of our own loopback servers: codex quotes them.
+    // The secret in the URLs of the proxy's loopback servers, which codex quotes.
     .replaceAll(/(\b127\.0\.0\.1:\d{1,5}\/)[\w-]{32}(?=\/)/g, '$1***')
     .replaceAll(/([?&][\w.-]{0,40}(?:key|token|secret|password|signature|sig)=)[^&#\s"'\\]+/gi, '$1***');

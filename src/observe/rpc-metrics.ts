@@ -10,10 +10,7 @@ interface EndedCall {
   readonly refusals?: number;
 }
 
-/**
- * Counts calls of the app-server, and logs those that failed. Calls that were lost with their app-server are not logged:
- * that it was lost is.
- */
+/** Counts app-server calls, and logs those that failed. Calls lost with their app-server are not logged: its loss is. */
 export const rpcMetrics = (
   metrics: Pick<Metrics, 'rpcSeconds' | 'rpcErrors'>,
   logger: Pick<Logger, 'warn'>,

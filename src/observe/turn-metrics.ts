@@ -2,7 +2,7 @@ import { boundedLabel } from './bounded-label.ts';
 import type { Metrics } from './metrics.ts';
 import type { TurnObserver } from './observer.ts';
 
-/** Counts turns, their tokens, and items of unknown types. One for all turns: the number of types is bounded. */
+/** Counts turns, their tokens, and items of unknown types. Shared by all turns, to bound the number of types. */
 export const turnMetrics = (
   metrics: Pick<Metrics, 'turnsActive' | 'tokens' | 'firstEventSeconds' | 'unknownItems'>,
 ): TurnObserver => {
@@ -28,7 +28,7 @@ export const turnMetrics = (
   };
 };
 
-/** Items of OpenAI's API that are passed on as they are; whatever else is, has a type of its backend's own. */
+/** OpenAI's items that are passed on unchanged; any other type is the backend's own. */
 const KNOWN_ITEMS: ReadonlySet<string> = new Set([
   'apply_patch_call',
   'code_interpreter_call',

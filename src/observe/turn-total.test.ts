@@ -13,7 +13,7 @@ const usage = (tokens: number): TurnSummary['usage'] => ({
   totalTokens: 2 * tokens,
 });
 
-it('sums the tokens of all turns, and tells of the one that went wrong', () => {
+it('sums the tokens of all turns, and reports the worst ending', () => {
   const noted: TurnSummary[] = [];
   const observer = turnTotal((turn) => noted.push(turn));
   const good: TurnSummary = {

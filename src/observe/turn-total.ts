@@ -1,7 +1,7 @@
 import { addUsage } from '../canonical/events/usage.ts';
 import type { TurnObserver, TurnSummary } from './observer.ts';
 
-/** The turns of one request as one: an answer may have several choices. */
+/** Combines the turns of a request: an answer may have several choices. */
 export const turnTotal = (note: (turn: TurnSummary) => void): TurnObserver => {
   let total: TurnSummary | null = null;
   return {
@@ -19,7 +19,7 @@ const together = (a: TurnSummary, b: TurnSummary): TurnSummary => ({
   durationMs: Math.max(a.durationMs, b.durationMs),
 });
 
-/** Which ending tells more of what went wrong. */
+/** Ranks endings by severity. */
 const badness = ({ ending }: TurnSummary): number => {
   if (ending.kind === 'thrown') return 3;
   if (ending.kind === 'abandoned') return 1;

@@ -24,7 +24,7 @@ it('logs unreadable events once per answer, and repairs once', () => {
   ]);
 });
 
-it('logs a loss of a turn once, and other oddities not at all', () => {
+it('logs a loss of a turn once, and no other anomalies', () => {
   const { lines, metrics, logger } = watched();
   const report = reportAnomalies(metrics, logger);
   for (const nth of [1, 2]) report('item-without-name', { model: 'm', nth });

@@ -3,13 +3,13 @@ import type { Metrics } from './metrics.ts';
 
 type LossMetrics = Pick<Metrics, 'parseFailures' | 'responseItemParseErrors' | 'upstreamAnomalies'>;
 
-/** What the relay could not read of a backend's answers. */
+/** The parts of a backend's answers that the relay could not read. */
 interface RelayLosses {
-  /** An event of a stream could not be read, the nth one of its answer. */
+  /** An event could not be read, the nth one of its answer. */
   onUnreadable(why: keyof typeof UNREADABLE, nth: number): void;
   /** A stream ended without `response.completed`; `message` is what the client gets. */
   onUnfinished(message: string): void;
-  /** An event did not have the form of the Responses API, and was repaired. */
+  /** A malformed event was repaired. */
   onRepaired(what: 'no_call_id' | 'arguments' | 'usage'): void;
 }
 
@@ -35,7 +35,7 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
   };
 };
 
-/** Events that could not be read, as the metric names them. */
+/** Metric labels of unreadable events. */
 const UNREADABLE = {
   'no-json': 'upstream_event',
   'too-long': 'upstream_event_too_long',
@@ -57,7 +57,7 @@ const droppedItem = (error: string): LossRow => ({
   message: 'an upstream output item was dropped',
 });
 
-/** Oddities of a turn that lose something of its answer. */
+/** Anomalies that lose a part of the answer. */
 const LOSSES: Readonly<Record<string, LossRow>> = {
   'item-without-type': droppedItem('no_type'),
   'item-without-name': droppedItem('no_name'),
@@ -73,7 +73,7 @@ const LOSSES: Readonly<Record<string, LossRow>> = {
   },
 };
 
-/** Counts what was odd about a turn. Losses are logged too, each kind once in a turn. */
+/** Counts the anomalies of a turn. Losses are logged too, each kind once per turn. */
 export const reportAnomalies =
   (metrics: LossMetrics, logger: Pick<Logger, 'warn'>) =>
   (anomaly: string, { model, nth }: { readonly model: string; readonly nth: number }): void => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { describeParameters } from './describe-parameters.ts';
 
-describe('what is said about parameters', () => {
-  it('is a line for each, nested ones below', () => {
+describe('describeParameters', () => {
+  it('has a line for each parameter, nested ones below', () => {
     expect(
       describeParameters({
         type: 'object',
@@ -45,12 +45,12 @@ describe('what is said about parameters', () => {
     ]);
   });
 
-  it('says that there are none', () => {
+  it('reports that there are none', () => {
     expect(describeParameters({ type: 'object', properties: {} })).toEqual(['- none']);
     expect(describeParameters({ $ref: '#' })).toEqual(['- none']);
   });
 
-  it('has an end', () => {
+  it('is limited for wide and recursive schemas', () => {
     const wide = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`p${index}`, {}]));
     const lines = describeParameters({ properties: wide });
     expect([lines.length, lines.at(-1)]).toEqual([201, '- more: see the schema']);

@@ -2,13 +2,13 @@ import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { resolvePointer } from '../kit/json/json-pointer.ts';
 import { list } from './schema-match.ts';
 
-/** Lines about the parameters of one tool; the schema says the rest. */
+/** Limit for one tool; the schema contains the rest. */
 const MAX_LINES = 200;
 const MAX_DEPTH = 6;
 const MAX_STEPS = 2_000;
 const MAX_OPTIONS = 30;
 
-/** What the parameters of a tool are, a line for each: name, type, whether it must be there, and what it is for. */
+/** Describes the parameters of a tool, one line each: name, type, whether it is required, and its description. */
 export const describeParameters = (schema: JsonObject): readonly string[] => {
   const describing = new Describing(schema);
   describing.members(schema, { depth: 0, refs: [] });
@@ -17,7 +17,7 @@ export const describeParameters = (schema: JsonObject): readonly string[] => {
   return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), '- more: see the schema'];
 };
 
-/** Where in the schema we are, and by which references, so that none is followed in a circle. */
+/** The position in the schema, and the references followed, to detect cycles. */
 interface Spot {
   readonly depth: number;
   readonly refs: readonly string[];
@@ -32,7 +32,7 @@ class Describing {
     this.#root = root;
   }
 
-  /** What an object holds, also one that is in a list, or one of several that a value may be. */
+  /** The members of an object, including objects in a list or among alternatives. */
   members(schema: Json | undefined, spot: Spot): void {
     this.#steps += 1;
     if (this.#steps > MAX_STEPS || spot.depth > MAX_DEPTH) return;

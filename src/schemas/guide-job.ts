@@ -3,10 +3,10 @@ import { parseJsonObject } from '../kit/json/json.ts';
 import { describeParameters } from './describe-parameters.ts';
 import { sampleArguments } from './sample-value.ts';
 
-/** An example that is longer shows less than it takes. */
+/** Longer examples are not worth their tokens. */
 const MAX_EXAMPLE_CHARS = 2_000;
 
-/** The prose description of the parameters of a tool; null: the schema is too odd. */
+/** Describes the parameters of a tool in prose; null if the schema is too deep. */
 export const guideTo = (text: string): Guidance | null => {
   const schema = parseJsonObject(text);
   if (schema === null) return null;
@@ -18,7 +18,7 @@ export const guideTo = (text: string): Guidance | null => {
       example: written !== null && written.length <= MAX_EXAMPLE_CHARS ? written : null,
     };
   } catch (error) {
-    // Schemas may be deeper than the stack.
+    // Schemas may be nested deeper than the stack.
     if (error instanceof RangeError) return null;
     throw error;
   }

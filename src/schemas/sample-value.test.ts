@@ -19,7 +19,7 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-/** Of a user who asks for the weather in Paris for 3 days. */
+/** From a user who asks for the weather in Paris for 3 days. */
 const HINTS = {
   text: 'What is the weather in Paris for 3 days?',
   phrases: ['Paris', 'weather', 'days'],
@@ -136,14 +136,14 @@ describe('sampleValue', () => {
     expect(sampleValue(schema)).toBeUndefined();
   });
 
-  it('uses a plain word where the text has none', () => {
+  it('uses a default word without hints', () => {
     expect(sampleValue(object({ a: { type: 'string' }, b: { type: 'string' } }))).toEqual({
       a: 'example',
       b: 'example',
     });
   });
 
-  it('fits every schema of the kind that clients send', () => {
+  it('is valid for the kinds of schemas that clients send', () => {
     const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => ({
       schema: fc.oneof(
         { maxDepth: 4, withCrossShrink: true },
@@ -175,14 +175,14 @@ describe('sampleValue', () => {
         const value = sampleValue(root, { ...HINTS, text });
         expect(value === undefined ? null : complaints(root, value)).toBeNull();
       }),
-      // Always the same schemas: among millions there is one that the sampler does not fit, and CI must not meet it by chance.
+      // A fixed seed: the sampler fails for one schema in millions, which CI must not meet by chance.
       { numRuns: 300, seed: 8 },
     );
   });
 });
 
 describe('sampleArguments', () => {
-  it('gives what must be there, or all, if nothing must', () => {
+  it('returns the required arguments, or all if none is required', () => {
     const properties = { a: { type: 'string' }, b: { type: 'integer' } };
     expect(sampleArguments({ properties, required: ['b'] })).toEqual({ b: 1 });
     expect(sampleArguments({ properties })).toEqual({ a: 'example', b: 1 });

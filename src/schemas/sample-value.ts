@@ -1,40 +1,39 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { resolvePointer } from '../kit/json/json-pointer.ts';
 import { fitsPattern, limit, list, matches } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';
 
-/** Where names and numbers come from. */
+/** The source of names and numbers. */
 export interface Hints {
-  /** An option that is named in it is taken. */
+  /** An enum option named here is chosen. */
   readonly text: string;
   readonly phrases: readonly string[];
   readonly numbers: readonly number[];
-  /** Stands where there are no more phrases. */
+  /** Used when there are no more phrases. */
   readonly word: string;
 }
 
 interface Sampling extends Hints {
   readonly root: Json;
-  /** How many phrases and numbers are used up: two arguments get two different names. */
+  /** Phrases and numbers used so far: two arguments get two different names. */
   readonly used: { phrases: number; numbers: number };
 }
 
-/** Where in the schema we are. */
+/** The position in the schema. */
 interface Spot {
-  /** References being followed: one that comes back would never end. */
+  /** References being followed, to detect cycles. */
   readonly refs: readonly string[];
-  /** Makes values differ where an array wants unique ones. */
+  /** Makes values differ where an array needs unique ones. */
   readonly salt: number;
 }
 
 const NO_HINTS: Hints = { text: '', phrases: [], numbers: [], word: 'example' };
 
-/** A small value that fits the schema, with names and numbers from the hints; undefined if none was found. */
+/** A small value valid for the schema, with names and numbers from the hints; undefined if none was found. */
 export const sampleValue = (schema: Json, hints = NO_HINTS): Json | undefined =>
   sample(schema, { ...hints, root: schema, used: { phrases: 0, numbers: 0 } }, { refs: [], salt: 0 });
 
-/** Values beyond this are not small. */
+/** Limit for a small value. */
 const MAX_CHARS = 10_000;
 const MAX_MEMBERS = 1_000;
 
@@ -55,7 +54,7 @@ const sample = (schema: Json | undefined, sampling: Sampling, from: Spot): Json 
   return samplePlain(flat.schema, sampling, spot);
 };
 
-/** Follows `$ref` and folds `allOf`, so that what is left speaks for itself. */
+/** Resolves `$ref` and merges `allOf`. */
 const flatten = (
   schema: Json,
   sampling: Sampling,
@@ -93,7 +92,7 @@ const samplePlain = (schema: JsonObject, sampling: Sampling, spot: Spot): Json |
   return undefined;
 };
 
-/** An option that the user named, else the first. */
+/** The option named by the user, else the first. */
 const pickEnum = (options: readonly Json[], sampling: Sampling, spot: Spot): Json | undefined => {
   const lower = sampling.text.toLowerCase();
   const named = options.find(
@@ -102,7 +101,7 @@ const pickEnum = (options: readonly Json[], sampling: Sampling, spot: Spot): Jso
   return spot.salt === 0 && named !== undefined ? named : options[spot.salt % Math.max(1, options.length)];
 };
 
-/** Null comes last: it is the least to show. */
+/** Null comes last, because it shows the least. */
 const typesOf = (schema: JsonObject): readonly string[] => {
   const type = schema['type'];
   if (typeof type === 'string') return [type];
@@ -153,7 +152,7 @@ const FORMATS: Readonly<Record<string, (salt: number) => string>> = {
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 const day = (salt: number): string => `2026-01-${twoDigits(1 + (salt % 28))}`;
 
-/** Tried where a pattern is asked for; patterns are not taken apart. */
+/** Candidates for a pattern; patterns are not analysed. */
 const COMMON = [
   'demo',
   'Demo',
@@ -201,7 +200,7 @@ const sampleNumber = (schema: JsonObject, sampling: Sampling, spot: Spot): numbe
     onStep + (spot.salt + 1) * step,
     Math.floor(high / step) * step - spot.salt * step,
     (Math.floor(high / step) - 1 - spot.salt) * step,
-    // No whole number between the limits: the middle will do.
+    // No integer between the limits: use the middle.
     (low + high) / 2,
     0,
   ];
@@ -216,7 +215,7 @@ const sampleArray = (schema: JsonObject, sampling: Sampling, spot: Spot): Json |
   const unique = schema['uniqueItems'] === true;
   const values: Json[] = [];
   const seen = new Set<string>();
-  // A few more tries than wanted: two salts may well give the same value.
+  // Some extra attempts: two salts may give the same value.
   for (let attempt = 0; values.length < wanted && attempt < 2 * wanted + 8; attempt += 1) {
     const salt = unique ? attempt : spot.salt;
     const one = sample(prefix[values.length] ?? schema['items'], sampling, { ...spot, salt });
@@ -241,7 +240,7 @@ const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json 
     return one !== undefined;
   };
   const required = list(schema['required']).filter((key) => typeof key === 'string');
-  // In the order of their declaration, which is how a model writes them.
+  // In order of declaration, as a model writes them.
   const ordered = [...Object.keys(properties).filter((key) => required.includes(key)), ...required];
   if (!new Set(ordered).keys().every(add)) return undefined;
 
@@ -255,7 +254,7 @@ const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json 
   return value;
 };
 
-/** Arguments that fit the schema of a tool. A call without any would be dull, so where all are optional all are given. */
+/** Arguments valid for a tool's schema. If all are optional, all are included. */
 export const sampleArguments = (parameters: JsonObject, hints?: Hints): Json | undefined => {
   const properties = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : [];
   const full =

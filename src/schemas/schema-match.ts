@@ -1,16 +1,12 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { resolvePointer } from '../kit/json/json-pointer.ts';
 
-/**
- * Whether a value fits a schema, for the keywords that the sampler knows. It keeps the sampler
- * honest about `oneOf`, `not` and clashes between keywords; it is not a general validator.
- */
+/** Whether a value is valid for a schema, for the keywords that the sampler supports. Not a general validator. */
 export const matches = (
   schema: Json | undefined,
   value: Json,
   root: Json,
-  /** References on the way to this value: a circle of them proves nothing. */
+  /** References followed, to detect cycles. */
   followed: readonly string[] = [],
 ): boolean => {
   if (!isJsonObject(schema)) return schema !== false;

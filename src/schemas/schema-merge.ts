@@ -1,8 +1,7 @@
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Json, JsonObject } from '../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { list } from './schema-match.ts';
 
-/** One schema that asks for what both ask for. A clash shows as an empty `type` or `enum`. */
+/** A schema that requires what both require. A conflict results in an empty `type` or `enum`. */
 export const mergeSchemas = (a: JsonObject, b: JsonObject): JsonObject => {
   const merged: Record<string, Json | undefined> = { ...a };
   for (const [key, theirs] of Object.entries(b)) {

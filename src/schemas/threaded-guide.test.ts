@@ -10,7 +10,7 @@ const open: ThreadedGuide[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((guide) => guide.close()));
 });
-/** `tick`: how long nothing takes. */
+/** `tick`: how far the clock advances with each reading. */
 const openGuide = (timeoutMs = 20_000, tick = 0) => {
   const unexplained: string[] = [];
   let now = 0;
@@ -31,8 +31,8 @@ const ENDLESS = JSON.stringify({
   required: ['a'],
 });
 
-describe('the guide', () => {
-  it('explains schemas, and remembers them', async () => {
+describe('createThreadedGuide', () => {
+  it('describes schemas, and caches them', async () => {
     const { guide, unexplained } = openGuide();
     expect(await guide.guide([CITY, '{}'], 'a')).toEqual([
       ABOUT_CITY,
@@ -43,7 +43,7 @@ describe('the guide', () => {
     expect(unexplained).toEqual([]);
   });
 
-  it('gives one up that takes too long, and with it those behind it in the same request', async () => {
+  it('gives up on a slow schema, and on those after it in the same request', async () => {
     const { guide, unexplained } = openGuide(300);
     expect(await guide.guide([ENDLESS, CITY], 'a')).toEqual([null, null]);
     expect(unexplained).toEqual(['late', 'late']);
@@ -51,29 +51,29 @@ describe('the guide', () => {
     expect(unexplained).toEqual(['late', 'late']);
   });
 
-  it('does not go on for longer than a request waits', async () => {
+  it('stops after the time limit of a request', async () => {
     const { guide, unexplained } = openGuide(20_000, 400);
     const schemas = Array.from({ length: 9 }, (_, index) => JSON.stringify({ title: index }));
     expect((await guide.guide(schemas, 'a')).at(-1)).toBeNull();
     expect(unexplained).toContain('late');
   });
 
-  it('leaves out what is too large', async () => {
+  it('skips schemas that are too large', async () => {
     const { guide, unexplained } = openGuide();
     expect(await guide.guide([JSON.stringify({ title: 'x'.repeat(70_000) })], 'a')).toEqual([null]);
     expect(unexplained).toEqual(['too_large']);
   });
 });
 
-describe('an explanation', () => {
-  it('is null for a schema that is too odd', () => {
+describe('guideTo', () => {
+  it('is null for a schema that is too deep', () => {
     const deep = `${'{"items":'.repeat(20_000)}{}${'}'.repeat(20_000)}`;
     expect(guideTo(`{"properties":{"a":${deep}},"required":["a"]}`)).toBeNull();
     expect(guideTo('{"$ref":"#/%"}')).toEqual({ parameters: ['- none'], example: null });
     expect(guideTo('[]')).toBeNull();
   });
 
-  it('has an example that fits, if it has one', () => {
+  it('has a valid example, if any', () => {
     const ajv = new Ajv2020({ strict: false });
     const leaf = fc.constantFrom(
       { type: 'string', minLength: 3 },

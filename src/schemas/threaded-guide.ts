@@ -5,28 +5,28 @@ import { besideModule, createThreadPool, type GiveUpReason } from '../threads/th
 
 export interface ThreadedGuideOptions {
   readonly clock: Clock;
-  /** A tool goes without an explanation. */
+  /** A tool is not described. */
   readonly onUnexplained: (reason: GiveUpReason | 'too_large') => void;
   /** For one schema. */
   readonly timeoutMs?: number;
 }
 
 export interface ThreadedGuide extends ToolGuide {
-  /** Has the thread ready, because tools are about to come. */
+  /** Starts the thread, because tools are expected. */
   warmUp(): void;
   close(): Promise<void>;
 }
 
-/** For all schemas of a request, once its first one was looked at. */
+/** For all schemas of a request, from its first one on. */
 const TOTAL_MS = 2_000;
 
-/** Larger than any schema that is worth describing. */
+/** Larger than any schema worth describing. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
-/** The tools of a conversation come again with each of its requests. */
+/** The tools of a conversation are sent again with each request. */
 const MAX_KNOWN = 200;
 const KNOWN_FOR_MS = 10 * 60_000;
 
-/** Schemas are explained in a thread of its own: they are programs of strangers. */
+/** Describes schemas in a worker thread, because they are untrusted and may take for ever. */
 export const createThreadedGuide = ({
   clock,
   onUnexplained,
@@ -34,7 +34,7 @@ export const createThreadedGuide = ({
 }: ThreadedGuideOptions): ThreadedGuide => {
   const pool = createThreadPool<string, Guidance | null>({
     file: besideModule(import.meta.url, 'guide-thread'),
-    // One key has one of them.
+    // One key uses one of them.
     threads: 2,
     timeoutMs,
     waitMs: 5_000,
@@ -44,7 +44,7 @@ export const createThreadedGuide = ({
 
   const explain = async (schema: string, caller: string): Promise<Guidance | null | GiveUpReason> => {
     const outcome = await pool.run(schema, caller);
-    // A schema that used its time up would do so again.
+    // It would time out again.
     if (outcome.kind === 'done' || outcome.reason === 'late') {
       known.set(schema, outcome.kind === 'done' ? outcome.result : null);
     }
@@ -64,17 +64,17 @@ export const createThreadedGuide = ({
         }
         if (startedAt !== null && clock.now() - startedAt > TOTAL_MS) trouble ??= 'late';
         const isLarge = schema.length > MAX_SCHEMA_CHARS;
-        const told: Guidance | null | GiveUpReason = isLarge
+        const outcome: Guidance | null | GiveUpReason = isLarge
           ? null
           : (trouble ?? (await explain(schema, caller)));
         if (isLarge) onUnexplained('too_large');
         startedAt ??= clock.now();
-        if (typeof told === 'string') {
-          // One that is in trouble does not hold up the others of its request.
-          trouble ??= told;
-          onUnexplained(told);
+        if (typeof outcome === 'string') {
+          // After a failure, the other schemas of the request are skipped.
+          trouble ??= outcome;
+          onUnexplained(outcome);
           guidance.push(null);
-        } else guidance.push(told);
+        } else guidance.push(outcome);
       }
       return guidance;
     },

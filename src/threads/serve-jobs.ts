@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 
-/** The inner side of a thread: does one job after the other. What it throws ends the thread. */
+/** Runs in a thread: handles one job after the other. An error ends the thread. */
 export const serveJobs = (handle: (job: never) => unknown): void => {
   const serve = async (job: unknown): Promise<void> => {
     const result = await handle(job as never);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { besideModule, createThreadPool, type ThreadPool, type ThreadPoolOptions } from './thread-pool.ts';
 
-/** What the thread of these tests does with a job. */
+/** The jobs of these tests. */
 export type TestJob =
   | { readonly say: string }
   | { readonly hang: true }
@@ -30,14 +30,14 @@ afterEach(async () => {
 const done = (result: string) => ({ kind: 'done', result });
 const givenUp = (reason: string) => ({ kind: 'given-up', reason });
 
-describe('a pool of threads', () => {
-  it('does jobs one after the other, and several at once where it has several threads', async () => {
+describe('createThreadPool', () => {
+  it('runs jobs in order, and in parallel with several threads', async () => {
     const pool = openPool({ threads: 2 });
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((say) => pool.run({ say }, 'a'));
     expect(await Promise.all(jobs)).toEqual(['a', 'b', 'c', 'd', 'e'].map(done));
   });
 
-  it('lets keys take turns, however many jobs each has', async () => {
+  it('alternates between keys', async () => {
     const pool = openPool();
     const order: unknown[] = [];
     const jobs = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (say) => {
@@ -48,7 +48,7 @@ describe('a pool of threads', () => {
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   });
 
-  it('has a thread left for another key, whatever one key does with the others', async () => {
+  it('keeps a thread free for other keys', async () => {
     const pool = openPool({ threads: 3 });
     const hanging = Array.from({ length: 4 }, () => pool.run({ hang: true }, 'a'));
     expect(await pool.run({ say: 'not held up' }, 'b')).toEqual(done('not held up'));
@@ -56,7 +56,7 @@ describe('a pool of threads', () => {
     expect(await Promise.all(hanging)).toEqual(hanging.map(() => givenUp('broken')));
   });
 
-  it('where too many wait, the newest of the key with the most gives way', async () => {
+  it('drops the newest job of the key with the most when too many wait', async () => {
     const pool = openPool({ maxWaiting: 3 });
     const waiting = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((say) => pool.run({ say }, say.slice(0, 1)));
     expect(await Promise.all(waiting)).toEqual([
@@ -69,20 +69,20 @@ describe('a pool of threads', () => {
     ]);
   });
 
-  it('ends a job whose time is up, in the middle of a loop, and goes on with another thread', async () => {
+  it('terminates a job that times out in a loop, and continues with another thread', async () => {
     const pool = openPool({ timeoutMs: 300 });
     const jobs = [pool.run({ hang: true }, 'a'), pool.run({ say: 'next' }, 'a')];
     expect(await Promise.all(jobs)).toEqual([givenUp('late'), done('next')]);
   });
 
-  it('outlives a thread that dies, or that wants too much memory', async () => {
+  it('replaces a thread that crashes or exceeds its memory', async () => {
     const pool = openPool();
     expect(await pool.run({ die: true }, 'a')).toEqual(givenUp('broken'));
     expect(await pool.run({ eat: true }, 'a')).toEqual(givenUp('broken'));
     expect(await pool.run({ say: 'still there' }, 'a')).toEqual(done('still there'));
   });
 
-  it('does not let jobs wait for ever, nor too many of them', async () => {
+  it('limits the wait and the number of waiting jobs', async () => {
     const pool = openPool({ waitMs: 2_000, maxWaiting: 2 });
     expect(await pool.run({ say: 'ready' }, 'a')).toEqual(done('ready'));
     const hanging = pool.run({ hang: true }, 'a');
@@ -93,7 +93,7 @@ describe('a pool of threads', () => {
     expect(await hanging).toEqual(givenUp('broken'));
   });
 
-  it('breaks off what is under way when it is closed, and takes no more', async () => {
+  it('terminates running jobs when closed, and accepts no more', async () => {
     const pool = openPool();
     const jobs = [pool.run({ hang: true }, 'a'), pool.run({ say: 'waits' }, 'a')];
     await pool.close();
@@ -101,13 +101,13 @@ describe('a pool of threads', () => {
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
   });
 
-  it('does not keep a process that has nothing else to do', async () => {
+  it('does not keep the process alive', async () => {
     const pool = openPool();
     expect(await pool.run({ say: 'done' }, 'a')).toEqual(done('done'));
     expect(process.getActiveResourcesInfo().filter((name) => name === 'MessagePort')).toEqual([]);
   });
 
-  it('says so if a thread cannot be started', async () => {
+  it('reports a thread that cannot be started', async () => {
     const pool = openPool({ file: new URL('./no-such-thread.ts', import.meta.url) });
     const jobs = [pool.run({ say: 'a' }, 'a'), pool.run({ say: 'b' }, 'a')];
     expect(await Promise.all(jobs)).toEqual(jobs.map(() => givenUp('broken')));
@@ -115,7 +115,7 @@ describe('a pool of threads', () => {
 });
 
 describe('besideModule', () => {
-  it('is a source next to a source, and a built file next to a built one', () => {
+  it('returns a source file next to a source file, and a built one next to a built one', () => {
     expect(
       ['file:///a/src/x.ts', 'file:///a/dist/x.js'].map((url) => besideModule(url, 'thread').pathname),
     ).toEqual(['/a/src/thread.ts', '/a/dist/thread.js']);

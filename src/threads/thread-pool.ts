@@ -3,18 +3,18 @@ import { Worker } from 'node:worker_threads';
 import { FairLine } from '../kit/async/fair-line.ts';
 
 /**
- * Threads for what may take for ever: programs of strangers, such as a JSON schema, and large tables.
- * A job has its time; when that is up, its thread is ended in the middle of whatever it does.
+ * Threads for work that may take for ever, such as compiling an untrusted JSON schema, or that loads large tables. After
+ * a timeout the thread is terminated.
  *
- * Keys take turns, and one key never holds the last of several threads: however many jobs it has, those of others begin
- * at once, or after one of them.
+ * Keys take turns, and one key never uses the last of several threads: jobs of other keys start at once, or after one
+ * job.
  */
 export interface ThreadPool<Job, Result> {
-  /** The key says whose job it is. Never rejects. */
+  /** `key` identifies the owner of the job. Never rejects. */
   run(job: Job, key: string): Promise<JobOutcome<Result>>;
-  /** Has a thread ready, because a job is about to come. */
+  /** Starts a thread, because a job is expected. */
   warmUp(): void;
-  /** Ends every thread; jobs under way are broken off. */
+  /** Terminates every thread and its job. */
   close(): Promise<void>;
 }
 
@@ -22,25 +22,25 @@ export type JobOutcome<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   | { readonly kind: 'given-up'; readonly reason: GiveUpReason };
 
-/** `late`: its time was up. `crowded`: it waited too long for a thread, or gave way to another key. `broken`: the thread ended by itself. */
+/** `late`: timed out. `crowded`: waited too long, or was dropped for another key. `broken`: the thread ended by itself. */
 export type GiveUpReason = 'late' | 'crowded' | 'broken';
 
 export interface ThreadPoolOptions {
-  /** What a thread runs: a module that calls `serveJobs`. */
+  /** The thread's module, which calls `serveJobs`. */
   readonly file: URL;
   readonly threads: number;
-  /** For one job, once its thread is ready. */
+  /** For a job, once its thread is ready. */
   readonly timeoutMs: number;
-  /** For a job whose turn has not come. */
+  /** For a job in the queue. */
   readonly waitMs: number;
-  /** When more wait, the newest of the key with the most gives way. */
+  /** Above this, the newest job of the key with the most jobs is dropped. */
   readonly maxWaiting: number;
   readonly maxMemoryMb?: number;
 }
 
 /**
- * Node ends a thread that wants more, but only between two steps of it: one that fills its memory within a step
- * ends the whole process. So this is far above what a job can fill before its time is up.
+ * Node ends a thread that exceeds this, but a thread that fills its memory within one operation ends the whole process.
+ * So this is far above what a job can fill before its timeout.
  */
 const MAX_MEMORY_MB = 1_024;
 
@@ -48,7 +48,7 @@ const MAX_MEMORY_MB = 1_024;
 export const besideModule = (url: string, name: string): URL =>
   new URL(`./${name}${url.endsWith('.ts') ? '.ts' : '.js'}`, url);
 
-/** A thread has to load its modules first, on a machine that may be busy. */
+/** A thread loads its modules first, on a machine that may be busy. */
 const START_TIMEOUT_MS = 20_000;
 
 export const createThreadPool = <Job, Result>(options: ThreadPoolOptions): ThreadPool<Job, Result> =>
@@ -107,7 +107,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     }
   }
 
-  /** Who gives way when too many wait: the newcomer, unless another key has more than its own. */
+  /** The job to drop: the newcomer, unless another key has more jobs. */
   #mostCrowding(newcomer: Waiting<Job, Result>): Waiting<Job, Result> {
     const key = this.#line.longest() ?? newcomer.key;
     if (this.#line.lengthOf(key) <= this.#line.lengthOf(newcomer.key)) return newcomer;
@@ -115,14 +115,14 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
   }
 
   #leave(waiting: Waiting<Job, Result>, reason: GiveUpReason): void {
-    // The time of one who is no longer in line may be up in the same moment.
+    // A job that has left the queue may time out at the same moment.
     if (!this.#line.leave(waiting.key, waiting)) return;
     this.#waiting -= 1;
     clearTimeout(waiting.timer);
     waiting.settle(givenUp(reason));
   }
 
-  /** Gives jobs to threads that have none, and starts threads where all have one. */
+  /** Assigns jobs to idle threads, and starts threads if all are busy. */
   #assign(): void {
     for (const thread of this.#threads) {
       if (thread.isReady && thread.current === null) this.#give(thread);
@@ -134,13 +134,13 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     if (wanted > idle && this.#threads.size < this.#options.threads) this.#start();
   }
 
-  /** The first in line whose key may have another thread. */
+  /** The first queued job whose key may use another thread. */
   #next(): Waiting<Job, Result> | null {
     for (const first of this.#line.heads()) if (this.#shareLeft(first.key) > 0) return first;
     return null;
   }
 
-  /** How many more threads a key may have. */
+  /** How many more threads a key may use. */
   #shareLeft(key: string): number {
     const taken = [...this.#threads].filter(({ current }) => current?.key === key).length;
     return Math.max(1, this.#options.threads - 1) - taken;
@@ -159,7 +159,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
 
   #start(): void {
     const worker = new Worker(this.#options.file, {
-      // It needs nothing of ours: no variables, no options.
+      // It needs no variables and no options.
       env: {},
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: this.#options.maxMemoryMb ?? MAX_MEMORY_MB },
@@ -178,10 +178,10 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
       }
       this.#assign();
     });
-    // Out of memory, or a bug: the thread is gone, and the next job gets another one.
+    // Out of memory, or a bug: the next job gets another thread.
     worker.on('error', () => void this.#end(thread, 'broken'));
     worker.on('exit', () => void this.#end(thread, 'broken'));
-    // Last: to be listened to keeps it, too. A thread without a job must not keep the process.
+    // Last, because adding listeners refs it. An idle thread must not keep the process alive.
     worker.unref();
   }
 
@@ -191,7 +191,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     const { current } = thread;
     thread.current = null;
     current?.settle(givenUp(reason));
-    // A thread that could not start is not tried again for those who wait: it would not end.
+    // If a thread cannot start, waiting jobs are dropped instead of trying for ever.
     if (!thread.isReady) this.#dismissAll();
     if (!this.#isClosed) this.#assign();
     await thread.worker.terminate();

@@ -6,7 +6,7 @@ import { countTokens, encodingOf, textHead, textOf } from './encoding.ts';
 
 const current = await encodingOf('gpt-5.5');
 
-/** Half emoji, long words, runs of spaces, characters of several tokens. */
+/** Half surrogate pairs, long words, runs of spaces, characters of several tokens. */
 const anyText = fc.oneof(
   fc.string({ maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -37,7 +37,7 @@ describe('head', () => {
     expect(textHead(text, tokens, current)).toBe(expected);
   });
 
-  it('is a beginning of the text that keeps the limit, and cuts no character in two', () => {
+  it('is a prefix of whole characters within the limit', () => {
     fc.assert(
       fc.property(anyText, fc.nat(20), (text, tokens) => {
         const head = textHead(text, tokens, current);
@@ -49,7 +49,7 @@ describe('head', () => {
     );
   });
 
-  it('is the whole text where that fits', () => {
+  it('is the whole text if that fits', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(textHead(text, countTokens(text, current), current)).toBe(text);
@@ -59,7 +59,7 @@ describe('head', () => {
 });
 
 describe('a long word', () => {
-  // In a time that grows with the square of its length, this would not end before the test does.
+  // In quadratic time, this would exceed the test's timeout.
   it.each(['a', ' ', '漢', '😀', '!', '\n'])('of %j is counted in pieces', (unit) => {
     const text = unit.repeat(500_000 / unit.length);
     expect(countTokens(text, current)).toBeGreaterThan(1_000);
@@ -84,7 +84,7 @@ describe('the encoding of a model', () => {
 });
 
 describe('the text of tokens', () => {
-  it('is the text that they were made of', () => {
+  it('is the original text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         fc.pre(text.isWellFormed());
@@ -104,13 +104,13 @@ describe('the text of tokens', () => {
     ['half a character', [half], null],
     // 128 characters each.
     ['too much', Array.from({ length: 270_000 }, () => 72_056), null],
-    // The half before it left nothing behind.
+    // The half character before it left no state.
     ['a word', encode('漢字'), '漢字'],
   ])('%s', (_, tokens, text) => {
     expect(textOf(tokens, current)).toBe(text);
   });
 
-  it('does not take a square of time', () => {
+  it('takes linear time', () => {
     const one = encode('𠮷');
     expect(textOf(Array.from({ length: 200_000 }, () => one).flat(), current)).toHaveLength(400_000);
   });

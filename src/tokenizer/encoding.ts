@@ -1,20 +1,20 @@
 import { modelToEncodingMap } from 'gpt-tokenizer/mapping';
 
-/** A way to write texts as tokens. Its table takes time and memory: see `tokenizer-thread`. */
+/** A token encoding. Its table takes time and memory to load: see `tokenizer-thread`. */
 export interface Encoding {
-  /** By the number of a token: its text, or its bytes where they are not whole characters. */
+  /** The text of each token, or its bytes if they are not whole characters. */
   readonly table: readonly (string | readonly number[] | undefined)[];
   readonly encode: (text: string, options: { readonly disallowedSpecial: Set<string> }) => number[];
 }
 
-/** The encoding of a model, by its name as clients know it; that of current models for any other name. */
+/** The encoding of a model by name; that of current models for unknown names. */
 export const encodingOf = (model: string): Promise<Encoding> =>
   ENCODINGS[Object.hasOwn(NAMES, model) ? (NAMES[model] ?? CURRENT) : CURRENT]();
 
 const NAMES: Readonly<Record<string, keyof typeof ENCODINGS>> = modelToEncodingMap;
 const CURRENT = 'o200k_base';
 
-/** Node keeps modules, so each is loaded once. The encodings that share a table differ in special tokens only. */
+/** Loaded once, by Node's module cache. Encodings that share a table differ only in special tokens. */
 const ENCODINGS = {
   o200k_base: async (): Promise<Encoding> => ({
     table: (await import('gpt-tokenizer/bpeRanks/o200k_base')).default,
@@ -39,11 +39,11 @@ const ENCODINGS = {
 
 export const countTokens = (text: string, encoding: Encoding): number => tokensOf(text, encoding).length;
 
-/** The longest beginning of the text that is at most this many tokens. */
+/** The longest prefix of the text with at most this many tokens. */
 export const textHead = (text: string, tokens: number, encoding: Encoding): string => {
   const all = tokensOf(text, encoding);
   if (all.length <= tokens) return text;
-  // A token may end inside a character; without that character the rest may need other tokens.
+  // A token may end inside a character, and dropping that character may change the tokens before it.
   for (let count = tokens; count > 0; count -= 1) {
     const bytes = bytesOf(all.slice(0, count), encoding) ?? EMPTY;
     const head = commonStart(text, new TextDecoder().decode(bytes));
@@ -52,7 +52,7 @@ export const textHead = (text: string, tokens: number, encoding: Encoding): stri
   return '';
 };
 
-/** More bytes than the longest text of a request has. A token may decode to a hundred of them. */
+/** More than the longest text of a request. A token may decode to a hundred bytes. */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
 /** The text of these tokens; null: one is invalid, they end within a character, or the text is too long. */
@@ -66,7 +66,7 @@ export const textOf = (tokens: readonly number[], encoding: Encoding): string | 
   }
 };
 
-/** Not by the library: it keeps half a character for the next text, and needs a square of time for some. */
+/** Replaces the library's decoder, which keeps half characters between texts and is quadratic for some. */
 const bytesOf = (tokens: readonly number[], { table }: Encoding, maxBytes = Infinity): Uint8Array | null => {
   let size = 0;
   for (const token of tokens) {
@@ -91,19 +91,19 @@ const bytesOf = (tokens: readonly number[], { table }: Encoding, maxBytes = Infi
 
 const EMPTY = new Uint8Array();
 
-/** The encoder needs a time that grows with the square of a word: longer ones are cut. No language has such. */
+/** The encoder is quadratic in the length of a word, so longer ones are cut. No language has such words. */
 const MAX_WORD = 256;
 
 const tokensOf = (text: string, { encode }: Encoding): number[] => {
   const tokens: number[] = [];
   for (const piece of piecesOf(text)) {
-    // Special tokens in a text are text: the model wrote them, and they have no meaning here.
+    // Special tokens in a text are plain text.
     for (const token of encode(piece, { disallowedSpecial: new Set() })) tokens.push(token);
   }
   return tokens;
 };
 
-/** The whole text as one piece, unless there is a word or a gap that is too long. */
+/** The text in one piece, unless a word or gap is too long. */
 const piecesOf = (text: string): readonly string[] => {
   const pieces: string[] = [];
   let start = 0;
@@ -126,7 +126,7 @@ const piecesOf = (text: string): readonly string[] => {
 const SPACE = 0x20;
 const isSecondHalf = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff;
 
-/** How far two texts agree, in whole characters. */
+/** The common prefix of two texts, in whole characters. */
 const commonStart = (a: string, b: string): string => {
   let length = 0;
   while (length < a.length && length < b.length && a[length] === b[length]) length += 1;

@@ -7,8 +7,8 @@ const guesses: string[] = [];
 const tokenizer = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
 afterAll(() => tokenizer.close());
 
-describe('the tokenizer in its thread', () => {
-  it('says what it says outside of it', async () => {
+describe('createThreadedTokenizer', () => {
+  it('returns the same results as without a thread', async () => {
     const text = 'Hello world, 한국어 😀 \uD83D';
     const encoding = await encodingOf('gpt-5.5');
     tokenizer.warmUp();
@@ -24,7 +24,7 @@ describe('the tokenizer in its thread', () => {
     expect(guesses).toEqual([]);
   });
 
-  it('is guessed where it does not answer', async () => {
+  it('estimates if the thread does not answer', async () => {
     const closed = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
     await closed.close();
     expect([await closed.count('twelve chars'), await closed.head('twelve chars', 2)]).toEqual([

@@ -2,39 +2,36 @@ import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
 import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
 
-/**
- * How many tokens texts have; the beginning of a text with so many tokens; or the text of tokens. The name of the model
- * decides about the encoding.
- */
+/** Counts tokens, takes a prefix of so many tokens, or decodes tokens. The model's name decides the encoding. */
 export type TokenJob = { readonly model: string } & (
   | { readonly texts: readonly string[] }
   | { readonly text: string; readonly tokens: number }
   | { readonly written: readonly number[] }
 );
 
-/** Null: they say nothing. */
+/** Null: invalid tokens. */
 type TokenResult = number | string | null;
 
 export interface ThreadedTokenizerOptions {
-  /** It had to be guessed, because the tokenizer did not answer in time. */
+  /** The result was estimated, because the tokenizer did not answer in time. */
   readonly onGuess: (reason: GiveUpReason) => void;
 }
 
 export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
-  /** The text of tokens; null: they are not valid text. Rejects when the tokenizer does not answer. */
+  /** Decodes tokens; null if they are not valid text. Rejects if the tokenizer does not answer. */
   textOf(tokens: readonly number[], by: TokenUse): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** No model's name: the encoding of current models. */
+/** Selects the encoding of current models. */
 const CURRENT = '';
 
-/** As a rule of thumb; a guess is better than an answer that does not go on. */
+/** A rule of thumb: an estimate is better than a stalled answer. */
 const CHARS_PER_TOKEN = 4;
 
 /**
- * The tokenizer, in its own thread: loading its table takes a third of a second, which would block
- * all requests, and texts of a model may be long and odd.
+ * Runs the tokenizer in a thread: loading its table takes a third of a second, which would block all requests, and texts
+ * of a model may be slow to encode.
  */
 export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): ThreadedTokenizer => {
   const pool = createThreadPool<TokenJob, TokenResult>({
@@ -66,7 +63,7 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     },
     async textOf(written, { model, caller }) {
       const outcome = await pool.run({ model, written }, caller);
-      // A guess would be another text.
+      // An estimate is useless here.
       if (outcome.kind !== 'done') throw gatewayError('server_overloaded');
       return typeof outcome.result === 'string' ? outcome.result : null;
     },

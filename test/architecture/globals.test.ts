@@ -36,6 +36,46 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   'process',
 ]);
 
+/** Reads of time and chance anywhere in `src`. */
+const AMBIENT: ReadonlySet<string> = new Set([
+  'Date.now',
+  'Math.random',
+  'crypto',
+  'new Date()',
+  'performance',
+  'randomBytes',
+  'randomInt',
+  'randomUUID',
+]);
+
+/** Everything else gets a `Clock` or an `IdSource`. */
+const DIRECT_READS: Readonly<Record<string, string>> = {
+  'src/kit/system-ambient.ts: Date.now': 'the clock that the others get',
+  'src/kit/system-ambient.ts: crypto': 'the ids that the others get',
+  'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
+
+  'src/codex/loopback.ts: randomBytes': 'a secret',
+  'src/http/guards/api-key-file.ts: randomBytes': 'a key, and the name of a temporary file',
+  'src/cli/doctor/probe.ts: randomUUID': 'a key',
+  'src/codex/home/prepare-home.ts: randomUUID': 'the id of this installation',
+  'src/codex/relay/request/uuid-v7.ts: randomBytes': 'the random part of an id; the time is a parameter',
+  'src/cli/doctor.ts: randomUUID': 'a prompt that is in no cache',
+  'src/codex/home/files.ts: randomUUID': 'the name of a temporary file',
+  'src/codex/home/run-directories.ts: randomBytes': 'the name of a directory',
+
+  'src/codex/relay/server/forward.ts: Math.random': 'jitter of a pause',
+  'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
+  'src/http/answer/sse-response.ts: performance': 'the gap between two writes: decides when, not what',
+  'src/http/listen/connection-limit.ts: performance': 'the age of a connection; this clock never jumps',
+  'src/cli/signals.ts: performance': 'default of a parameter: the age of a signal; this clock never jumps',
+  'src/cli/doctor/probe.ts: performance': 'measures a duration that is only displayed',
+  'src/codex/app-server.ts: performance': 'measures a duration for a metric',
+  'src/codex/relay/transport/send-once.ts: performance': 'measures a duration for a metric',
+  'src/capture/capture.ts: performance': 'hands in the clock of a capture',
+  'src/capture/capture.ts: new Date()': 'hands in the start of a capture',
+  'src/cli/doctor.ts: new Date()': 'hands in the date',
+};
+
 interface Node {
   readonly type: string;
   readonly [field: string]: unknown;
@@ -65,9 +105,9 @@ const globalsIn = (node: Node, found: string[] = []): readonly string[] => {
   return found;
 };
 
-const usedIn = (text: string): readonly string[] => {
+const usedIn = (text: string, names = FORBIDDEN): readonly string[] => {
   const { program } = parseSync('x.ts', text);
-  return globalsIn(program as unknown as Node).filter((name) => FORBIDDEN.has(name));
+  return globalsIn(program as unknown as Node).filter((name) => names.has(name));
 };
 
 it('sees globals, and neither types nor members of the same name', () => {
@@ -78,6 +118,9 @@ it('sees globals, and neither types nor members of the same name', () => {
     'process',
     'crypto',
   ]);
+  expect(usedIn("import { randomUUID } from 'node:crypto'; const f = Date.now;", AMBIENT)).toContain(
+    'randomUUID',
+  );
   expect(usedIn('const a = (b: Buffer): Buffer | null => c.process({ fetch: new Date(5) });')).toEqual([]);
 });
 
@@ -90,4 +133,12 @@ it('the pure layers read neither time nor chance nor the machine', () => {
     usedIn(readFileSync(path.join(ROOT, file), 'utf8')).map((name) => `${file}: ${name}`),
   );
   expect(used).toEqual([]);
+});
+
+it('only the listed places read time or chance themselves', () => {
+  const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
+  const reads = files.flatMap((file) =>
+    usedIn(readFileSync(path.join(ROOT, file), 'utf8'), AMBIENT).map((name) => `${file}: ${name}`),
+  );
+  expect(new Set(reads)).toEqual(new Set(Object.keys(DIRECT_READS)));
 });

@@ -96,7 +96,7 @@ const open = async (homes: CodexHomes, options: Partial<OpenModelsOptions> = {})
   const models = await openModels({
     homes,
     backend: directLogin('chatgpt'),
-    told: { ...directLogin('chatgpt'), baseUrl },
+    appServerBackend: { ...directLogin('chatgpt'), baseUrl },
     hasRelay: true,
     apiKey: null,
     clock: { now: () => Date.now() },
@@ -182,7 +182,7 @@ describe('the models of an account', () => {
         : json(LISTED)(one, response);
     const homes = await signIn(tokenUntil(-100));
     const models = await open(homes, {
-      told: { ...directLogin('chatgpt'), baseUrl, refreshUrl: `${baseUrl}/oauth/token` },
+      appServerBackend: { ...directLogin('chatgpt'), baseUrl, refreshUrl: `${baseUrl}/oauth/token` },
     });
     expect((await idsOf(models)).standard).toBe('gpt-9-nova');
     expect(asked.map(({ url }) => url.split('?')[0])).toEqual(['/oauth/token', '/models']);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { isJsonObject } from '../../src/kit/json/json.ts';
-import { readStory, type Told } from '../../scripts/replay/read-story.ts';
+import { readCapture, type TraceRecord } from '../../scripts/replay/read-capture.ts';
 import { capturedTrace } from '../support/captured-trace.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
@@ -21,8 +21,8 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 /** Calls at the end of a turn depend on timing; they contain only ids. */
 const ENDING = new Set(['turn/interrupt', 'thread/unsubscribe']);
 
-const callsOf = (told: readonly Told[]): readonly unknown[] =>
-  told.flatMap(({ kind, facts }) =>
+const callsOf = (record: readonly TraceRecord[]): readonly unknown[] =>
+  record.flatMap(({ kind, facts }) =>
     kind === 'rpc-sent' && typeof facts['method'] === 'string' && !ENDING.has(facts['method'])
       ? [{ method: facts['method'], params: facts['params'] }]
       : [],
@@ -50,10 +50,10 @@ describe.each(['on', 'off'] as const)('with PROXY_WIRE=%s', async (wire) => {
   it.each(Object.entries(PAYLOAD_REQUESTS))('%s', async (name, { endpoint, body }) => {
     const answer = await proxy.post(endpoint, body);
     expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
-    const told = await readStory(await capturedTrace(captures, answer.headers.get('x-request-id') ?? ''));
+    const record = await readCapture(await capturedTrace(captures, answer.headers.get('x-request-id') ?? ''));
     const payloads = {
       request: { endpoint, body },
-      calls: callsOf(told),
+      calls: callsOf(record),
       'model request': withNotesNamed(proxy.model.requests.at(-1)?.body),
     };
     await expect(`${JSON.stringify(named(payloads), null, 2)}\n`).toMatchFileSnapshot(

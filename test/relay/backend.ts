@@ -17,6 +17,7 @@ import {
   type RelayOptions,
   type RelayTurnHandle,
 } from '../../src/codex/relay/server/relay.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
 import { SHAPE } from '../support/edited.ts';
@@ -130,12 +131,13 @@ export const startTestRelay = async (
     renewalsHeld: 0,
   };
   const relay = await startRelay({
+    clock: systemAmbient.clock,
     targets: { model: backend.url, account: null, refresh: null, revoke: null },
     apiKey: null,
     dispatcher,
     idleTimeoutMs: 60_000,
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
-    refusals: new Refusals({ now: () => Date.now() }),
+    refusals: new Refusals(systemAmbient.clock),
     affinity: { conversations, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),

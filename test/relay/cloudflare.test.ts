@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure/failure.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { CookieJar } from '../../src/codex/relay/transport/cookies.ts';
 import { completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 
@@ -47,7 +48,7 @@ describe('cookies', () => {
 
   it('of the host are kept, sent back, and hidden from the app-server', async () => {
     const { backend, open, post } = await start(inTurn(setting, completed), (url) => ({
-      cookies: new CookieJar(url),
+      cookies: new CookieJar(url, systemAmbient.clock),
     }));
     open('t1');
     const first = await post('t1', {});
@@ -62,7 +63,7 @@ describe('cookies', () => {
   });
 
   it('of another host are left alone', async () => {
-    const cookies = new CookieJar('https://chatgpt.com');
+    const cookies = new CookieJar('https://chatgpt.com', systemAmbient.clock);
     const { backend, open, post } = await start(setting, { cookies });
     open('t1');
     expect((await post('t1', {})).headers.getSetCookie()).toHaveLength(2);

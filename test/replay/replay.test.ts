@@ -7,14 +7,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { accept, compare } from '../../scripts/replay/compare.ts';
 import { play } from '../../scripts/replay/play.ts';
-import { readStory, type Told } from '../../scripts/replay/read-story.ts';
+import { readCapture, type TraceRecord } from '../../scripts/replay/read-capture.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { capturedTrace } from '../support/captured-trace.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, http429, http400, reasoningThenText, says, toolCall } from '../support/scripts.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
-const base = await mkdtemp(path.join(tmpdir(), 'stories-'));
+const base = await mkdtemp(path.join(tmpdir(), 'captures-'));
 afterAll(() => rm(base, { recursive: true, force: true }));
 const directory = path.join(base, 'kept');
 const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: directory });
@@ -27,7 +27,7 @@ const ask = async (
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{ file: string; text: string }> => {
   requests += 1;
-  const id = `story-${requests}`;
+  const id = `capture-${requests}`;
   proxy.use(script);
   const answer = await proxy.post(at, body, { headers: { ...headers, 'x-request-id': id } });
   const text = await answer.text();
@@ -72,8 +72,8 @@ const thinksThenCalls = says([
   { call: { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_weather' } },
 ]);
 
-const partsOf = (trace: readonly Told[], kind: Told['kind']): number =>
-  trace.filter((told) => told.kind === kind).length;
+const partsOf = (trace: readonly TraceRecord[], kind: TraceRecord['kind']): number =>
+  trace.filter((record) => record.kind === kind).length;
 
 describe('a captured request', () => {
   it.each<[string, string, object, Script, Record<string, string>?]>([
@@ -98,7 +98,7 @@ describe('a captured request', () => {
     ],
   ])('of %s replays without a difference', async (_, at, body, script, headers = {}) => {
     const { file, text } = await ask(at, body, script, headers);
-    const then = await readStory(file);
+    const then = await readCapture(file);
     const now = await play(then);
     expect(compare(then, now)).toEqual([]);
     // The capture has everything that the client received.
@@ -116,7 +116,7 @@ describe('a captured request', () => {
       { type: 'function_call_output', call_id: 'call_weather', output: 'Sun' },
     ];
     const { file } = await ask('/v1/responses', { ...RESPONSES, input }, hello);
-    const then = await readStory(file);
+    const then = await readCapture(file);
     const now = await play(then);
     expect(compare(then, now)).toEqual([]);
     expect([partsOf(then, 'referred'), partsOf(now, 'referred')]).toEqual([3, 3]);
@@ -139,7 +139,7 @@ describe('a captured request', () => {
     expect(said).toContain('model request 1.reasoning.effort\n  - "high"\n  + "low"\n');
     expect(said).toMatch(/frame \d+\.data\.delta\n {2}- " you"\n {2}\+ " me"\n/);
     // The change is accepted: the capture now has today's output.
-    const then = await readStory(file);
+    const then = await readCapture(file);
     const accepted = accept(then, await play(then));
     expect(compare(accepted, await play(accepted))).toEqual([]);
     expect(compare(then, accepted)).toHaveLength(3);
@@ -171,7 +171,7 @@ describe('a captured request', () => {
     }
     expect(text).toContain('My key is ***, my header Bearer ***, both mine.');
     expect([(await stat(file)).mode & 0o777, (await stat(directory)).mode & 0o777]).toEqual([0o600, 0o700]);
-    const then = await readStory(file);
+    const then = await readCapture(file);
     expect(compare(then, await play(then))).toEqual([]);
   });
 
@@ -189,12 +189,12 @@ describe('a captured request', () => {
 });
 
 describe('stored captures', () => {
-  const captures = path.join(import.meta.dirname, 'stories');
+  const captures = path.join(import.meta.dirname, 'captures');
   it('replay without a difference', async () => {
     const names = (await readdir(captures)).filter((name) => name.endsWith('.jsonl'));
     expect(names.length).toBeGreaterThan(2);
     for (const name of names) {
-      const then = await readStory(path.join(captures, name));
+      const then = await readCapture(path.join(captures, name));
       expect([name, compare(then, await play(then))]).toEqual([name, []]);
     }
   });

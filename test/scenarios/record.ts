@@ -88,12 +88,13 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const upstream = { kind: 'upstream', baseUrl: model.baseUrl, apiKeyEnv: null } as const;
   const relay = scenario.relay
     ? await startRelay({
+        clock: systemAmbient.clock,
         targets: { model: model.baseUrl, account: null, refresh: null, revoke: null },
         apiKey: null,
         dispatcher,
         idleTimeoutMs: 60_000,
         profile: profileOf(upstream, null),
-        refusals: new Refusals({ now: () => Date.now() }),
+        refusals: new Refusals(systemAmbient.clock),
         affinity: { conversations, cacheKeys: 'any' },
         onRetry() {},
         onLearnt() {},

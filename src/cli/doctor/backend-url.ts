@@ -8,7 +8,7 @@ import { loginHomeOf } from '../login-home.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
 
-/** What can be asked of the backend for nothing: its list of models. Null where it is inside this server. */
+/** The URL of the backend's model list, which costs nothing. Null if the backend is inside this server. */
 export const backendUrl = async (config: Config): Promise<string | null> => {
   if (config.upstream.baseUrl !== null) return `${config.upstream.baseUrl}/models`;
   const auth = await readWholeLogin(path.join(loginHomeOf(config), 'auth.json'));

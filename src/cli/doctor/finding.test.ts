@@ -4,7 +4,7 @@ import { ok, problem, runCheck, type Check } from './finding.ts';
 
 const check = (run: Check['run'], limitMs = 60_000): Check => ({ name: 'it', limitMs, run });
 
-it('makes a finding of whatever happens', async () => {
+it('turns every outcome into a finding', async () => {
   expect(await runCheck(check(() => ok('well')))).toEqual(ok('well'));
   expect(
     await runCheck(
@@ -15,7 +15,7 @@ it('makes a finding of whatever happens', async () => {
   ).toMatchObject({ grade: 'problem', says: 'broke with Bearer ***' });
 });
 
-it('shows what a terminal would act on as its escape, and the beginning of what is long', async () => {
+it('escapes control characters and truncates long text', async () => {
   const said = '\u001b[2J\u001b]0;title\u0007\r\u009b31m\u202eok';
   const shown = String.raw`\u001b[2J\u001b]0;title\u0007\r\u009b31m\u202eok`;
   expect(await runCheck(check(() => problem(said, said, { model: said })))).toEqual(
@@ -25,7 +25,7 @@ it('shows what a terminal would act on as its escape, and the beginning of what 
   expect(says).toBe(`${'x'.repeat(2_000)} …`);
 });
 
-it('does not wait for ever, and aborts the check', async () => {
+it('times out and aborts the check', async () => {
   let signal: AbortSignal | null = null;
   const silent = check((given) => {
     signal = given;

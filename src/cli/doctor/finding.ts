@@ -11,7 +11,7 @@ export interface Finding {
   readonly says: string;
   /** What to do about it. */
   readonly advice: string | null;
-  /** For `--json`: what `says` puts in words. */
+  /** The contents of `says` for `--json`. */
   readonly facts: JsonObject;
 }
 
@@ -31,14 +31,14 @@ export const problem = advised('problem');
 
 export const skipped = (says: string): Finding => ({ grade: 'skipped', says, advice: null, facts: {} });
 
-/** A question of the doctor's. */
+/** One check of the doctor. */
 export interface Check {
   readonly name: string;
   readonly limitMs: number;
   readonly run: (signal: AbortSignal) => Promise<Finding> | Finding;
 }
 
-/** Runs one check. Whatever happens is a finding: one line that fails does not stop the others. */
+/** Runs a check. Errors become findings, so that one failure does not stop the others. */
 export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
   const limit = new AbortController();
   try {
@@ -55,13 +55,10 @@ export const runCheck = async ({ limitMs, run }: Check): Promise<Finding> => {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A backend may write a book; its beginning is enough. */
+/** Limit for text from a backend. */
 const MAX_CHARS = 2_000;
 
-/**
- * Parts of a finding are what a backend wrote. No check quotes a key on purpose, but a message may; and what a
- * terminal would act on is shown as its escape.
- */
+/** Masks secrets, which a backend's message may contain, and escapes control characters. */
 const toShow = (finding: Finding): Finding => {
   const shown: Finding = {
     ...finding,

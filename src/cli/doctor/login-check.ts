@@ -13,7 +13,7 @@ import { shownTime } from './shown-time.ts';
 export interface LoginCheckOptions {
   readonly config: Config;
   readonly now: Date;
-  /** The command line that signs in. */
+  /** The command that signs in. */
   readonly loginCommand: string;
 }
 
@@ -34,7 +34,7 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
     const facts = text === null ? null : readLogin(text);
     if (facts === null) {
       const says = text === null ? `no login in ${home}` : `${file} contains no login`;
-      // A keyring is another place where codex may keep it, and one where we do not look.
+      // codex may also keep it in a keyring, which is not read here.
       if (isNamed || !config.upstream.demoEnabled || text !== null) return problem(says, signIn);
       return warning(`${says}: the demo model answers`, signIn);
     }
@@ -43,7 +43,7 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
   },
 });
 
-/** Pure. The dates come from the tokens; nothing is requested. */
+/** Pure. Reads the dates in the tokens; sends nothing. */
 export const judgeLogin = (
   facts: LoginFacts,
   { now, signIn }: { readonly now: Date; readonly signIn: string },

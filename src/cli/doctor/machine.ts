@@ -11,7 +11,7 @@ import { loadSettings } from '../load-settings.ts';
 import { describeSources, sourcesFacts } from './sources.ts';
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
 
-/** What is looked at on this machine, before anything is sent anywhere. */
+/** Checks of this machine that send nothing. */
 
 export const nodeCheck: Check = {
   name: 'Node',
@@ -34,7 +34,7 @@ export const codexCheck: Check = {
   },
 };
 
-/** codex puts helpers into its home even for this, and `~/.codex` is not ours to make. */
+/** codex writes helpers into its home even for `--version`, and must not create `~/.codex`. */
 const versionOf = async (binary: string, signal: AbortSignal): Promise<string> => {
   const home = await mkdtemp(path.join(tmpdir(), 'codex-version-'));
   try {
@@ -97,7 +97,7 @@ export const stateCheck = (directory: string): Check => ({
   },
 });
 
-/** What stands in the way of writing there, or null. */
+/** Why writing there fails, or null. */
 const tryToWrite = async (directory: string): Promise<string | null> => {
   const file = path.join(directory, `doctor-${process.pid}.tmp`);
   try {
@@ -111,6 +111,6 @@ const tryToWrite = async (directory: string): Promise<string | null> => {
   }
 };
 
-/** Windows has no such rights. */
+/** Windows has no such permissions. */
 export const isOpenToOthers = async (file: string): Promise<boolean> =>
   process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0;

@@ -8,7 +8,7 @@ import { createLogger } from '../../observe/log.ts';
 import { loadSettings } from '../load-settings.ts';
 import type { Answer } from './turns.ts';
 
-/** The whole server in this process, without a port: what it answers is what a client would get. */
+/** The whole server in this process, without a port: it answers as a client would see it. */
 export interface Probe {
   readonly state: BackendState;
   ask(body: JsonObject, signal: AbortSignal): Promise<Answer>;
@@ -18,7 +18,7 @@ export interface Probe {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const startProbe = async (environment: Environment, settings: Environment): Promise<Probe> => {
-  // A key of its own: the server's is neither needed nor made.
+  // A temporary key: the server's is neither needed nor created.
   const key = randomUUID();
   const config = impatient(await loadSettings({ ...environment, ...settings, PROXY_API_KEY: key }));
   const app = await createApp(config, { environment, logger: createLogger({ level: 'silent' }) });
@@ -29,7 +29,7 @@ export const startProbe = async (environment: Environment, settings: Environment
   };
 };
 
-/** Clients wait longer for a model that thinks. A person who runs the doctor wants to know that nothing comes. */
+/** Shorter than the timeout for clients, because a person is waiting. */
 const SILENT_MS = 20_000;
 
 const impatient = (config: Config): Config => ({

@@ -2,7 +2,7 @@ import { request, type Dispatcher } from 'undici';
 
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
 
-/** What came back when the backend was asked for something without a login. */
+/** The backend's answer to a request without a login. */
 export interface Seen {
   readonly status: number;
   /** Lower case. */
@@ -11,19 +11,22 @@ export interface Seen {
   readonly text: string;
 }
 
+const MAX_WAIT_MS = 10_000;
 /** Enough to find the title of a page. */
 const MAX_TEXT = 4_000;
 
 export interface ReachOptions {
   readonly url: string;
-  /** The way the relay takes: the same proxy and the same certificates. */
+  /** How long the backend may be silent. */
+  readonly idleTimeoutMs: number;
+  /** The same proxy and certificates as the relay's. */
   readonly openDispatcher: (url: string) => Promise<Dispatcher>;
 }
 
-/** Is the backend there, or what stands in the way? No login and no key is sent. */
-export const reachCheck = ({ url, openDispatcher }: ReachOptions): Check => ({
+/** Checks that the backend is reachable. Sends no login and no key. */
+export const reachCheck = ({ url, idleTimeoutMs, openDispatcher }: ReachOptions): Check => ({
   name: 'backend',
-  limitMs: 10_000,
+  limitMs: Math.min(idleTimeoutMs, MAX_WAIT_MS),
   run: async (signal) => {
     const { host } = new URL(url);
     const dispatcher = await openDispatcher(url);
@@ -48,7 +51,7 @@ const look = async (url: string, dispatcher: Dispatcher, signal: AbortSignal): P
   return { status: answer.statusCode, headers: Object.fromEntries(headers), text: text.slice(0, MAX_TEXT) };
 };
 
-/** Pure. Any answer of a machine will do, also a refusal; a page for people means that someone else answered. */
+/** Pure. Any API answer is fine, even an error; an HTML page means that something else answered. */
 export const judgeAnswer = (host: string, { status, headers, text }: Seen): Finding => {
   const facts = { host, status };
   if (headers['cf-mitigated'] !== undefined) {
@@ -79,7 +82,7 @@ export const judgeAnswer = (host: string, { status, headers, text }: Seen): Find
   return ok(`${host} answers (${status} without a login)`, facts);
 };
 
-/** Pure. The reason in words that name the part to look at. */
+/** Pure. Explains a network error by the part to look at. */
 export const judgeError = (host: string, error: unknown): Finding => {
   const code = codeOf(error);
   const facts = { host, code };
@@ -114,7 +117,7 @@ export const judgeError = (host: string, error: unknown): Finding => {
   );
 };
 
-/** Several addresses that failed come as one error with the others inside. */
+/** An error for several addresses contains one error for each. */
 const codeOf = (error: unknown): string => {
   if (!(error instanceof Error)) return 'unknown';
   if ('code' in error && typeof error.code === 'string') return error.code;

@@ -2,7 +2,7 @@ import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../command.ts';
 import { runCheck, type Check, type Finding, type Grade } from './finding.ts';
 
-/** The findings so far. For a person each is printed when it is there, for a program all at the end. */
+/** Collects findings: printed as they arrive for people, at the end for programs. */
 export class Report {
   readonly #world: CommandContext;
   readonly #isJson: boolean;
@@ -20,7 +20,7 @@ export class Report {
     return finding;
   }
 
-  /** Words for a person, before the findings that they are about. */
+  /** Prints a message before the findings it belongs to. */
   say(text: string): void {
     if (!this.#isJson) this.#world.out(text);
   }

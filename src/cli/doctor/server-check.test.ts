@@ -38,7 +38,7 @@ it.each<readonly [string, unknown, string, RegExp]>([
   });
 });
 
-it('is content where none is running', async () => {
+it('passes if none is running', async () => {
   const port = await portOf({});
   server?.close();
   await once(server as Server, 'close');

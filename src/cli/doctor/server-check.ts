@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { ok, skipped, warning, type Check } from './finding.ts';
 
-/** Is a server of ours running there, and what does it say of itself? */
+/** Checks whether this server is running at the address, and its health. */
 export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'>): Check => ({
   name: 'server',
   limitMs: 5_000,
@@ -22,7 +22,7 @@ export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'
   },
 });
 
-/** An address to call where the setting is one to listen on. */
+/** An address to connect to for an address to listen on. */
 const nameOf = (host: string): string => {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 const namesOf = ({ sources }: Config): readonly SettingName[] =>
   (Object.keys(sources) as SettingName[]).filter((name) => sources[name] !== 'default');
 
-/** Which settings are set and where, by group. It shows no values: some are secrets. */
+/** Which settings are set and where, by group. Without values, because some are secrets. */
 export const describeSources = (config: Config): string => {
   const groups = Object.entries(GROUPS).flatMap(([group, { title }]) => {
     const names = namesOf(config).filter((name) => SETTINGS[name].group === group);

@@ -30,15 +30,15 @@ const refused = (status: number, code: string, message: string): Answer => ({
   ms: 5,
 });
 
-describe('what is asked', () => {
-  it('names an effort only where backends know it', () => {
+describe('the requests', () => {
+  it('contain an effort only for backends that support it', () => {
     expect([tinyTurn({ effort: 'low' }), tinyTurn({ effort: null })]).toEqual([
       { model: 'codex-5', input: 'Answer with the word ok.', reasoning: { effort: 'low' } },
       { model: 'codex-5', input: 'Answer with the word ok.' },
     ]);
   });
 
-  it('is one conversation, long enough for a cache', () => {
+  it('form one conversation, long enough for a cache', () => {
     const [first, second] = cacheTurns({ effort: null }, 'nonce');
     const [one] = first['input'] as JsonObject[];
     expect((second['input'] as JsonObject[])[0]).toEqual(one);
@@ -47,7 +47,7 @@ describe('what is asked', () => {
 });
 
 describe('judgeTurn', () => {
-  it('says how fast and how much', () => {
+  it('reports time and tokens', () => {
     expect(judgeTurn(answered({ output: [{ type: 'message' }] }), LOGIN)).toEqual({
       grade: 'ok',
       says: 'codex-5 answered in 1.2 s (1400 tokens in, 5 out)',
@@ -56,12 +56,12 @@ describe('judgeTurn', () => {
     });
   });
 
-  it('says what had no effect', () => {
+  it('reports parameters without effect', () => {
     const answer = answered({ output: [{ type: 'message' }] }, { 'x-proxy-ignored-params': 'top_p' });
     expect(judgeTurn(answer, LOGIN).says).toContain('; without effect: top_p');
   });
 
-  it('is not content with an empty answer', () => {
+  it('reports an empty answer as a problem', () => {
     expect(judgeTurn(answered({}), LOGIN).grade).toBe('problem');
   });
 
@@ -91,7 +91,7 @@ describe('judgeTurn', () => {
       'no code (500): no reason was given',
       'see docs/errors.md and docs/operating.md',
     ],
-  ])('hands on an error with what helps', (answer, says, advice) => {
+  ])('reports an error with advice', (answer, says, advice) => {
     expect(judgeTurn(answer, LOGIN)).toMatchObject({ grade: 'problem', says, advice });
   });
 
@@ -99,7 +99,7 @@ describe('judgeTurn', () => {
     ['upstream_unauthorized', 'check PROXY_UPSTREAM_API_KEY'],
     ['upstream_unreachable', 'check the network, PROXY_UPSTREAM_BASE_URL, HTTPS_PROXY'],
     ['upstream_error', 'check PROXY_UPSTREAM_BASE_URL (most end in /v1); the provider may have a problem'],
-  ])('does not suggest a sign-in where a provider answers: %s', (code, advice) => {
+  ])('does not suggest signing in with a provider: %s', (code, advice) => {
     expect(judgeTurn(refused(502, code, 'No.'), null)).toMatchObject({ grade: 'problem', advice });
   });
 });
@@ -113,7 +113,7 @@ describe('judgeForced', () => {
     expect(judgeForced(answered({ output }), LOGIN).grade).toBe(grade);
   });
 
-  it('says what follows if the model makes no call though it must', () => {
+  it('explains the consequence of a missing required call', () => {
     expect(judgeForced(refused(502, 'tool_choice_not_satisfied', 'No.'), LOGIN)).toMatchObject({
       grade: 'problem',
       advice: 'clients that force a tool will not work with this model: try another one',
@@ -122,7 +122,7 @@ describe('judgeForced', () => {
 });
 
 describe('judgeCache', () => {
-  it('tells a hit from a miss', () => {
+  it('distinguishes a hit from a miss', () => {
     expect(judgeCache(answered({}), LOGIN)).toMatchObject({
       grade: 'ok',
       says: '1280 of 1400 tokens of a second turn came from the cache',
@@ -141,7 +141,7 @@ describe('judgeLimits', () => {
       'x-codex-secondary-window-minutes': '10080',
     });
 
-  it('says how much is used of each window, and until when', () => {
+  it('reports the usage and reset time of each window', () => {
     expect(judgeLimits(limits('42'))).toEqual({
       grade: 'ok',
       says: '5 h: 42 % used until 2026-11-16 00:46 UTC; 7 d: 7 % used',
@@ -150,7 +150,7 @@ describe('judgeLimits', () => {
     });
   });
 
-  it('warns before they are used up, and is silent where nothing is said', () => {
+  it('warns before limits are reached, and reports nothing without headers', () => {
     expect([judgeLimits(limits('95')).grade, judgeLimits(new Headers()).grade]).toEqual([
       'warning',
       'skipped',

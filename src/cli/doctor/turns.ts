@@ -2,7 +2,7 @@ import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json/json.ts
 import { ok, problem, skipped, warning, type Finding } from './finding.ts';
 import { shownTime } from './shown-time.ts';
 
-/** An answer of our own server, asked in this process. */
+/** An answer of the server in this process. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -10,11 +10,11 @@ export interface Answer {
   readonly ms: number;
 }
 
-/** The family name of the default model, whichever that is. */
+/** Alias of the default model. */
 const MODEL = 'codex-5';
 
 export interface TurnOptions {
-  /** Less thought costs less; null for backends that may not know efforts. */
+  /** Low effort costs less; null for backends that may not support efforts. */
   readonly effort: 'low' | null;
 }
 
@@ -49,10 +49,10 @@ export const forcedTurn = (options: TurnOptions): JsonObject =>
     tool_choice: { type: 'function', name: TOOL },
   });
 
-/** Backends keep prompts from some 1,024 tokens on: below that no second turn is ever a hit. */
+/** Backends cache prompts from about 1,024 tokens on. */
 const LINES = 120;
 
-/** The nonce makes it a conversation that no cache has seen. */
+/** The nonce makes the conversation new to every cache. */
 export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonObject, JsonObject] => {
   const lines = Array.from({ length: LINES }, (_, index) => `Line ${index}: the fox jumps over the dog.`);
   const first = {
@@ -80,12 +80,12 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
   return ok(ignored === null ? says : `${says}; without effect: ${ignored}`, facts);
 };
 
-/** Pure. The backend took the request and sent nothing: further requests would take as long. */
+/** Pure. The backend accepted the request and sent nothing: further requests would also time out. */
 export const isSilent = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
 
 const UNFORCEABLE = 'clients that force a tool will not work with this model: try another one';
 
-/** Pure. Was the tool called that had to be? */
+/** Pure. Was the required tool called? */
 export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
   const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
@@ -94,7 +94,7 @@ export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
   return problem('a forced tool choice has no effect', UNFORCEABLE);
 };
 
-/** Pure. Did the second turn find the first one in the prompt cache? */
+/** Pure. Was the second turn a hit in the prompt cache? */
 export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
   const failed = failureOf(answer, signIn);
   if (failed !== null) return failed;
@@ -113,7 +113,7 @@ export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
 const WINDOWS = ['primary', 'secondary'] as const;
 const NEARLY_USED = 90;
 
-/** Pure. What the last answer says of the account's limits. */
+/** Pure. The account's limits from the headers of the last answer. */
 export const judgeLimits = (headers: Headers): Finding => {
   const windows = WINDOWS.flatMap((name) => {
     const number = (what: string): number => Number(headers.get(`x-codex-${name}-${what}`) ?? Number.NaN);
@@ -141,14 +141,7 @@ const lengthOf = (minutes: number): string => {
 
 const outputOf = ({ body }: Answer): readonly JsonObject[] => objectsIn(body, 'output');
 
-const figuresOf = ({
-  body,
-}: Answer): {
-  readonly model: string;
-  readonly input: number;
-  readonly output: number;
-  readonly cached: number;
-} => {
+const figuresOf = ({ body }: Answer) => {
   const usage = objectIn(body, 'usage');
   const count = (object: JsonObject, key: string): number => Number(object[key] ?? 0);
   return {
@@ -164,7 +157,7 @@ const objectIn = (object: JsonObject, key: string): JsonObject => {
   return isJsonObject(value) ? value : {};
 };
 
-/** The error of an answer with what helps, or null where there is none. */
+/** The error of an answer with advice; null if it succeeded. */
 export const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
   const error = objectIn(body, 'error');
   if (status < 400 && body['status'] !== 'failed') return null;
@@ -173,7 +166,7 @@ export const failureOf = ({ status, body }: Answer, signIn: string | null): Find
   return problem(`${code} (${status}): ${message}`, adviceFor(code, signIn), { code, status });
 };
 
-/** `signIn` is the command for it, or null where a provider answers: a login is of no use there. */
+/** `signIn` is the command for signing in; null for a provider, where it would not help. */
 const adviceFor = (code: string, signIn: string | null): string => {
   switch (code) {
     case 'sign_in_required':

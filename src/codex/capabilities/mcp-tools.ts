@@ -130,23 +130,21 @@ const isForBackend = (raw: RawTool, { allowsClientServers }: McpPolicy): boolean
   hasAddress(raw) &&
   !(allowsClientServers && isSet(raw['server_url']) && typeof raw['server_url'] === 'string');
 
-const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 'kind' | 'why'> => {
+type Wrong = Pick<Rejection, 'kind' | 'why'>;
+
+const invalid = (why: string): Wrong => ({ kind: 'invalid_value', why });
+
+const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Wrong => {
   const { server_label: label, server_url: url = null } = raw;
   if (typeof label !== 'string' || !isMcpLabel(label)) {
-    return {
-      kind: 'invalid_value',
-      why: "its 'server_label' must have 1 to 64 letters, digits, `_` and `-`.",
-    };
+    return invalid("its 'server_label' must have 1 to 64 letters, digits, `_` and `-`.");
   }
   if (!hasAddress(raw)) {
     const known = policy.deployment.get(label);
     if (known !== undefined) return known.server;
     const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
     const which = all === '' ? 'none is configured' : `configured are ${all}`;
-    return {
-      kind: 'invalid_value',
-      why: `there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`,
-    };
+    return invalid(`there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`);
   }
   if (!policy.allowsClientServers || typeof url !== 'string') {
     return {
@@ -155,34 +153,28 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Pick<Rejection, 
     };
   }
   const problem = mcpUrlProblem(url);
-  if (problem !== null) return { kind: 'invalid_value', why: `its 'server_url' ${problem}.` };
+  if (problem !== null) return invalid(`its 'server_url' ${problem}.`);
   return clientServer(raw, label, url);
 };
 
-const clientServer = (
-  raw: RawTool,
-  label: string,
-  url: string,
-): McpServer | Pick<Rejection, 'kind' | 'why'> => {
+const clientServer = (raw: RawTool, label: string, url: string): McpServer | Wrong => {
   const { headers: given = null, authorization = null } = raw;
   const headers = isJsonObject(given) ? Object.entries(given) : [];
   if (given !== null && !isJsonObject(given)) {
-    return { kind: 'invalid_value', why: "its 'headers' must be an object of strings." };
+    return invalid("its 'headers' must be an object of strings.");
   }
   if (authorization !== null && typeof authorization !== 'string') {
-    return { kind: 'invalid_value', why: "its 'authorization' must be a string." };
+    return invalid("its 'authorization' must be a string.");
   }
   const all: Record<string, string> = {};
   for (const [name, value] of headers) {
     const problem = typeof value === 'string' ? mcpHeaderProblem(name, value) : 'must be a text';
-    if (problem !== null) {
-      return { kind: 'invalid_value', why: `its header '${quoted(name)}' ${problem}.` };
-    }
+    if (problem !== null) return invalid(`its header '${quoted(name)}' ${problem}.`);
     if (typeof value === 'string') all[name] = value;
   }
   if (authorization !== null) {
     const problem = mcpHeaderProblem('authorization', authorization);
-    if (problem !== null) return { kind: 'invalid_value', why: `its 'authorization' ${problem}.` };
+    if (problem !== null) return invalid(`its 'authorization' ${problem}.`);
     all['authorization'] = `Bearer ${authorization}`;
   }
   return {

@@ -15,6 +15,12 @@ export const readIfPresent = async (file: string): Promise<string | null> => {
   }
 };
 
+/** Changes with the file. Follows links; `none`: it does not exist. */
+export const stampOf = async (file: string): Promise<string> => {
+  const found = await stat(file).catch(() => null);
+  return found === null ? 'none' : `${found.mtimeMs} ${found.size} ${found.ino}`;
+};
+
 /** Follows links: a dangling link does not exist. */
 export const exists = async (file: string): Promise<boolean> => {
   try {

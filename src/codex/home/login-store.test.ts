@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { systemAmbient } from '../../kit/system-ambient.ts';
 import { tokensIn } from './login-file.ts';
 import { LoginStore } from './login-store.ts';
+
+const { clock } = systemAmbient;
 
 let dir = '';
 let file = '';
@@ -44,7 +47,7 @@ const home = async (name: string): Promise<string> => {
 const copyIn = (directory: string): string => path.join(directory, 'auth.json');
 const stored = async (serial: string, homes: readonly string[] = []) => {
   await writeFile(file, login(serial));
-  const store = new LoginStore({ file });
+  const store = new LoginStore({ clock, file });
   for (const one of homes) await store.copyInto(one);
   return store;
 };
@@ -90,13 +93,13 @@ describe('a renewal through the relay', () => {
     await writeFile(real, login('r1'));
     await symlink(real, file);
     const troubles: unknown[] = [];
-    const store = new LoginStore({ file, onUnsaved: (error) => troubles.push(error) });
+    const store = new LoginStore({ clock, file, onUnsaved: (error) => troubles.push(error) });
     await store.renewed('r1', answer('r2'));
     expect([(await lstat(file)).isSymbolicLink(), await refreshIn(real), troubles]).toEqual([true, 'r2', []]);
     // A name that is too long for the temporary file, and a folder that prevents writing in place.
     const unwritable = path.join(dir, 'x'.repeat(250));
     await writeFile(unwritable, login('r1'));
-    const stuck = new LoginStore({ file: unwritable, onUnsaved: (error) => troubles.push(error) });
+    const stuck = new LoginStore({ clock, file: unwritable, onUnsaved: (error) => troubles.push(error) });
     await stuck.renewed('r1', answer('r2'));
     await stuck.renewed('r2', answer('r3'));
     const one = await home('one');
@@ -116,7 +119,7 @@ describe('a renewal by codex itself', () => {
   it('is saved from its home and copied to the others', async () => {
     const [one, two] = [await home('one'), await home('two')];
     const store = await stored('r1', [one, two]);
-    const before = Date.now();
+    const before = clock.now();
     expect(await store.wasRenewedSince(before)).toBe(false);
     await writeFile(copyIn(one), login('r2'));
     expect(await store.wasRenewedSince(before)).toBe(true);
@@ -130,10 +133,10 @@ describe('a renewal by codex itself', () => {
     const one = await home('one');
     await stored('r1', [one]);
     await writeFile(copyIn(one), login('r2'));
-    await new LoginStore({ file }).rescue(one);
+    await new LoginStore({ clock, file }).rescue(one);
     expect(await refreshIn(file)).toBe('r2');
     await writeFile(file, login('fresh'));
-    await new LoginStore({ file }).rescue(one);
+    await new LoginStore({ clock, file }).rescue(one);
     expect(await refreshIn(file)).toBe('fresh');
   });
 
@@ -168,7 +171,7 @@ describe('the successor of a refresh token', () => {
 describe('a file that is not a login', () => {
   it('is not read if it is huge or not a regular file', async () => {
     await writeFile(file, `${login('r1')}${' '.repeat(1024 * 1024)}`);
-    const store = new LoginStore({ file });
+    const store = new LoginStore({ clock, file });
     expect(await store.find()).toEqual({
       kind: 'refused',
       why: `${file} has 1.0 MB, more than 1 MB, so it is not a login and is not read.`,
@@ -177,7 +180,7 @@ describe('a file that is not a login', () => {
     await store.copyInto(one);
     expect([await store.read(), await readdir(one)]).toEqual([null, []]);
     await chmod(one, 0o700);
-    expect(await new LoginStore({ file: one }).find()).toEqual({
+    expect(await new LoginStore({ clock, file: one }).find()).toEqual({
       kind: 'refused',
       why: `${one} is not a file, so it is not a login and is not read.`,
     });

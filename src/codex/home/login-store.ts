@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
+import type { Clock } from '../../kit/ambient.ts';
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 import { parseJsonObject } from '../../kit/json/json.ts';
-import { readIfPresent, writeAtomically } from './files.ts';
+import { readIfPresent, stampOf, writeAtomically } from './files.ts';
 import {
   readLoginFile,
   readWholeLogin,
@@ -19,6 +20,7 @@ import {
 export interface LoginStoreOptions {
   /** The persistent `auth.json`. */
   readonly file: string;
+  readonly clock: Clock;
   /** Called if renewed tokens could not be saved: they stay in memory and are lost with this process. */
   readonly onUnsaved?: (error: unknown) => void;
 }
@@ -48,6 +50,7 @@ const MAX_REMEMBERED = 64;
  */
 export class LoginStore {
   readonly file: string;
+  readonly #clock: Clock;
   readonly #onUnsaved: (error: unknown) => void;
   readonly #copies = new Map<string, Copy>();
   /** The account of a refresh token, by the token's hash. */
@@ -58,8 +61,9 @@ export class LoginStore {
   #renewedAt = -Infinity;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor({ file, onUnsaved = () => {} }: LoginStoreOptions) {
+  constructor({ file, clock, onUnsaved = () => {} }: LoginStoreOptions) {
     this.file = file;
+    this.#clock = clock;
     this.#onUnsaved = onUnsaved;
   }
 
@@ -88,7 +92,7 @@ export class LoginStore {
       const { refreshToken = null } = this.#remember(text) ?? {};
       await writeFile(path.join(directory, 'auth.json'), text, { mode: 0o600 });
       if (refreshToken !== null) await writeOrigin(directory, refreshToken);
-      const copy = { refreshToken, stamp: await stampOf(directory) };
+      const copy = { refreshToken, stamp: await stampIn(directory) };
       this.#copies.set(directory, copy);
     });
   }
@@ -125,7 +129,7 @@ export class LoginStore {
     return this.#runInOrder(async () => {
       const tokens = tokensInAnswer(answer);
       if (tokens === null) return;
-      this.#renewedAt = Date.now();
+      this.#renewedAt = this.#clock.now();
       // The app-server must get its tokens even if saving fails: there is only one response.
       await this.#adopt(refreshToken, tokens).catch(this.#onUnsaved);
     });
@@ -139,7 +143,7 @@ export class LoginStore {
     const tokens = tokensIn((await this.read()) ?? '');
     if (tokens === null || tokens.refreshToken === null || tokens.refreshToken === refreshToken) return null;
     if (this.#accounts.get(hashOf(refreshToken)) !== tokens.accountId) return null;
-    this.#renewedAt = Date.now();
+    this.#renewedAt = this.#clock.now();
     return JSON.stringify(tokens.fields);
   }
 
@@ -153,11 +157,11 @@ export class LoginStore {
   async #adopt(replaced: string | null, tokens: LoginTokens): Promise<void> {
     const text = await this.read();
     if (text === null || tokensIn(text)?.refreshToken !== replaced) return;
-    const renewed = withTokens(text, tokens, new Date());
+    const renewed = withTokens(text, tokens, new Date(this.#clock.now()));
     this.#remember(renewed);
     this.#firstRevisions.set(hashOf(credentialsIn(renewed)), this.revisionOf(text));
     forgetOldest(this.#firstRevisions, MAX_REMEMBERED);
-    this.#renewedAt = Date.now();
+    this.#renewedAt = this.#clock.now();
     await this.#save(renewed, replaced);
     for (const [directory, copy] of this.#copies) {
       if (copy.refreshToken === replaced) await this.#bringUpToDate(directory, copy, renewed);
@@ -183,7 +187,7 @@ export class LoginStore {
       await writeAtomically(path.join(directory, 'auth.json'), text);
       copy.refreshToken = tokensIn(text)?.refreshToken ?? null;
       if (copy.refreshToken !== null) await writeOrigin(directory, copy.refreshToken);
-      copy.stamp = await stampOf(directory);
+      copy.stamp = await stampIn(directory);
     } catch {
       // The home is being removed, or the disk is full: the app-server gets the new tokens on its next
       // refresh.
@@ -192,7 +196,7 @@ export class LoginStore {
 
   async #collectFrom(directory: string): Promise<void> {
     const copy = this.#copies.get(directory);
-    const stamp = await stampOf(directory);
+    const stamp = await stampIn(directory);
     if (copy === undefined || copy.stamp === stamp) return;
     const text = await readWholeLogin(path.join(directory, 'auth.json'));
     const tokens = text === null ? null : tokensIn(text);
@@ -239,11 +243,4 @@ const credentialsIn = (text: string): string => {
 const writeOrigin = (directory: string, refreshToken: string): Promise<void> =>
   writeFile(path.join(directory, ORIGIN_FILE), hashOf(refreshToken), { mode: 0o600 });
 
-const stampOf = async (directory: string): Promise<string> => {
-  try {
-    const { mtimeMs, size, ino } = await stat(path.join(directory, 'auth.json'));
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return 'none';
-  }
-};
+const stampIn = (directory: string): Promise<string> => stampOf(path.join(directory, 'auth.json'));

@@ -6,6 +6,7 @@ import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import type { JsonObject } from '../../kit/json/json.ts';
+import { systemAmbient } from '../../kit/system-ambient.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
@@ -85,6 +86,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
   const login = new LoginStore({
     file: path.join(loginHome, 'auth.json'),
+    clock: systemAmbient.clock,
     ...(options.onUnsavedLogin === undefined ? {} : { onUnsaved: options.onUnsavedLogin }),
   });
   await sweepRunDirectories(runs, (directory) => login.rescue(directory));
@@ -120,12 +122,22 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     }
   });
   const installationId = await loadInstallationId(path.join(lasting, 'installation_id'));
-  const codexVersion = binary.version;
 
   const catalogues = { chatgpt: lazily(bundled, 'chatgpt'), api: lazily(bundled, 'api') };
-  const filledHome = async (home: CodexHome, furniture: HomeContents): Promise<CodexHome> => {
+  const filledHome = async (backend: BackendTarget, catalogue: Catalogue | null): Promise<CodexHome> => {
+    const home = await emptyHome(backend);
+    const catalogueFile = catalogue === null ? null : path.join(home.path, 'catalog.json');
+    const settings = { backend, catalogueFile, codexVersion: binary.version, allowsFeedback };
     try {
-      await fillHome(home.path, furniture);
+      await fillHome(home.path, {
+        backend,
+        login,
+        files: {
+          ...(catalogue === null ? {} : { 'catalog.json': catalogue.json }),
+          installation_id: installationId,
+          'config.toml': configToml(settings),
+        },
+      });
       return home;
     } catch (error) {
       await home.remove();
@@ -139,28 +151,9 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     lastingDirectory: lasting,
     binary,
     bundled,
-    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) => {
-      const home = await emptyHome(backend);
-      const catalogueFile = path.join(home.path, 'catalog.json');
-      return filledHome(home, {
-        backend,
-        login,
-        files: {
-          'catalog.json': catalogue.json,
-          installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile, codexVersion, allowsFeedback }),
-        },
-      });
-    },
-    createPlain: async (backend) =>
-      filledHome(await emptyHome(backend), {
-        backend,
-        login,
-        files: {
-          installation_id: installationId,
-          'config.toml': configToml({ backend, catalogueFile: null, codexVersion, allowsFeedback }),
-        },
-      }),
+    create: async (backend, catalogue = catalogues[catalogueKind(backend)]()) =>
+      filledHome(backend, catalogue),
+    createPlain: (backend) => filledHome(backend, null),
     requireSpace: (cause) => requireDiskSpace(runs, cause),
   };
 };

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
+import { systemAmbient } from '../../kit/system-ambient.ts';
 import { LoginStore } from '../home/login-store.ts';
 import { createLoginWatch } from './login-watch.ts';
 import type { CodexHome, CodexHomes } from '../home/prepare-home.ts';
@@ -18,7 +19,7 @@ const homesWith = (binary: string): CodexHomes => {
   const home: CodexHome = { path: dir, environment: {}, isIntact: async () => true, remove: async () => {} };
   return {
     loginHome: dir,
-    login: new LoginStore({ file: path.join(dir, 'auth.json') }),
+    login: new LoginStore({ clock: systemAmbient.clock, file: path.join(dir, 'auth.json') }),
     lastingDirectory: dir,
     binary: { path: binary, version: '0' },
     bundled: [],

@@ -1,8 +1,7 @@
-import { stat } from 'node:fs/promises';
-
 import { parseJsonObject } from '../../kit/json/json.ts';
 import type { Login } from '../home/backend.ts';
 import { detectLogin } from './login.ts';
+import { stampOf } from '../home/files.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { readLogin } from './read-login.ts';
 
@@ -46,16 +45,6 @@ const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | 
   const facts = readLogin(text);
   // API keys have no account id, so the revision identifies them.
   return { kind, account: facts?.accountId ?? revision, revision };
-};
-
-/** Follows links: the file may be one. */
-const stampOf = async (file: string): Promise<string> => {
-  try {
-    const { mtimeMs, size, ino } = await stat(file);
-    return `${mtimeMs} ${size} ${ino}`;
-  } catch {
-    return 'none';
-  }
 };
 
 const isWhole = (text: string): boolean => parseJsonObject(text) !== null;

@@ -14,11 +14,14 @@ const MAX_DELAY_MS = 30_000;
 /** Long enough that a slow failure after the longest delay counts as the same problem. */
 const FORGIVEN_AFTER_MS = 120_000;
 
+/** When to start another worker. */
+interface Restart {
+  readonly delayMs: number;
+  readonly backoff: Backoff;
+}
+
 /** 0.5 s, doubling to 30 s. Resets after two minutes without a failure. */
-export const afterFailure = (
-  backoff: Backoff,
-  nowMs: number,
-): { readonly delayMs: number; readonly backoff: Backoff } => {
+export const afterFailure = (backoff: Backoff, nowMs: number): Restart => {
   const failures = nowMs - backoff.lastFailureMs > FORGIVEN_AFTER_MS ? 0 : backoff.failures;
   return {
     delayMs: Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures),
@@ -32,11 +35,7 @@ const HEALTHY_AFTER_MS = 10_000;
 const MAX_DELAY_AFTER_LOSS_MS = 2_000;
 
 /** The delay after a worker was lost that had been ready: its successor is started at once or soon. */
-export const afterLoss = (
-  backoff: Backoff,
-  nowMs: number,
-  readyForMs: number,
-): { readonly delayMs: number; readonly backoff: Backoff } => {
+export const afterLoss = (backoff: Backoff, nowMs: number, readyForMs: number): Restart => {
   if (readyForMs >= HEALTHY_AFTER_MS) return { delayMs: 0, backoff: NO_FAILURES };
   const next = afterFailure(backoff, nowMs);
   return { ...next, delayMs: Math.min(MAX_DELAY_AFTER_LOSS_MS, next.delayMs) };

@@ -9,14 +9,13 @@ import {
   type Tool,
   type ToolChoice,
 } from '../../canonical/request/tool.ts';
-import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { ONE_INPUT } from '../plan/custom-as-functions.ts';
 import type { WrittenCall } from './written-call.ts';
 
-/** A tool as a model is told of it in prose: a function, whatever it is. */
+/** A client tool as described to the model in prose: always as a function. */
 export interface ProseTool {
-  /** By which the model calls it. */
+  /** The name by which the model calls it. */
   readonly title: string;
   readonly kind: ToolCall['tool'];
   readonly name: string;
@@ -26,31 +25,19 @@ export interface ProseTool {
   readonly isStrict: boolean;
 }
 
-/** The client's own tools. Others are no calls for a client, and are declared as they are. */
+/** Whether the client runs the tool. Other tools stay declared. */
 export const isProse = (tool: Tool): tool is FunctionTool | CustomTool | NamespaceTool =>
   tool.kind === 'function' || tool.kind === 'custom' || tool.kind === 'namespace';
 
-/** Those that the model is told of. A choice that rules others out, or all, is a sentence beside them. */
+/** The tools to describe. Other limits of the tool choice are a sentence in the instructions. */
 export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly ProseTool[] =>
   (choice.mode === 'allowed' ? toolsLeft(tools, choice) : tools)
     .filter(isProse)
     .flatMap((tool): readonly ProseTool[] => {
-      switch (tool.kind) {
-        case 'function':
-          return [
-            functionOf(
-              { name: tool.name, description: tool.description },
-              tool.parameters,
-              tool.strict === true,
-            ),
-          ];
-        case 'custom':
-          return [customOf({ name: tool.name, description: tool.description }, tool.format)];
-        case 'namespace':
-          return membersOf(tool);
-        default:
-          return assertNever(tool);
-      }
+      if (tool.kind === 'namespace') return membersOf(tool);
+      const named = { name: tool.name, description: tool.description };
+      if (tool.kind === 'custom') return [customOf(named, tool.format)];
+      return [functionOf(named, tool.parameters, tool.strict === true)];
     });
 
 type Named = Pick<ProseTool, 'name' | 'namespace' | 'description'>;
@@ -63,7 +50,7 @@ const functionOf = (named: Named, parameters: JsonObject | null, isStrict: boole
   isStrict,
 });
 
-/** The model is told by words what the text must look like. */
+/** The description includes the format of the input. */
 const customOf = (named: Named, format: JsonObject | null): ProseTool => {
   const grammar =
     format === null || format['type'] === 'text' ? null : `The input must match: ${JSON.stringify(format)}`;
@@ -85,7 +72,7 @@ const membersOf = ({ name: namespace, raw }: NamespaceTool): readonly ProseTool[
     return [functionOf(named, isJsonObject(parameters) ? parameters : null, strict === true)];
   });
 
-/** What a model wrote → the call that the client knows; null: it has no such tool. */
+/** Maps what a model wrote to a call of a client tool; null: there is no such tool. */
 export const callsOf = (
   tools: readonly ProseTool[],
 ): ((written: WrittenCall) => Pick<ToolCall, 'tool' | 'name' | 'namespace' | 'input'> | null) => {
@@ -103,13 +90,13 @@ export const callsOf = (
   };
 };
 
-/** A call of the client's → how a model would have written it. */
+/** The call as a model would have written it. */
 export const writtenOf = (call: ToolCall): WrittenCall => ({
   name: titleOf(call),
   input: call.tool === 'custom' ? JSON.stringify({ input: call.input }) : call.input,
 });
 
-/** A model that does not keep to the schema means all that it wrote. */
+/** If the arguments do not match the schema, the whole text is the input. */
 const customInput = (written: string): string => {
   const input = parseJsonObject(written)?.['input'];
   return typeof input === 'string' ? input : written;

@@ -27,7 +27,7 @@ const written = (items: readonly Item[]): Promise<readonly Item[]> =>
   writeHistory(proseHistory(items), new AbortController().signal);
 
 describe('a history in prose', () => {
-  it('has calls as the assistant wrote them, behind its words, and outputs as what it was told', async () => {
+  it('writes calls into the assistant message before them, and outputs into user messages', async () => {
     const items = [
       say('user', 'hi'),
       say('assistant', 'Let me look.'),
@@ -53,7 +53,7 @@ describe('a history in prose', () => {
     expect(proseHistory(items).map(({ place }) => place)).toEqual([0, 1, 4, 6, 7, 8]);
   });
 
-  it('keeps what is no call where it stood', async () => {
+  it('keeps other items in their places', async () => {
     const items: readonly Item[] = [
       say('assistant', 'x'),
       { kind: 'reasoning', summary: [], encryptedContent: 'e' },
@@ -78,7 +78,7 @@ describe('a history in prose', () => {
     ]);
   });
 
-  it('knows which call an output is of, also where an id comes again', async () => {
+  it('names the call of an output, even if its id is used again', async () => {
     const items = [call('c'), output('c'), call('c', { name: 'g' }), output('c')];
     expect(await written(items)).toMatchObject([
       {},
@@ -88,18 +88,18 @@ describe('a history in prose', () => {
     ]);
   });
 
-  it('does not let an id end its quotes', async () => {
+  it('escapes quotes in ids', async () => {
     expect(await written([output('a"><b&')])).toEqual([
       say('user', '<tool_result call_id="a&quot;><b&amp;">a"><b&</tool_result>'),
     ]);
   });
 
-  it('does not put calls into words that hold more than text', async () => {
+  it('does not add calls to messages that contain more than text', async () => {
     const refusal: Item = { kind: 'message', role: 'assistant', parts: [{ kind: 'refusal', text: 'no' }] };
     expect(await written([refusal, call('c1')])).toEqual([refusal, say('assistant', BLOCK)]);
   });
 
-  it('is written once, however many calls follow each other', async () => {
+  it('is written once, however many calls are adjacent', async () => {
     const calls = Array.from({ length: 20_000 }, (_, index) => call(`c${index}`));
     const [only, ...others] = await written(calls);
     expect(others).toEqual([]);

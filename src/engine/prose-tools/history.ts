@@ -4,26 +4,26 @@ import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { writtenOf } from './declared-tools.ts';
 import { writeCall } from './written-call.ts';
 
-/** An item of a history in prose, and where what it is made of begins in the client's. */
+/** An item of a history in prose. */
 export interface ProseItem {
+  /** The index of its first source item in the client's history. */
   readonly place: number;
-  /** The item itself, or the message that takes the place of all of them, without its parts. */
+  /** The item itself, or the message that replaces several items, without its parts. */
   readonly head: Item;
-  /** What is written into the message. */
+  /** The items to write into the message. */
   readonly written: readonly Written[];
 }
 
-type Written = Message | ToolCall | NamedOutput;
-/** An output, and what the model called. */
-type NamedOutput = ToolOutput & { readonly title: string | null };
+/** An output has the title of the tool that was called. */
+type Written = Message | ToolCall | (ToolOutput & { readonly title: string | null });
 
 /**
- * Calls are what the assistant wrote, outputs what it was told. Those that follow each other are one
- * message, and a call belongs to the words in front of it, as when the model wrote it.
+ * Turns calls into assistant messages and outputs into user messages. Adjacent ones share a message, and calls join the
+ * assistant text before them, as the model wrote them.
  */
 export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
   const history: { place: number; head: Item; written: Written[] }[] = [];
-  /** By the id of the call, which may come again in a later round. */
+  /** By call id; ids may be used again in later rounds. */
   const titles = new Map<string, string>();
   for (const [place, item] of items.entries()) {
     const last = history.at(-1);
@@ -42,13 +42,13 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
   return history;
 };
 
-/** Tools that a conversation brings along are told with all others: nothing is left of the search for them. */
+/** Loaded tools are described with all others, so the search for them is dropped. */
 const isOfToolSearch = (item: Item): boolean =>
   item.kind === 'loaded-tools' || (item.kind === 'hosted-call' && item.raw.type === 'tool_search_call');
 
 const messageBy = (role: 'assistant' | 'user'): Message => ({ kind: 'message', role, parts: [] });
 
-/** What the assistant said, if it is text and no more. */
+/** The item, if it is an assistant message of plain text. */
 const assistantWords = (item: Item): Message | null =>
   item.kind === 'message' &&
   item.role === 'assistant' &&
@@ -56,50 +56,44 @@ const assistantWords = (item: Item): Message | null =>
     ? item
     : null;
 
-/** The history with its texts. It may be long, so it is written in turns. */
+/** The history with its texts. */
 export const writeHistory = async (
   history: readonly ProseItem[],
   signal: AbortSignal,
 ): Promise<readonly Item[]> => {
   const all: Item[] = [];
   for (const { head, written } of history) {
-    const parts = new PartsWriter();
+    const lists: (readonly Part[])[] = [];
     for (const one of written) {
       await yieldToLoop(signal);
-      parts.separate();
-      for (const part of partsOf(one)) parts.add(part);
+      lists.push(partsOf(one));
     }
-    all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts: parts.end() });
+    all.push(written.length === 0 || head.kind !== 'message' ? head : { ...head, parts: joined(lists) });
   }
   return all;
 };
 
-/** Texts that follow each other become one. */
-class PartsWriter {
-  readonly #parts: Part[] = [];
-  #texts: string[] = [];
-
-  add(part: Part): void {
-    if (part.kind !== 'text') this.#parts.push(...this.#text(), part);
-    else if (part.text !== '') this.#texts.push(part.text);
+/** Joins adjacent texts. Each list begins on a new line. */
+const joined = (lists: readonly (readonly Part[])[]): readonly Part[] => {
+  const parts: Part[] = [];
+  let texts: string[] = [];
+  const flush = (): void => {
+    if (texts.length > 0) parts.push(textOf(texts.join('')));
+    texts = [];
+  };
+  for (const list of lists) {
+    const last = texts.at(-1)?.at(-1) ?? ' ';
+    if (last.trim() !== '') texts.push('\n');
+    for (const part of list) {
+      if (part.kind !== 'text') {
+        flush();
+        parts.push(part);
+      } else if (part.text !== '') texts.push(part.text);
+    }
   }
-
-  /** Calls and outputs stand apart from the text in front of them. */
-  separate(): void {
-    const last = this.#texts.at(-1)?.at(-1) ?? ' ';
-    if (last.trim() !== '') this.#texts.push('\n');
-  }
-
-  end(): readonly Part[] {
-    return [...this.#parts, ...this.#text()];
-  }
-
-  #text(): readonly Part[] {
-    const text = this.#texts.join('');
-    this.#texts = [];
-    return text === '' ? [] : [textOf(text)];
-  }
-}
+  flush();
+  return parts;
+};
 
 const partsOf = (item: Written): readonly Part[] => {
   if (item.kind === 'message') return item.parts;

@@ -24,8 +24,8 @@ const TOOLS: readonly Tool[] = [
   { kind: 'hosted', raw: { type: 'web_search' } },
 ];
 
-/** All behind the rules, which the whole product is asked for. */
-const behindRules = async (choice: ToolChoice, who = guide, tools = TOOLS): Promise<string> => {
+/** Everything after the rules; conformance tests check those. */
+const afterRules = async (choice: ToolChoice, who = guide, tools = TOOLS): Promise<string> => {
   const text = await proseInstructions(proseTools(tools, choice), choice, {
     guide: who,
     caller: 'a',
@@ -37,8 +37,8 @@ const behindRules = async (choice: ToolChoice, who = guide, tools = TOOLS): Prom
 };
 
 describe('the instructions', () => {
-  it('have each tool as a function, its schema as it is, and what was found out about it', async () => {
-    expect(await behindRules({ mode: 'auto' }))
+  it('describe each tool as a function with its schema and its guide', async () => {
+    expect(await afterRules({ mode: 'auto' }))
       .toBe(`Strict tools: one, ns.in. Arguments MUST conform exactly to schema.
 
 Available tools (schema):
@@ -77,8 +77,8 @@ Example tool_call:
 <tool_call>{"name":"ns.in","arguments":"{\\"a\\":\\"b\\"}"}</tool_call>`);
   });
 
-  it('go without what could not be found out', async () => {
-    expect(await behindRules({ mode: 'auto' }, silent, [functionTool('two')])).toBe(`Available tools (schema):
+  it('omit a guide that is missing', async () => {
+    expect(await afterRules({ mode: 'auto' }, silent, [functionTool('two')])).toBe(`Available tools (schema):
 - two: {"type":"object","properties":{}}
 
 Per-tool guidance and examples (schema-conformant):
@@ -97,7 +97,7 @@ Tool: two`);
       { mode: 'named', tool: { kind: 'function', name: 'in', namespace: 'ns' } },
     ],
   ])('say "%s"', async (line, choice) => {
-    const [first, second] = (await behindRules(choice)).split('\n');
+    const [first, second] = (await afterRules(choice)).split('\n');
     expect([first, second]).toEqual([
       line,
       'Strict tools: one, ns.in. Arguments MUST conform exactly to schema.',
@@ -107,7 +107,7 @@ Tool: two`);
   it('name only the tools that are allowed', async () => {
     const tools = [{ kind: 'function', name: 'two' }] as const;
     const lines = async (required: boolean): Promise<string[]> =>
-      (await behindRules({ mode: 'allowed', required, tools })).split('\n').slice(0, 3);
+      (await afterRules({ mode: 'allowed', required, tools })).split('\n').slice(0, 3);
     expect(await lines(true)).toEqual([
       'Tool choice is required: you MUST emit at least one <tool_call>.',
       '',

@@ -5,7 +5,7 @@ import type { ProseTool } from './declared-tools.ts';
 import type { Guidance, ToolGuide } from './tool-guide.ts';
 import { writeCall } from './written-call.ts';
 
-/** How a model is told to call tools. Word for word what models of this protocol are used to. */
+/** How to write a tool call. The wording is the one that models of this protocol know. */
 const RULES = `Tool calling instructions:
 Only emit tool calls using <tool_call>...</tool_call>.
 Format: <tool_call>{"name":"TOOL_NAME","arguments":"{...}"}</tool_call>
@@ -25,17 +25,11 @@ The "arguments" field must be a JSON string.
 If a tool has no parameters, use arguments "{}".
 If no tool is needed, respond with plain text.`;
 
-interface GuideUse {
-  readonly guide: ToolGuide;
-  readonly caller: string;
-  readonly signal: AbortSignal;
-}
-
-/** What stands in front of the conversation in place of the declarations of tools. */
+/** The text before the conversation that replaces the tool declarations. */
 export const proseInstructions = async (
   tools: readonly ProseTool[],
   choice: ToolChoice,
-  { guide, caller, signal }: GuideUse,
+  { guide, caller, signal }: { guide: ToolGuide; caller: string; signal: AbortSignal },
 ): Promise<string> => {
   const schemas: string[] = [];
   for (const { parameters } of tools) {

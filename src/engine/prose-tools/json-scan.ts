@@ -1,7 +1,6 @@
-/** Where a scan stands. */
 export type ScanState = 'open' | 'whole' | 'broken';
 
-/** Deeper than any call; it bounds what a scan remembers. */
+/** Deeper than any call; limits the memory of a scan. */
 const MAX_DEPTH = 256;
 /** Longer than any number. */
 const MAX_BARE = 400;
@@ -22,13 +21,13 @@ type Expecting =
 const BARE = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 /**
- * Follows one JSON object or list, character by character, and says at once when it is whole, or can
- * become none any more. Line breaks inside of strings are let through: models write them.
+ * Scans one JSON object or list, character by character, and reports at once when it is complete or invalid. Accepts
+ * raw line breaks in strings: models write them.
  */
 export class JsonScan {
   readonly #open: ('}' | ']')[] = [];
   #expecting: Expecting = 'value';
-  /** Whether the string under way is the name of a member. */
+  /** Whether the current string is the name of a member. */
   #isKey = false;
   #hexDigits = 0;
   #bare = '';

@@ -2,21 +2,19 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { JsonScan } from './json-scan.ts';
 import { CLOSING, readCalls, type WrittenCall } from './written-call.ts';
 
-/** So much may stand between the JSON of a block and its end. */
+/** Other characters allowed between the JSON of a block and its end. */
 const MAX_TRAILING_CHARS = 256;
-/** A block holds one call, or some. */
 const MAX_VALUES = 128;
 export const FENCE_TICKS = 3;
 export const MAX_FENCE_WORD = 16;
 
-/** Follows what stands behind the opening tag of a block, character by character. */
+/** Scans the text after the opening tag of a block, character by character. */
 export class OpenBlock {
   #stage: 'lead' | 'json' | 'tail' | 'closing' = 'lead';
-  /** Of a fence in front of the JSON, or of the closing tag. */
+  /** Matched characters of a fence before the JSON, or of the closing tag. */
   #matched = 0;
   #trailing = 0;
   #scan = new JsonScan();
-  /** Where JSON begins and ends in the block. */
   readonly #values: { readonly from: number; readonly to: number }[] = [];
   #valueFrom = 0;
 
@@ -25,7 +23,7 @@ export class OpenBlock {
     return this.#stage === 'json' && this.#scan.isInString;
   }
 
-  /** What the block is with this character, which stands so far behind its tag. */
+  /** The state after this character; `offset` counts from the opening tag. */
   step(char: string, offset: number): 'open' | 'closed' | 'broken' {
     switch (this.#stage) {
       case 'json': {
@@ -56,7 +54,7 @@ export class OpenBlock {
     }
   }
 
-  /** The calls of a block that is closed; null: there is something else in it. */
+  /** The calls of a closed block; null: it contains something else. */
   callsIn(source: string): readonly WrittenCall[] | null {
     const calls = this.#values.map(({ from, to }) => readCalls(source.slice(from, to)));
     return calls.every((list) => list !== null) ? calls.flat() : null;
@@ -70,7 +68,7 @@ export class OpenBlock {
     return 'open';
   }
 
-  /** In front of its JSON a block may have white space and a fence with a word. */
+  /** Before its JSON a block may have white space and a fence with a word. */
   #leadsIn(char: string): boolean {
     if (char.trim() === '') return this.#matched === 0 || this.#matched >= FENCE_TICKS;
     this.#matched += 1;

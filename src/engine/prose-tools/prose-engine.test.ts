@@ -43,7 +43,7 @@ interface Behind {
 }
 
 /** Answers one after the other; the last one again and again. */
-const behind = (
+const engineWith = (
   answers: readonly (readonly TurnEvent[] | Error)[],
   said: Partial<Plan> = {},
   instructionsTarget: 'base' | 'developer' = 'base',
@@ -91,8 +91,8 @@ const textsIn = (request: TurnRequest | undefined): readonly string[] =>
   );
 
 describe('a request in prose', () => {
-  it('goes on as it is for other models, and where there is nothing to say', () => {
-    const { engine, planned } = behind([]);
+  it('is unchanged for other models, and without tools and calls', () => {
+    const { engine, planned } = engineWith([]);
     const others = [
       turnRequest({ model: 'native', tools: [F] }),
       turnRequest(),
@@ -102,8 +102,8 @@ describe('a request in prose', () => {
     expect(planned).toEqual(others);
   });
 
-  it('declares no tool but those of the backend', async () => {
-    const all = behind([says('x')]);
+  it('declares only the tools of the backend', async () => {
+    const all = engineWith([says('x')]);
     await runAll(
       all,
       turnRequest({ tools: [F, SEARCH], parallelToolCalls: false, instructions: 'Be brief.' }),
@@ -139,14 +139,14 @@ describe('a request in prose', () => {
     ],
     [{ mode: 'allowed', required: false, tools: [{ kind: 'function', name: 'f' }] }, { mode: 'none' }],
   ])('of the choice %j says %j to the backend', async (toolChoice, expected) => {
-    const all = behind([says('x')]);
+    const all = engineWith([says('x')]);
     await runAll(all, turnRequest({ tools: [F, SEARCH], toolChoice }));
     expect(all.run[0]?.toolChoice).toEqual(expected);
   });
 
-  it('says at its end what must be called, where the model did not heed it', async () => {
+  it('ends with the forced call if the model ignored it', async () => {
     const toolChoice: ToolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } };
-    const all = behind([says('x')]);
+    const all = engineWith([says('x')]);
     await runAll(all, turnRequest({ tools: [F, SEARCH], toolChoice, insists: true }));
     expect(textsIn(all.run[0]).slice(1)).toEqual([
       'hi',
@@ -155,43 +155,43 @@ describe('a request in prose', () => {
     expect(all.run[0]?.items.at(-1)).toMatchObject({ role: 'developer' });
   });
 
-  it('leaves that to others where the choice is about declared tools only', async () => {
+  it('does not repeat a choice of declared tools', async () => {
     const tools = [{ kind: 'hosted', raw: { type: 'web_search' } } as const];
     const toolChoice: ToolChoice = { mode: 'allowed', required: true, tools };
-    const all = behind([says('x')]);
+    const all = engineWith([says('x')]);
     await runAll(all, turnRequest({ tools: [F, SEARCH], items: [call, output], toolChoice, insists: true }));
     expect(all.run[0]).toMatchObject({ toolChoice, insists: true });
     expect(textsIn(all.run[0])).toHaveLength(2);
   });
 
-  it('tells of tools that the conversation brings along, and nothing of the search for them', async () => {
+  it('describes tools loaded in the conversation, without the search for them', async () => {
     const raw = { type: 'tool_search_output', call_id: 's' };
     const items: readonly Item[] = [
       { kind: 'hosted-call', raw: { type: 'tool_search_call', call_id: 's' } },
       { kind: 'loaded-tools', raw, tools: [functionTool('found'), SEARCH] },
       output,
     ];
-    const all = behind([says(writeCall({ name: 'found', input: '{}' }))]);
+    const all = engineWith([says(writeCall({ name: 'found', input: '{}' }))]);
     const events = await runAll(all, turnRequest({ tools: [F], items }));
     expect(all.run[0]).toMatchObject({ tools: [SEARCH], items: [{ role: 'developer' }, { role: 'user' }] });
     expect(textsIn(all.run[0])[0]).toContain('- found: ');
     expect(events.at(-1)).toMatchObject({ outcome: { kind: 'tool-calls' } });
-    const plan = behind([], { ignored: [{ item: 1 }], refused: [REFUSED] }).engine.plan(
+    const plan = engineWith([], { ignored: [{ item: 1 }], refused: [REFUSED] }).engine.plan(
       turnRequest({ tools: [F], items }),
       turnContext(),
     );
     expect([plan.ignored, plan.refused]).toEqual([[{ item: 2 }], [{ ...REFUSED, path: 'items' }]]);
   });
 
-  it('puts instructions behind its own where all become one text', async () => {
-    const all = behind([says('x')], {}, 'developer');
+  it('puts instructions after its own if all become one text', async () => {
+    const all = engineWith([says('x')], {}, 'developer');
     await runAll(all, turnRequest({ tools: [F], instructions: 'Be brief.' }));
     expect(all.run[0]?.instructions).toBeNull();
     expect(textsIn(all.run[0]).slice(1)).toEqual(['Be brief.', 'hi']);
   });
 
-  it('is planned without its texts, and what the plan says is about the client’s own', () => {
-    const all = behind([], {
+  it('is planned without its texts, and the paths of the plan are those of the client', () => {
+    const all = engineWith([], {
       ignored: [{ item: 0 }, { item: 1 }, { item: 2 }, 'verbosity'],
       refused: [REFUSED],
     });
@@ -203,8 +203,8 @@ describe('a request in prose', () => {
     expect(textsIn(all.planned[0])).toEqual(['']);
   });
 
-  it('is about calls of the history also where no tool is left', async () => {
-    const all = behind([says('x')]);
+  it('rewrites calls in the history even if there are no tools', async () => {
+    const all = engineWith([says('x')]);
     await runAll(all, turnRequest({ items: [call, output] }));
     expect(textsIn(all.run[0])).toEqual([
       writeCall({ name: 'f', input: '{}' }),
@@ -222,23 +222,23 @@ describe('an answer in prose', () => {
   };
 
   it('has calls, unless none may be called', async () => {
-    expect(outcomeOf(await runAll(behind([says(CALL)]), turnRequest({ tools: [F] })))).toEqual([
+    expect(outcomeOf(await runAll(engineWith([says(CALL)]), turnRequest({ tools: [F] })))).toEqual([
       { kind: 'tool-calls' },
       3,
     ]);
     const none = turnRequest({ tools: [F], toolChoice: { mode: 'none' } });
-    const events = await runAll(behind([says(CALL)]), none);
+    const events = await runAll(engineWith([says(CALL)]), none);
     expect(events.slice(0, -1)).toEqual(says(CALL).slice(0, -1));
   });
 
-  it('hides a call of an unknown tool beside one that is known', async () => {
-    const all = behind([says(`${ODD}${CALL}`)]);
+  it('hides a call of an unknown tool next to a known one', async () => {
+    const all = engineWith([says(`${ODD}${CALL}`)]);
     expect(outcomeOf(await runAll(all, turnRequest({ tools: [F] })))).toEqual([{ kind: 'tool-calls' }, 3]);
     expect([all.run.length, all.anomalies]).toEqual([1, ['undeclared-call']]);
   });
 
-  it('is asked for again where all calls are of unknown tools, and goes on where it was', async () => {
-    const all = behind([says(`a ${ODD}`), says('b')]);
+  it('is requested again if all calls are of unknown tools, and continues', async () => {
+    const all = engineWith([says(`a ${ODD}`), says('b')]);
     const events = await runAll(all, turnRequest({ tools: [F] }));
     expect(events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []))).toEqual([
       'a ',
@@ -252,32 +252,32 @@ describe('an answer in prose', () => {
   });
 
   it('fails when that does not help, and when the second one fails', async () => {
-    const stubborn = behind([says(ODD)]);
+    const stubborn = engineWith([says(ODD)]);
     expect(outcomeOf(await runAll(stubborn, turnRequest({ tools: [F] })))).toEqual([
       { kind: 'failed', failure: expect.objectContaining({ kind: 'upstream_error' }) as unknown },
       12,
     ]);
     expect(stubborn.run).toHaveLength(4);
-    const broken = behind([says(ODD), gatewayError('server_overloaded')]);
+    const broken = engineWith([says(ODD), gatewayError('server_overloaded')]);
     expect(outcomeOf(await runAll(broken, turnRequest({ tools: [F] })))).toEqual([
       { kind: 'failed', failure: failure('server_overloaded') },
       undefined,
     ]);
   });
 
-  it('that could not be begun throws, and one that is not wanted any more is not begun', async () => {
+  it('throws if it cannot start, and does not start after an abort', async () => {
     const request = turnRequest({ tools: [F] });
-    await expect(runAll(behind([gatewayError('server_overloaded')]), request)).rejects.toMatchObject({
+    await expect(runAll(engineWith([gatewayError('server_overloaded')]), request)).rejects.toMatchObject({
       failure: { kind: 'server_overloaded' },
     });
-    const all = behind([says('x')]);
+    const all = engineWith([says('x')]);
     const gone = AbortSignal.abort(new Error('gone'));
     await expect(collect(all.engine.plan(request, turnContext()).run(gone))).rejects.toThrow('gone');
     expect(all.run).toEqual([]);
   });
 
-  it('is settled once, when no other one is asked for', async () => {
-    const all = behind([says(ODD), says('b')]);
+  it('is settled once, when no further one is requested', async () => {
+    const all = engineWith([says(ODD), says('b')]);
     const seen: (number | string)[] = [];
     const plan = all.engine.plan(turnRequest({ tools: [F] }), turnContext());
     for await (const event of plan.run(never, () => seen.push(all.run.length))) seen.push(event.type);

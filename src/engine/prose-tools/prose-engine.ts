@@ -2,14 +2,15 @@ import { failure, failureOf } from '../../canonical/failure/failure.ts';
 import type { Item, Produced, ToolCall } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { titleOf } from '../../canonical/request/tool.ts';
-import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import { append } from '../../kit/collections/append.ts';
-import type { Ambient, IdSource } from '../../kit/ambient.ts';
+import type { Ambient } from '../../kit/ambient.ts';
 import type { PlanTurn } from '../engine.ts';
+import { FreshIds } from '../steps/fresh-ids.ts';
 import type { Step } from '../steps/step.ts';
 import { callsOf } from './declared-tools.ts';
 import { ProseRequest, type ProseOptions } from './prose-request.ts';
@@ -77,7 +78,7 @@ async function* runTurn(
   { request, context }: Turn,
   { next, options, signal, onSettled, progress }: Running,
 ): AsyncGenerator<TurnEvent> {
-  const ids = new TurnIds(options.ambient.ids);
+  const ids = new FreshIds();
   const items = [...request.items];
   let usage: Usage | null = null;
   for (let answer = 1; ; answer += 1) {
@@ -102,7 +103,7 @@ async function* runTurn(
       progress.isAccepted = true;
       if (event.type === 'turn-accepted') {
         if (answer === 1) yield { ...event, ignored: ownPaths(prose, event.ignored) };
-      } else if (event.type !== 'turn-ended') yield ids.fresh(event);
+      } else if (event.type !== 'turn-ended') yield ids.rename(event);
       else {
         usage = addUsage(usage, event.usage);
         taking.unknown.forEach(() => options.onAnomaly('undeclared-call'));
@@ -127,7 +128,7 @@ const HOPELESS = {
   }),
 } as const;
 
-/** What the model has produced, and that its calls led to nothing. */
+/** What the model has produced, and an error for each of its calls. */
 const sentBack = ({ produced, unknown }: CallTaking, titles: readonly string[]): readonly Item[] => [
   ...produced.map(withoutId),
   ...unknown.map((call): Item => ({
@@ -142,31 +143,3 @@ const withoutId = (item: Produced | ToolCall): Item => {
   const { id: _, ...rest } = item;
   return item.kind === 'message' ? rest : item;
 };
-
-/** Ids of the items of one turn: the second answer of a backend may have those of its first. */
-class TurnIds {
-  readonly #source: IdSource;
-  readonly #used = new Set<string>();
-  #renamed = new Map<string, string>();
-
-  constructor(source: IdSource) {
-    this.#source = source;
-  }
-
-  nextAnswer(): void {
-    this.#renamed = new Map();
-  }
-
-  fresh(event: TurnEvent): TurnEvent {
-    const id = itemIdOf(event);
-    if (id === null) return event;
-    if (event.type === 'item-started' && this.#used.has(id)) this.#renamed.set(id, this.#source.mint('msg'));
-    const own = this.#renamed.get(id) ?? id;
-    this.#used.add(own);
-    if (own === id) return event;
-    if (event.type === 'item-started' || event.type === 'item-ended') {
-      return { ...event, item: { ...event.item, id: own } };
-    }
-    return event.type === 'item-delta' || event.type === 'item-status' ? { ...event, itemId: own } : event;
-  }
-}

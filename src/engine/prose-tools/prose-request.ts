@@ -15,14 +15,14 @@ export interface ProseOptions {
   readonly instructionsTarget: 'base' | 'developer';
 }
 
-/** A request to a model that is told of its tools in prose: nothing of them is declared. */
+/** A request that describes the client's tools in prose instead of declaring them. */
 export class ProseRequest {
   readonly #request: TurnRequest;
   readonly #options: ProseOptions;
   readonly #history: readonly ProseItem[];
-  /** The tools that are declared as they are, and where the client has them. */
+  /** The tools that stay declared, each with its index in the client's list. */
   readonly #declared: readonly (readonly [number, Tool])[];
-  /** The tools that the model is told of. */
+  /** The tools described in prose. */
   readonly tools: readonly ProseTool[];
 
   constructor(request: TurnRequest, options: ProseOptions) {
@@ -34,29 +34,23 @@ export class ProseRequest {
     this.tools = proseTools(all, request.toolChoice);
   }
 
-  /** Whether it says the same as the request of the client. */
+  /** Whether it equals the request of the client. */
   get isTheSame(): boolean {
     return this.tools.length === 0 && this.#history.every(({ written }) => written.length === 0);
   }
 
   /** The request without its texts: enough for a plan. */
   outline(): TurnRequest {
-    return this.#around(
-      this.#history.map(({ head }) => head),
-      '',
-    );
+    const heads = this.#history.map(({ head }) => head);
+    return this.#around(heads, '');
   }
 
   /** Throws the signal's reason once it is aborted. */
   async write(caller: Caller, signal: AbortSignal): Promise<TurnRequest> {
     const items = await writeHistory(this.#history, signal);
-    const { toolChoice } = this.#request;
-    const { guide } = this.#options;
-    const text =
-      this.tools.length === 0
-        ? ''
-        : await proseInstructions(this.tools, toolChoice, { guide, caller: caller.keyId, signal });
-    return this.#around(items, text);
+    if (this.tools.length === 0) return this.#around(items, '');
+    const by = { guide: this.#options.guide, caller: caller.keyId, signal };
+    return this.#around(items, await proseInstructions(this.tools, this.#request.toolChoice, by));
   }
 
   #around(items: readonly Item[], text: string): TurnRequest {
@@ -65,7 +59,7 @@ export class ProseRequest {
     const toolChoice = choiceAmong(tools, request.toolChoice);
     return {
       ...request,
-      // In one text with the instructions, these come behind.
+      // As part of one text, the instructions follow the tools.
       instructions: this.#joinsInstructions ? null : request.instructions,
       items: [...this.#front(text), ...items, ...this.#reminder(toolChoice)],
       tools,
@@ -82,55 +76,47 @@ export class ProseRequest {
     if (this.tools.length === 0) return [];
     const { instructions } = this.#request;
     const texts = this.#joinsInstructions && instructions !== null ? [text, instructions] : [text];
-    return texts.map(toldByDeveloper);
+    return texts.map(developerMessage);
   }
 
-  /** A choice that was not heeded is said again, at the end; of one that is still about declared tools others say it. */
+  /** Repeats a choice that the model ignored. The engine repeats a choice of declared tools. */
   #reminder(left: ToolChoice): readonly Message[] {
     const { insists, toolChoice } = this.#request;
-    return insists === true && !isForced(left) ? [toldByDeveloper(choiceInstruction(toolChoice))] : [];
+    return insists === true && !isForced(left) ? [developerMessage(choiceInstruction(toolChoice))] : [];
   }
 
-  /** A part of the request in prose → the part of the client's that it stands for; null: it stands for none. */
+  /** The part of the client's request that a part of this request comes from; null: it has no source. */
   ownPath(path: Path): Path | null {
     if (typeof path === 'string' || 'include' in path) return path;
     if ('tool' in path) {
       const [tool = Infinity] = this.#declared[path.tool] ?? [];
-      // Others are brought along by an item.
+      // Other tools come from an item.
       return tool < this.#request.tools.length ? { tool } : null;
     }
-    if ('item' in path) {
-      const item = this.#standsFor(path.item);
-      return item === undefined ? null : { item: item.place };
-    }
-    if (!('imageDetail' in path)) return null;
-    const item = this.#standsFor(path.imageDetail.item);
-    if (item === undefined) return null;
-    // The parts of a message that was written are not those of the client.
-    return item.written.length > 0
-      ? { item: item.place }
-      : { imageDetail: { ...path.imageDetail, item: item.place } };
-  }
-
-  #standsFor(index: number): ProseItem | undefined {
-    return this.#history[index - this.#front('').length];
+    if (!('item' in path) && !('imageDetail' in path)) return null;
+    const index = 'item' in path ? path.item : path.imageDetail.item;
+    const source = this.#history[index - this.#front('').length];
+    if (source === undefined) return null;
+    const { place: item, written } = source;
+    // The parts of a rewritten message are not those of the client.
+    return 'item' in path || written.length > 0 ? { item } : { imageDetail: { ...path.imageDetail, item } };
   }
 }
 
-const toldByDeveloper = (text: string): Message => ({
+const developerMessage = (text: string): Message => ({
   kind: 'message',
   role: 'developer',
   parts: [{ kind: 'text', text }],
 });
 
-/** What of a choice is about tools of the backend's. The rest is said in prose. */
+/** The part of a choice that is about declared tools. The rest is described in prose. */
 const choiceAmong = (tools: readonly Tool[], choice: ToolChoice): ToolChoice => {
   if (tools.length === 0 || choice.mode === 'auto') return { mode: 'auto' };
   if (choice.mode === 'named') return choice.tool.kind === 'hosted' ? choice : { mode: 'none' };
   if (choice.mode !== 'allowed') return isForced(choice) ? { mode: 'auto' } : choice;
   const hosted = choice.tools.filter(({ kind }) => kind === 'hosted');
   if (hosted.length === 0) return { mode: 'none' };
-  // One that is told in prose may be called instead.
+  // A tool described in prose may be called instead.
   const required = choice.required && hosted.length === choice.tools.length;
   return { ...choice, required, tools: hosted };
 };

@@ -26,11 +26,11 @@ const CASES: readonly (readonly [string, string, Read])[] = [
     '<tool_call>{"name":"b"}</tool_call><tool_call>{"name":"b","arguments":null}</tool_call>',
     [B, B],
   ],
-  ['arguments that are no JSON', writeCall({ name: 'a', input: '{x' }), [{ name: 'a', input: '{x' }]],
+  ['arguments that are not JSON', writeCall({ name: 'a', input: '{x' }), [{ name: 'a', input: '{x' }]],
   ['a list', '<tool_call>[{"name":"a","arguments":"{\\"x\\": 1}"}, {"name":"b"}]</tool_call>', [A, B]],
   ['one call after the other in a block', '<tool_call>{"name":"b"}\n{"name":"b"},</tool_call>', [B, B]],
   ['a fence around', '```json\n<tool_call>{"name":"b"}</tool_call>\n```', [B]],
-  ['a fence around, and text behind it', '```\n<tool_call>{"name":"b"}</tool_call>\n```\nso', [B, '\nso']],
+  ['a fence around it, and text after it', '```\n<tool_call>{"name":"b"}</tool_call>\n```\nso', [B, '\nso']],
   [
     'a fence around two',
     '```\n<tool_call>{"name":"b"}</tool_call>\n<tool_call>{"name":"b"}</tool_call>\n```',
@@ -38,7 +38,7 @@ const CASES: readonly (readonly [string, string, Read])[] = [
   ],
   ['a fence inside', '<tool_call>\n```json\n{"name":"b"}\n```\n</tool_call>', [B]],
   ['trailing characters inside', '<tool_call>{"name":"b"}}]></tool_call>', [B]],
-  ['trailing characters behind', '<tool_call>{"name":"b"}</tool_call>>', [B]],
+  ['trailing characters', '<tool_call>{"name":"b"}</tool_call>>', [B]],
   ['closing tags that are repeated', '<tool_call>{"name":"b"}</tool_call></tool_call>\n</tool_call>', [B]],
   ['tags in capitals', '<TOOL_CALL>{"name":"b"}</Tool_Call>', [B]],
   [
@@ -51,11 +51,11 @@ const CASES: readonly (readonly [string, string, Read])[] = [
   ['nothing', '', []],
   ['a block that never closes', `x ${BLOCK.slice(0, -1)}`, ['x ', HALF]],
   ['a string that never closes', '<tool_call>{"name":"a', [HALF]],
-  ['half a call behind a call', `${BLOCK}\n${BLOCK.slice(0, 30)}`, [A, HALF]],
+  ['half a call after a call', `${BLOCK}\n${BLOCK.slice(0, 30)}`, [A, HALF]],
   ['half a tag', 'x <tool_ca', ['x ', HALF]],
   ['half a tag in a fence', 'x ```json\n<tool_', ['x ', HALF]],
-  ['half a closing tag behind a call', `${BLOCK}\n</tool_`, [A]],
-  ['the end of a text that is no tag yet', 'x <tool', ['x <tool']],
+  ['half a closing tag after a call', `${BLOCK}\n</tool_`, [A]],
+  ['an incomplete tag at the end of the text', 'x <tool', ['x <tool']],
   ['a fence at the end', 'x ```json\n', ['x ```json\n']],
   [
     'a string that never closes, with a closing tag in it',
@@ -69,9 +69,9 @@ const CASES: readonly (readonly [string, string, Read])[] = [
   ],
   ['no JSON', '<tool_call>a</tool_call>', ['<tool_call>a</tool_call>']],
   ['no name', '<tool_call>{"arguments":"{}"}</tool_call>', ['<tool_call>{"arguments":"{}"}</tool_call>']],
-  ['a name that is none', '<tool_call>{"name":1}</tool_call>', ['<tool_call>{"name":1}</tool_call>']],
+  ['a name that is not a string', '<tool_call>{"name":1}</tool_call>', ['<tool_call>{"name":1}</tool_call>']],
   ['an empty list', '<tool_call>[]</tool_call>', ['<tool_call>[]</tool_call>']],
-  ['JSON that is none', '<tool_call>{"name":"a",}</tool_call>', ['<tool_call>{"name":"a",}</tool_call>']],
+  ['invalid JSON', '<tool_call>{"name":"a",}</tool_call>', ['<tool_call>{"name":"a",}</tool_call>']],
   [
     'quotes that are not escaped',
     `<tool_call>{"name":"a","arguments":"{"q"</tool_call>${BLOCK}`,
@@ -106,7 +106,7 @@ describe('blocks in a text', () => {
     expect(readAll(text, 'cut-off')).toEqual(expected);
   });
 
-  it('holds back nothing but what may become a block', () => {
+  it('holds back only what may become a block', () => {
     const reader = new BlockReader();
     const told = ['Hel', 'lo <', 'b> <tool', '_call', 'er> `', '``', 'x y'].map((delta) =>
       textOf(joined(atOnce(reader.read(delta)))),
@@ -114,7 +114,7 @@ describe('blocks in a text', () => {
     expect(told).toEqual(['Hel', 'lo ', '<b> ', '', '<tool_caller> ', '', '```x y']);
   });
 
-  it('tells a call as soon as its block is closed', () => {
+  it('reports a call as soon as its block is closed', () => {
     const reader = new BlockReader();
     expect(joined(atOnce(reader.read(BLOCK.slice(0, -1))))).toEqual([]);
     expect(joined(atOnce(reader.read('>')))).toEqual([A]);
@@ -170,7 +170,7 @@ const nested = fc
   .map((bits) => bits.join(''));
 
 describe('any text', () => {
-  it('is read the same however it is cut', () => {
+  it('is read the same however it is split', () => {
     fc.assert(
       fc.property(anyText, fc.array(fc.nat(200), { maxLength: 20 }), (text, cuts) => {
         const places = [...new Set([0, ...cuts.filter((at) => at < text.length), text.length])].toSorted(
@@ -183,7 +183,7 @@ describe('any text', () => {
     );
   });
 
-  it('with blocks in blocks is read to its end, the same however it is cut, at every length', () => {
+  it('with nested blocks is read to its end, the same however it is split, at every length', () => {
     fc.assert(
       fc.property(nested, fc.integer({ min: 1, max: 17 }), (text, size) => {
         for (let length = 1; length <= text.length; length += 1) {
@@ -201,7 +201,7 @@ describe('any text', () => {
     );
   });
 
-  it('is all there in the pieces, one behind the other', () => {
+  it('equals its pieces joined', () => {
     fc.assert(
       fc.property(anyText, fc.constantFrom<TextEnd>('finished', 'cut-off'), (text, how) => {
         let at = 0;
@@ -214,7 +214,7 @@ describe('any text', () => {
     );
   });
 
-  it('without a tag is passed on byte for byte', () => {
+  it('without a tag is passed on unchanged', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const plain = text.replaceAll(/tool_/gi, 'tool');
@@ -223,7 +223,7 @@ describe('any text', () => {
     );
   });
 
-  it('gives back the calls that were written into it, and the text between them', () => {
+  it('yields the calls written into it, and the text between them', () => {
     const odd = fc.constantFrom('é', '😀', '\uD83D', '"', '\\', '\n', '\0', '</tool_call>', BLOCK);
     const input = fc.array(fc.oneof(odd, fc.string({ maxLength: 5 })), { maxLength: 5 });
     const call = fc.record({

@@ -4,38 +4,38 @@ import { FENCE_TICKS, OpenBlock } from './open-block.ts';
 import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';
 import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
 
-/** What became of the next characters of a text. Together the pieces are the whole text, in its order. */
+/** A piece of a text. Together the pieces are the whole text, in order. */
 export type Piece =
   | { readonly kind: 'text'; readonly text: string }
-  /** So many characters are no text: a block with its calls, or what belongs to one. */
+  /** Characters of a block with its calls, or that belong to one. */
   | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] }
-  /** So many characters at the end of the text are a block that was begun and never finished. */
+  /** Characters of an unfinished block at the end of the text. */
   | { readonly kind: 'half'; readonly chars: number };
 
-/** So many characters are looked at before others get their turn. */
+/** Characters to read before other requests get their share of the loop. */
 const STEP_CHARS = 16 * 1024;
-/** A block beyond this is text. */
+/** A longer block is text. */
 export const MAX_BLOCK_CHARS = 4 * 1024 * 1024;
 /**
- * Blocks that turn out to be none are read again as text, where other blocks may begin. All of them together may
- * be this many times as long as the text so far; beyond that, tags inside of them are text.
+ * Limits how much is read twice. An invalid block is read again as text, because other blocks may begin in it. All of
+ * them together may be this many times as long as the text so far; beyond that, tags inside them are text.
  */
 const MAX_REREAD = 8;
 
 /** A block that is not closed yet. */
 interface Block {
   readonly state: OpenBlock;
-  /** Where it begins in the whole text, behind its tag. */
+  /** The position after its tag, in the whole text. */
   readonly start: number;
   /** Its text before the current input. */
   before: string;
-  /** Where its text goes on in the current input. */
+  /** Where its text continues in the current input. */
   from: number;
 }
 
 interface Input {
   readonly text: string;
-  /** Where it begins in the whole text. */
+  /** Its position in the whole text. */
   readonly start: number;
   at: number;
 }
@@ -45,27 +45,26 @@ const SPACE_END = /\S/g;
 const STRING_END = /["\\]/g;
 
 /**
- * Takes `<tool_call>` blocks out of a text that comes in pieces. It goes from character to character,
- * so it does not matter how the text is cut; only what may become a block is held back. What turns
- * out to be none is text again from its tag on, and is looked at once more behind that, within a bound.
+ * Takes `<tool_call>` blocks out of a text that comes in deltas; how it is split does not matter. Only what may become a
+ * block is held back. The tag of an invalid block is text, and what follows it is read again, within a limit.
  */
 export class BlockReader {
   #pieces: Piece[] = [];
-  /** White space at the beginning of a stretch of text: whether it only separates blocks is not known. */
+  /** White space before a text, held back because it may only separate blocks. */
   #space = '';
   #isBlank = true;
   #match = '';
   #opener: Opener | null = null;
   #block: Block | null = null;
-  #isBehindBlock = false;
+  #isAfterBlock = false;
   #isFenceOpen = false;
-  /** The character before this one ended a block. */
+  /** The previous character closed a block. */
   #hasJustClosed = false;
   /** Length of the text so far. */
   #length = 0;
-  /** Up to here the text was looked at, at least once. */
+  /** The text was read at least once up to here. */
   #seen = 0;
-  /** Length of all blocks together that turned out to be none. */
+  /** Total length of invalid blocks. */
   #givenUp = 0;
 
   *read(delta: string): Sliced<readonly Piece[]> {
@@ -75,22 +74,22 @@ export class BlockReader {
     return this.#taken();
   }
 
-  /** The text is over. A block that is not closed is never shown: it is half a call. */
+  /** Ends the text. A block that is not closed is never shown. */
   *end(how: TextEnd): Sliced<readonly Piece[]> {
     while (this.#block !== null) {
       const block = this.#block;
-      if (how === 'cut-off' || !hasClosing(block.before)) {
+      if (how === 'cut-off' || !block.before.toLowerCase().includes(CLOSING)) {
         this.#drop('half', block.before.length);
         break;
       }
-      // Its closing tag is inside of a string: a call written wrong, with text behind it.
+      // Its closing tag is inside a string: an invalid call with text after it.
       this.#giveUp(block, block.before);
       yield* this.#run(inSteps(block.before, block.start));
     }
     const tag = this.#opener === null ? null : unfinishedTag(this.#opener, how);
     if (tag !== null) this.#drop(tag);
     else if (this.#opener !== null) this.#release();
-    else if (this.#isBehindBlock) this.#cut(this.#space.length);
+    else if (this.#isAfterBlock) this.#cut(this.#space.length);
     else this.#say(this.#space);
     this.#space = '';
     return this.#taken();
@@ -102,14 +101,14 @@ export class BlockReader {
     return pieces;
   }
 
-  /** The last input is read first. What is looked at once more may be long, so it is read in steps. */
+  /** Reads the last input first. */
   *#run(inputs: Input[]): Sliced<void> {
     for (let input = inputs.at(-1); input !== undefined; input = inputs.at(-1)) {
       if (input.at >= input.text.length) {
         inputs.pop();
         if (this.#block !== null) {
           this.#block.before += input.text.slice(this.#block.from);
-          // The next input may have been read in part: it goes on where that ended.
+          // The next input may have been read in part.
           this.#block.from = inputs.at(-1)?.at ?? 0;
         }
         yield;
@@ -150,7 +149,7 @@ export class BlockReader {
     }
   }
 
-  /** Takes white space in one piece: a string built from single characters takes many times its length in memory. */
+  /** Takes white space as one slice: a string built from single characters takes many times its length in memory. */
   #skipSpace(input: Input): boolean {
     SPACE_END.lastIndex = input.at;
     const end = SPACE_END.exec(input.text)?.index ?? input.text.length;
@@ -161,10 +160,10 @@ export class BlockReader {
     return true;
   }
 
-  /** Most tags come in one piece: then nothing is held back. */
+  /** Recognises a tag that is whole in the input, as most are: then nothing is held back. */
   #isTagKnown(input: Input): boolean {
     const end = input.at - 1 + OPENING.length;
-    if (end > input.text.length || (this.#isBlank && this.#isBehindBlock)) return false;
+    if (end > input.text.length || (this.#isBlank && this.#isAfterBlock)) return false;
     const tag = input.text.slice(input.at - 1, end);
     const isOpening = tag.toLowerCase() === OPENING;
     this.#match = isOpening ? tag : '<';
@@ -181,10 +180,10 @@ export class BlockReader {
   }
 
   #continue(opener: Opener, char: string, input: Input): void {
-    const next = nextOpener(opener, char, this.#isBlank && this.#isBehindBlock);
+    const next = nextOpener(opener, char, this.#isBlank && this.#isAfterBlock);
     if (next === null) {
       this.#release();
-      // It may begin another one.
+      // The character may begin another opener.
       input.at -= 1;
       return;
     }
@@ -203,7 +202,7 @@ export class BlockReader {
   #open({ start, at }: Input): void {
     const place = start + at;
     const isReread = place < this.#seen;
-    // The rule looks at places in the text only: how the text is cut makes no difference.
+    // Depends on positions in the text only, so how the text is split makes no difference.
     if (isReread && this.#givenUp > MAX_REREAD * place) this.#release();
     else this.#block = { state: new OpenBlock(), start: place, before: '', from: at };
   }
@@ -218,16 +217,12 @@ export class BlockReader {
       const end = state === 'closed' ? input.at + 1 : input.at;
       const source = block.before + text.slice(block.from, end);
       const calls = state === 'closed' ? block.state.callsIn(source) : null;
-      if (calls !== null) {
-        input.at = end;
-        this.#close(source, calls);
-      } else if (block.before === '') {
-        input.at = block.from;
+      const isInInput = block.before === '';
+      input.at = calls === null && isInInput ? block.from : end;
+      if (calls !== null) this.#close(source, calls);
+      else {
         this.#giveUp(block, source);
-      } else {
-        input.at = end;
-        this.#giveUp(block, source);
-        append(inputs, inSteps(source, block.start));
+        if (!isInInput) append(inputs, inSteps(source, block.start));
       }
       return;
     }
@@ -241,11 +236,11 @@ export class BlockReader {
     this.#match = '';
     this.#space = '';
     this.#isBlank = true;
-    this.#isBehindBlock = true;
+    this.#isAfterBlock = true;
     this.#hasJustClosed = true;
   }
 
-  /** It is no block: its tag is text, and its source is to be read again. */
+  /** The block is invalid: its tag is text, and the caller reads its source again. */
   #giveUp({ start }: Block, source: string): void {
     this.#block = null;
     this.#seen = Math.max(this.#seen, start + source.length);
@@ -264,7 +259,7 @@ export class BlockReader {
     this.#hasJustClosed = false;
   }
 
-  /** What was held back belongs to a block and is not shown: to the one before it, or to one that is not finished. */
+  /** What was held back belongs to the block before it, or to an unfinished one. */
   #drop(kind: 'cut' | 'half', more = 0): void {
     const chars = this.#space.length + this.#match.length + more;
     if (kind === 'cut') this.#cut(chars);
@@ -288,7 +283,7 @@ export class BlockReader {
   }
 }
 
-/** The last one is the beginning of the text. */
+/** Splits a text; the last input is the beginning of the text. */
 const inSteps = (text: string, start: number): Input[] => {
   const inputs: Input[] = [];
   for (let at = 0; at < text.length; at += STEP_CHARS) {
@@ -297,9 +292,7 @@ const inSteps = (text: string, start: number): Input[] => {
   return inputs.toReversed();
 };
 
-const hasClosing = (text: string): boolean => text.toLowerCase().includes(CLOSING);
-
-/** Where the string under way ends, or else the last character of the text. */
+/** The end of the current string, or the last character of the text. */
 const stringEnd = (text: string, at: number): number => {
   STRING_END.lastIndex = at;
   return STRING_END.exec(text)?.index ?? text.length - 1;

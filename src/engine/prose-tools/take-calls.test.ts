@@ -51,7 +51,7 @@ const F = writeCall({ name: 'f', input: '{"a": 1}' });
 const G = writeCall({ name: 'g', input: '' });
 
 describe('calls in a text', () => {
-  it('become items in its order, with texts between them', async () => {
+  it('become items in order, with the texts between them', async () => {
     const { told, reply } = await takenOf(said([`a ${F.slice(0, 5)}`, `${F.slice(5)}\n${G} b`]));
     expect(reply).toEqual({
       items: [
@@ -87,11 +87,11 @@ describe('calls in a text', () => {
     ]);
   });
 
-  it('leave no message where there is no other text', async () => {
+  it('leave no message if there is no other text', async () => {
     expect((await takenOf(said([`\n${F} `]))).reply.items.map(inShort)).toEqual(['f({"a": 1})']);
   });
 
-  it('change nothing where there are none', async () => {
+  it('that do not occur change nothing', async () => {
     for (const deltas of [['a', ' <b> ', ' '], [], ['  ']]) {
       const events = said(deltas);
       const { told } = await takenOf(events);
@@ -100,7 +100,7 @@ describe('calls in a text', () => {
     }
   });
 
-  it('are one, where one is wanted, and are kept apart where nobody knows them', async () => {
+  it('are limited to one if parallel calls are off, and are kept apart if their tools are unknown', async () => {
     const one = await takenOf(said([F, G]), false);
     expect([one.reply.items.map(inShort), one.dropped]).toEqual([['f({"a": 1})'], ['dropped']]);
     const unknown = await takenOf(said(['a', writeCall({ name: 'x', input: '1' }), F]));
@@ -132,7 +132,7 @@ describe('calls in a text', () => {
     ['text', 'a ', ['a ']],
     ['a call', F, ['f({"a": 1})', '']],
     ['nothing', '', ['']],
-  ])('are not shown by half when the turn is cut off: behind %s', async (_, front, shown) => {
+  ])('are not shown in part when the turn is cut off: after %s', async (_, front, shown) => {
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
     for (let length = 1; length < G.length; length += 1) {
       const deltas = (front + G.slice(0, length)).split('');
@@ -150,7 +150,7 @@ describe('calls in a text', () => {
     }
   });
 
-  it('are not shown by half when the model leaves them so', async () => {
+  it('are not shown in part when the model does not finish them', async () => {
     const half = G.slice(0, -3);
     const one = await takenOf(said(['a ', half]));
     expect(one.reply).toEqual({
@@ -163,13 +163,13 @@ describe('calls in a text', () => {
     expect(alone.reply.items).toEqual([
       { ...head, parts: [{ kind: 'text', text: '' }], status: 'incomplete' },
     ]);
-    // No empty message behind calls: clients stumble over it.
-    const behind = await takenOf(said([F, half]));
-    expect(behind.reply.items.map(inShort)).toEqual(['f({"a": 1})']);
-    expect([one.dropped, alone.dropped, behind.dropped]).toEqual([['half'], ['half'], ['half']]);
+    // No empty message after calls: some clients fail on it.
+    const after = await takenOf(said([F, half]));
+    expect(after.reply.items.map(inShort)).toEqual(['f({"a": 1})']);
+    expect([one.dropped, alone.dropped, after.dropped]).toEqual([['half'], ['half'], ['half']]);
   });
 
-  it('are not looked for any more when the turn is aborted', async () => {
+  it('are no longer searched for when the turn is aborted', async () => {
     const left = new AbortController();
     const taking = new CallTaking({
       callOf: callsOf(TOOLS),
@@ -190,7 +190,7 @@ describe('calls in a text', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('are the same however the text is cut', async () => {
+  it('are the same however the text is split', async () => {
     const bit = fc.constantFrom(
       F,
       G,

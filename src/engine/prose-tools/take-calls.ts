@@ -18,27 +18,26 @@ import { BlockReader, type Piece } from './read-blocks.ts';
 import type { WrittenCall } from './written-call.ts';
 
 export interface TakeCallsOptions {
-  /** The call that the client knows; null: it has no such tool. */
+  /** The call of a client tool; null: there is no such tool. */
   readonly callOf: (written: WrittenCall) => Pick<ToolCall, 'tool' | 'name' | 'namespace' | 'input'> | null;
-  /** False: the calls behind the first one are left out. */
+  /** False: only the first call is kept. */
   readonly isParallel: boolean;
   readonly ids: IdSource;
-  /** The turn's: reading a long text stops when it is aborted. */
   readonly signal: AbortSignal;
   readonly onDropped: () => void;
-  /** A message ended in a call that the model did not finish; it is left out. */
+  /** A message ended in an unfinished call, which is dropped. */
   readonly onHalf: () => void;
 }
 
-/** One answer of a model that writes its calls as text: as events of an answer with calls. */
+/** Turns calls that a model wrote as text into the events of tool calls. For one answer. */
 export class CallTaking {
   readonly #options: TakeCallsOptions;
   readonly #all = new Accumulator();
-  /** By the id that the upstream gave them. */
+  /** By upstream id. */
   readonly #messages = new Map<string, OpenMessage>();
-  /** What the model produced, with the calls that nobody knows among it, in its order. */
+  /** Everything that the model produced, calls of unknown tools included. */
   readonly produced: (Produced | ToolCall)[] = [];
-  /** Those calls. */
+  /** Calls of unknown tools. */
   readonly unknown: ToolCall[] = [];
   calls = 0;
 
@@ -48,10 +47,10 @@ export class CallTaking {
 
   async *take(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
     for await (const event of events) {
-      for await (const told of this.#eventsOf(event)) {
-        this.#all.add(told);
-        if (told.type === 'item-ended') this.produced.push(told.item);
-        yield told;
+      for await (const sent of this.#eventsOf(event)) {
+        this.#all.add(sent);
+        if (sent.type === 'item-ended') this.produced.push(sent.item);
+        yield sent;
       }
     }
   }
@@ -67,8 +66,8 @@ export class CallTaking {
         if (message === undefined) yield event;
         else if (event.at === 'text') yield* this.#text(message, event);
         else {
-          // Behind the text comes the refusal.
-          yield* this.#pieces(message, await this.#read(message.reader.end('finished')));
+          // A refusal follows the text.
+          yield* this.#pieces(message, message.reader.end('finished'));
           yield* this.#open(message);
           yield { ...event, itemId: message.id };
         }
@@ -94,18 +93,14 @@ export class CallTaking {
 
   async *#text(message: OpenMessage, event: ItemDelta): AsyncGenerator<TurnEvent> {
     message.logprobs.add(event.logprobs ?? []);
-    yield* this.#pieces(message, await this.#read(message.reader.read(event.delta)));
+    yield* this.#pieces(message, message.reader.read(event.delta));
     if (event.annotation === undefined) return;
     message.citations.push(event.annotation);
     yield* this.#cite(message);
   }
 
-  #read(steps: Sliced<readonly Piece[]>): Promise<readonly Piece[]> {
-    return runSliced(steps, this.#options.signal);
-  }
-
-  *#pieces(message: OpenMessage, pieces: readonly Piece[]): Generator<TurnEvent> {
-    for (const piece of pieces) {
+  async *#pieces(message: OpenMessage, reading: Sliced<readonly Piece[]>): AsyncGenerator<TurnEvent> {
+    for (const piece of await runSliced(reading, this.#options.signal)) {
       if (piece.kind === 'text') {
         yield* this.#open(message);
         const delta: ItemDelta = { type: 'item-delta', itemId: message.id, at: 'text', delta: piece.text };
@@ -129,7 +124,7 @@ export class CallTaking {
     }
   }
 
-  /** Citations come behind some of the text that they are about. */
+  /** Sends citations once the segment has text. */
   *#cite(message: OpenMessage): Generator<TurnEvent> {
     if (!message.isOpen) return;
     for (const one of message.citations.splice(0)) {
@@ -138,12 +133,14 @@ export class CallTaking {
     }
   }
 
-  /** A message begins when there is something to say: one that only calls is none. */
+  /** Starts the next segment of a message. A message of calls only has none. */
   *#open(message: OpenMessage): Generator<TurnEvent> {
     if (message.isOpen) return;
-    const id = message.stretches === 0 ? message.head.id : this.#options.ids.mint('msg');
-    message.begin(id);
-    yield { type: 'item-started', item: { ...message.head, id } };
+    if (message.segments > 0) message.id = this.#options.ids.mint('msg');
+    message.isOpen = true;
+    message.segments += 1;
+    message.offset = message.read;
+    yield { type: 'item-started', item: { ...message.head, id: message.id } };
   }
 
   *#close(message: OpenMessage, ended: ItemStatus): Generator<TurnEvent> {
@@ -190,12 +187,11 @@ export class CallTaking {
     yield event;
   }
 
-  /** What was held back of a message, now that it has ended. */
+  /** Sends what was held back of a message that has ended. */
   async *#rest(message: OpenMessage, status: ItemStatus): AsyncGenerator<TurnEvent> {
-    const how = status === 'incomplete' ? 'cut-off' : 'finished';
-    yield* this.#pieces(message, await this.#read(message.reader.end(how)));
+    yield* this.#pieces(message, message.reader.end(status === 'incomplete' ? 'cut-off' : 'finished'));
     if (!message.isHalf) return;
-    // There is an item that says so, even if it is empty; but an answer that goes on with calls gets no empty message.
+    // An incomplete item reports the dropped call, even if it is empty, unless the answer continues with calls.
     const goesOn = status === 'completed' && this.calls + this.unknown.length > 0;
     if (!goesOn) yield* this.#open(message);
   }
@@ -211,22 +207,22 @@ export class CallTaking {
   }
 }
 
-/** A message of the upstream's, of which each stretch of text between two calls becomes one. */
+/** A message from upstream. Each segment of text between two calls becomes a message of its own. */
 class OpenMessage {
   readonly head: Produced<Message>;
   readonly reader = new BlockReader();
   readonly logprobs = new HeldLogprobs();
-  /** Those that have not been told. */
+  /** Citations that have not been sent. */
   readonly citations: Json[] = [];
-  /** The id of the stretch that is under way, or was. */
+  /** The id of the current or last segment. */
   id: string;
   isOpen = false;
-  stretches = 0;
-  /** Something of it is no text. */
+  segments = 0;
+  /** Some of it is not text. */
   isCut = false;
-  /** It ended in a call that was not finished. */
+  /** It ended in an unfinished call. */
   isHalf = false;
-  /** How much of its text was read, and how much of that when this stretch began. */
+  /** Characters read, now and when the current segment began. */
   read = 0;
   offset = 0;
 
@@ -234,16 +230,9 @@ class OpenMessage {
     this.head = head;
     this.id = head.id;
   }
-
-  begin(id: string): void {
-    this.id = id;
-    this.isOpen = true;
-    this.stretches += 1;
-    this.offset = this.read;
-  }
 }
 
-/** A citation counts from the beginning of its message. */
+/** The citation with its positions counted from the beginning of the segment. */
 const movedBy = (annotation: Json, offset: number): Json => {
   if (offset === 0 || !isJsonObject(annotation)) return annotation;
   const places = ['start_index', 'end_index', 'index'].flatMap((name) => {

@@ -1,16 +1,14 @@
 /** A call as the model wrote it in a block. */
 export interface WrittenCall {
   readonly name: string;
-  /** What stands in the string, or, where no string stands there, its source as it is. */
+  /** The content of the arguments string, or the source of arguments that are not a string. */
   readonly input: string;
 }
 
 /** More calls than any model writes in one list, and more members than a call has. */
 const MAX_ELEMENTS = 1_000;
-/** A tool that is called without arguments. */
-const NO_ARGUMENTS = '{}';
 
-/** The calls in the JSON of a block, one or a list of them; null: it is no call. `source` is JSON that was scanned. */
+/** Reads one call or a list of calls from JSON that was scanned; null: it is something else. */
 export const readCalls = (source: string): readonly WrittenCall[] | null => {
   const sources = source.startsWith('[') ? elementsOf(source) : [source];
   if (sources === null) return null;
@@ -26,11 +24,11 @@ const readCall = (source: string): WrittenCall | null => {
   const name = members.get('name');
   if (name?.startsWith('"') !== true) return null;
   const input = members.get('arguments') ?? 'null';
-  if (input === 'null') return { name: textOf(name), input: NO_ARGUMENTS };
+  if (input === 'null') return { name: textOf(name), input: '{}' };
   return { name: textOf(name), input: input.startsWith('"') ? textOf(input) : input };
 };
 
-/** What a string in JSON says. Line breaks that were written as such are line breaks. */
+/** Decodes a JSON string, also one with raw line breaks. */
 const textOf = (literal: string): string =>
   JSON.parse(
     // oxlint-disable-next-line no-control-regex
@@ -42,7 +40,7 @@ const memberOf = (source: string): readonly [string, string] => {
   return [textOf(source.slice(0, end)), source.slice(source.indexOf(':', end) + 1).trim()];
 };
 
-/** The sources of what an object or a list holds; null: too many. Reading them all would hold the event loop. */
+/** The sources of the members of an object or a list; null: too many, which would block the event loop. */
 const elementsOf = (source: string): readonly string[] | null => {
   const found: string[] = [];
   let depth = 0;
@@ -62,14 +60,14 @@ const elementsOf = (source: string): readonly string[] | null => {
   return found;
 };
 
-/** Behind the string that begins here. */
+/** The position after the string that begins here. */
 const stringEnd = (source: string, start: number): number => {
   let at = start + 1;
   while (at < source.length && source[at] !== '"') at += source[at] === '\\' ? 2 : 1;
   return at + 1;
 };
 
-/** A call as a model is told to write it, and as it is shown its own. */
+/** Writes a call as the model must, for examples and in the history. */
 export const writeCall = ({ name, input }: WrittenCall): string =>
   `${OPENING}${JSON.stringify({ name, arguments: input })}${CLOSING}`;
 

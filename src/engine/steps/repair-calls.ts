@@ -9,6 +9,7 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { append } from '../../kit/collections/append.ts';
 import { within } from '../../kit/async/within.ts';
 import type { Plan } from '../engine.ts';
+import { FreshIds } from './fresh-ids.ts';
 import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
 import { Settling } from './settling.ts';
 import type { Step } from './step.ts';
@@ -23,7 +24,7 @@ export interface RepairRules {
   readonly onRepair: (result: RepairResult) => void;
 }
 
-/** `passed_on`: the last attempt was no better, and the client has to deal with it. */
+/** `passed_on`: the last attempt is invalid too, and the client gets it. */
 export type RepairResult = 'repaired' | 'passed_on';
 
 /**
@@ -69,19 +70,19 @@ async function* untilSound(
   [signal, onSettled]: Parameters<Plan['run']>,
   options: Repairing,
 ): AsyncGenerator<TurnEvent> {
-  const ids = new Set<string>();
-  /** The answers that went wrong, and what the model was told about them. */
+  const ids = new FreshIds();
+  /** The rejected answers, and the errors sent to the model for them. */
   const since: Item[] = [];
   let plan = first;
   let spent: Usage | null = null;
-  /** The rest of the answer before this one, in case that this one comes to nothing. */
+  /** What is held of the previous answer, in case that this one fails. */
   let last: readonly TurnEvent[] | null = null;
   for (let left = options.attempts; ; left -= 1) {
     const settling = new Settling(onSettled);
     const attempt = new Attempt(options.holds, last === null);
     let held: readonly TurnEvent[] | null = [];
     try {
-      held = yield* holdBack(withOwnIds(plan.run(signal, settling.settle), ids), {
+      held = yield* holdBack(ids.answer(plan.run(signal, settling.settle)), {
         judge: (event) => attempt.judge(event),
         maxBytes: options.holds === 'calls' ? MAX_HELD_BYTES : undefined,
         whenFull: 'decide',
@@ -106,7 +107,7 @@ async function* untilSound(
     const isLost = last !== null && !attempt.isSound;
     if (isLost || problems.size > 0) options.onRepair('passed_on');
     else if (last !== null) options.onRepair('repaired');
-    settling.isLast();
+    settling.markLast();
     if (isLost && last !== null) {
       const usage = addUsage(spent, usageOf(held));
       yield* release(
@@ -118,10 +119,10 @@ async function* untilSound(
   }
 }
 
-/** What is held back of a stream; beyond this it is sent unchecked. */
+/** The most that is held back of a stream; beyond this it is sent unchecked. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** One answer of the model, and what of it has to wait. */
+/** One answer of the model. Decides which of its events wait. */
 class Attempt {
   readonly #holds: Repairing['holds'];
   readonly #isFirst: boolean;
@@ -129,7 +130,7 @@ class Attempt {
   #hasCall = false;
   #hasEnded = false;
   #isHolding = false;
-  /** Items that the client has seen the start of: they are sent to their end, whatever becomes of the calls. */
+  /** Items whose start was sent: they are sent to their end, even if the calls are rejected. */
   readonly #sent = new Set<string>();
   /** Items whose start is held. */
   readonly #waiting = new Set<string>();
@@ -139,7 +140,7 @@ class Attempt {
     this.#isFirst = isFirst;
   }
 
-  /** Whether it ended in a way that gives the client its answer. */
+  /** Whether it ended without a failure. */
   get isSound(): boolean {
     if (!this.#hasEnded) return false;
     const { kind } = this.reply.outcome;
@@ -187,17 +188,17 @@ class Attempt {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** A check takes a moment, or its deadline where somebody wrote a schema for that; and there may be thousands of calls. */
+/** For all checks of an answer: a schema may be slow to check, and there may be thousands of calls. */
 const MAX_CHECK_MS = 5_000;
 
-/** By the id of the call, what is wrong with it, as far as there is time to look. */
+/** The problems found within the time limit, by call id. */
 const problemsIn = async (
   { items }: Reply,
   { strict, check, context }: Repairing,
 ): Promise<ReadonlyMap<string, string>> => {
   const problems = new Map<string, string>();
   let isLate = false;
-  const looking = async (): Promise<true> => {
+  const checking = async (): Promise<true> => {
     for (const item of items) {
       if (isLate) break;
       if (item.kind !== 'tool-call' || item.tool !== 'function' || item.namespace !== undefined) continue;
@@ -207,13 +208,13 @@ const problemsIn = async (
     }
     return true;
   };
-  isLate = (await within(looking(), MAX_CHECK_MS)) === null;
+  isLate = (await within(checking(), MAX_CHECK_MS)) === null;
   return problems;
 };
 
 const NOT_RUN = 'This call was not made, because another one in the same answer has invalid arguments.';
 
-/** A call without an output would be no conversation, so each gets one. */
+/** An output for each call, because a conversation needs one. */
 const outputsOf = (
   items: readonly Produced[],
   problems: ReadonlyMap<string, string>,
@@ -228,31 +229,3 @@ const outputsOf = (
         : `The arguments do not match the schema of ${JSON.stringify(name)}: ${problem}. The call was not made. Make it again with arguments that match.`;
     return [{ kind: 'tool-output', tool, callId, output }];
   });
-
-/** Items of a further answer may have ids that the client knows already. */
-async function* withOwnIds(events: AsyncIterable<TurnEvent>, known: Set<string>): AsyncGenerator<TurnEvent> {
-  const own = new Map<string, string>();
-  for await (const event of events) {
-    const id = itemIdOf(event);
-    if (id === null) yield event;
-    else {
-      const other = own.get(id) ?? freshId(id, known);
-      own.set(id, other);
-      yield other === id ? event : withId(event, other);
-    }
-  }
-}
-
-const freshId = (id: string, known: Set<string>): string => {
-  let fresh = id;
-  for (let nth = 2; known.has(fresh); nth += 1) fresh = `${id}_${nth}`;
-  known.add(fresh);
-  return fresh;
-};
-
-const withId = (event: TurnEvent, id: string): TurnEvent => {
-  if (event.type === 'item-started' || event.type === 'item-ended') {
-    return { ...event, item: { ...event.item, id } };
-  }
-  return event.type === 'item-delta' || event.type === 'item-status' ? { ...event, itemId: id } : event;
-};

@@ -1,14 +1,13 @@
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isModelCall, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, release } from './hold-back.ts';
 import { Settling } from './settling.ts';
 import type { Step } from './step.ts';
 
-/** A turn that was lost in its middle is run once more. */
 const ATTEMPTS = 2;
 
-/** Runs a turn again whose worker died in its middle, where the client has seen nothing of it. */
+/** Runs a turn again if its worker died during the answer and the client has seen none of it. */
 export const retryWhole: Step<{ readonly isStream: boolean }> = {
   name: 'retry-whole',
   why: 'For an answer that is sent whole: the client sees nothing until it is over, so it can be run again. Only its acceptance is sent at once.',
@@ -40,10 +39,10 @@ async function* untilWhole(
       signal,
     });
     if (held === null) return;
-    // The engine itself retries a turn that is lost before it is accepted.
-    const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(hasRun);
+    // The engine retries a turn that is lost before it is accepted. A tool that may have run must not run again.
+    const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(isModelCall);
     if (mayRepeat && attempt < ATTEMPTS && budget.retry('worker lost')) continue;
-    settling.isLast();
+    settling.markLast();
     yield* release(held, signal);
     return;
   }
@@ -53,7 +52,3 @@ const wasLost = (last: TurnEvent | undefined): boolean =>
   last?.type === 'turn-ended' &&
   last.outcome.kind === 'failed' &&
   last.outcome.failure.kind === 'worker_lost';
-
-/** A tool has run, or may have run: running it again may not be harmless. */
-const hasRun = (event: TurnEvent): boolean =>
-  event.type === 'item-started' && event.item.kind === 'hosted-call' && event.item.modelCallId !== undefined;

@@ -12,9 +12,7 @@ import type { Api } from '../../turns/api.ts';
 
 const { clock } = fixedAmbient();
 const endOf = (render: (turns: Parameters<Api['render']>[1]) => ReturnType<Api['render']>, turns = 1) =>
-  collect(
-    endOfBrokenStream({ render: (_, all) => render(all) }, null, [0, ...Array<number>(turns - 1)], clock),
-  );
+  collect(endOfBrokenStream({ render: (_, all) => render(all) }, { meta: null, turns }, clock));
 const BODY = errorBody(failure('server_error'));
 const common = { id: 'x', createdAt: 1, model: 'm', includeUsage: true, usagePolicy: 'exact' } as const;
 

@@ -1,12 +1,4 @@
-/** Headers by which codex and similar clients identify the conversation of a request. */
-export interface NamedSession {
-  readonly thread: string | null;
-  readonly session: string | null;
-  /** The subagent that sends the request, such as `review`. */
-  readonly subagent: string | null;
-  /** The client program. */
-  readonly originator: string | null;
-}
+import type { SessionFacts } from '../../observe/access-log.ts';
 
 /**
  * Headers that identify a conversation, the most specific first: threads started by one session are separate
@@ -36,7 +28,7 @@ export const sessionOf = (headers: Headers): string | null => {
 };
 
 /** The same for the log, without values that do not look like names; null if nothing is left. */
-export const namedSessionOf = (headers: Headers): NamedSession | null => {
+export const namedSessionOf = (headers: Headers): SessionFacts | null => {
   const named = {
     thread: saneOf(firstOf(headers, THREAD_HEADERS)),
     session: saneOf(firstOf(headers, SESSION_HEADERS)),

@@ -5,13 +5,13 @@ import { unlessAborted } from './abort.ts';
 const silent = new Promise<string>(() => {});
 
 describe('unlessAborted', () => {
-  it('is the promise while the signal is not aborted', async () => {
+  it('returns the promise while the signal is not aborted', async () => {
     const { signal } = new AbortController();
     expect(await unlessAborted(Promise.resolve('a'), signal)).toBe('a');
     await expect(unlessAborted(Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
   });
 
-  it('throws the reason at once, also one that was there before', async () => {
+  it('throws the reason at once, even if aborted before', async () => {
     const controller = new AbortController();
     const waiting = unlessAborted(silent, controller.signal);
     controller.abort(new Error('gone'));

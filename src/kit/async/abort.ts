@@ -1,4 +1,4 @@
-/** The same items until the signal is aborted; then its reason is thrown, however many items are ready. */
+/** Passes items on until the signal is aborted, then throws its reason even if items are ready. */
 export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   for await (const item of items) {
     signal.throwIfAborted();
@@ -6,7 +6,7 @@ export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSig
   }
 }
 
-/** The promise's value, unless the signal is aborted first: then its reason is thrown, and the rest goes unheard. */
+/** The promise's value. Throws the signal's reason if it is aborted first. */
 export const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -18,7 +18,7 @@ export const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal)
     return await Promise.race([promise, aborted]);
   } finally {
     signal.removeEventListener('abort', stop);
-    // Whichever lost the race may still be rejected.
+    // The loser of the race may still reject.
     promise.catch(() => {});
     aborted.catch(() => {});
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { atOnce, yieldToLoop, runSliced, type Sliced } from './event-loop.ts';
 
-/** Work that takes its time: each step keeps the processor for a while. */
+/** Work whose steps each block for a while. */
 function* busy(steps: number, ms: number, result: string): Sliced<string> {
   for (let step = 0; step < steps; step += 1) {
     const until = performance.now() + ms;
@@ -12,7 +12,7 @@ function* busy(steps: number, ms: number, result: string): Sliced<string> {
   return result;
 }
 
-/** How many turns the loop makes until the work is done. */
+/** The event loop's turns until the work is done. */
 const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
   let turns = 0;
   let isDone = false;
@@ -27,15 +27,15 @@ const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
   return turns;
 };
 
-describe('turns of the event loop', () => {
-  it('are many for long work, and its result is the same', async () => {
+describe('runSliced', () => {
+  it('runs long work in many turns with the same result', async () => {
     const work = runSliced(busy(20, 5, 'done'), null);
     expect(await turnsDuring(work)).toBeGreaterThanOrEqual(9);
     expect(await work).toBe('done');
     expect(atOnce(busy(3, 0, 'done'))).toBe('done');
   });
 
-  it('are shared: work side by side does not make a turn longer', async () => {
+  it('does not lengthen turns with parallel work', async () => {
     const all = Promise.all(
       Array.from({ length: 5 }, (_, index) => runSliced(busy(8, 5, String(index)), null)),
     );
@@ -43,8 +43,8 @@ describe('turns of the event loop', () => {
     expect(await all).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  it('are used by all who wait, as far as they reach, in the order in which they came', async () => {
-    // Long work first: later work has to wait while it runs.
+  it('resumes waiting work in order while the turn lasts', async () => {
+    // Long work first, so that later work has to wait.
     const long = runSliced(busy(3, 20, 'long'), null);
     const done: number[] = [];
     const short = Array.from({ length: 50 }, async (_, index) => {
@@ -55,7 +55,7 @@ describe('turns of the event loop', () => {
     expect(done).toEqual(Array.from({ length: 50 }, (_, index) => index));
   });
 
-  it('do not end for short work', async () => {
+  it('does not yield for short work', async () => {
     let hasTurned = false;
     await new Promise((resolve) => setImmediate(resolve));
     setImmediate(() => {
@@ -66,7 +66,7 @@ describe('turns of the event loop', () => {
     expect(hasTurned).toBe(false);
   });
 
-  it('end with the signal of the work', async () => {
+  it('stops when the signal is aborted', async () => {
     const left = new AbortController();
     let steps = 0;
     function* endless(): Sliced<never> {
@@ -83,7 +83,7 @@ describe('turns of the event loop', () => {
     expect(steps).toBe(done);
   });
 
-  it('end with the work that fails', async () => {
+  it('rethrows the error of the work', async () => {
     function* failing(): Sliced<never> {
       yield;
       throw new Error('no');

@@ -1,6 +1,6 @@
 /**
- * One thread serves all requests, so long work is cut into steps, and others get their turn between
- * them. How long a turn may be is shared: ten pieces of long work do not make it ten times as long.
+ * One thread serves all requests, so long work is cut into steps that yield to other work. The time limit of a turn is
+ * shared: ten long tasks do not make it ten times as long.
  */
 
 /** Work that can be paused: it yields wherever other work may run first. */
@@ -9,11 +9,11 @@ export type Sliced<Result> = Generator<void, Result, void>;
 /** Long enough to make progress, short enough to be unnoticed. */
 const TURN_MS = 10;
 
-/** The real ones, also where a test has put others in their place: turns are shared between tests. */
+/** Saved at load, because tests may replace the globals. */
 const realImmediate = setImmediate;
 const realNow = performance.now.bind(performance);
 
-/** When this turn of the event loop should end; null: no long work has run in it yet. */
+/** When this turn of the event loop should end; null: no long work has run in it. */
 let endsAt: number | null = null;
 const waiting: (() => void)[] = [];
 
@@ -22,7 +22,7 @@ const begin = (): void => {
   realImmediate(nextTurn);
 };
 
-/** Immediates come after whatever else the loop had to do: sockets, pipes, timers. */
+/** Immediates run after sockets, pipes and timers. */
 const nextTurn = (): void => {
   endsAt = null;
   if (waiting.length === 0) return;
@@ -31,12 +31,12 @@ const nextTurn = (): void => {
 };
 
 /**
- * The one who has waited longest goes on, and the others too while the turn lasts: most need little of
- * it, and with one in a turn a busy loop would serve them more slowly than they come.
+ * Resumes the task that has waited longest, and more while the turn lasts: most need little time, and resuming one per
+ * turn would be slower than they arrive.
  */
 const serveNext = (): void => {
   waiting.shift()?.();
-  // A tick comes when all that was resumed by promises has been done.
+  // `nextTick` in a microtask runs after all resumed promises.
   if (waiting.length > 0) queueMicrotask(() => process.nextTick(serveMore));
 };
 
@@ -49,7 +49,7 @@ const isOver = (): boolean => {
   return endsAt !== null && realNow() >= endsAt;
 };
 
-/** Lets others go first, if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
+/** Yields to other work if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
 export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
   if (isOver()) {
     const turn = Promise.withResolvers<void>();
@@ -60,8 +60,8 @@ export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
 };
 
 /**
- * Does the work in as many turns of the event loop as it needs. Aborting the signal stops it after the
- * current step, and the signal's reason is thrown. Null: the work belongs to no turn and is always finished.
+ * Runs the work in as many turns of the event loop as needed. Aborting the signal stops it after the current step and
+ * throws its reason. Null: cannot be aborted.
  */
 export const runSliced = async <Result>(
   steps: Sliced<Result>,
@@ -76,7 +76,7 @@ export const runSliced = async <Result>(
   }
 };
 
-/** Does the work at once. */
+/** Runs the work synchronously. */
 export const atOnce = <Result>(steps: Sliced<Result>): Result => {
   for (;;) {
     const step = steps.next();

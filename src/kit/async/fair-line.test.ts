@@ -4,12 +4,12 @@ import { FairLine } from './fair-line.ts';
 
 const lineOf = (...names: readonly string[]): FairLine<string> => {
   const line = new FairLine<string>();
-  // "a1" is of key "a".
+  // "a1" belongs to the key "a".
   for (const name of names) line.join(name.slice(0, 1), name);
   return line;
 };
 
-/** All waiting entries, in the order in which they are served. */
+/** All waiting entries in order of service. */
 const served = (line: FairLine<string>): string[] => {
   const order: string[] = [];
   for (let [first] = line.heads(); first !== undefined; [first] = line.heads()) {
@@ -20,11 +20,11 @@ const served = (line: FairLine<string>): string[] => {
 };
 
 describe('FairLine', () => {
-  it('serves one key in the order in which they came', () => {
+  it('serves one key in order', () => {
     expect(served(lineOf('a1', 'a2', 'a3'))).toEqual(['a1', 'a2', 'a3']);
   });
 
-  it('lets keys take turns, however many each has sent', () => {
+  it('alternates between keys', () => {
     expect(served(lineOf('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'))).toEqual([
       'a1',
       'b1',
@@ -36,7 +36,7 @@ describe('FairLine', () => {
     ]);
   });
 
-  it('puts a key that was just served behind one that has come since', () => {
+  it('puts a served key after one that arrived since', () => {
     const line = lineOf('a1', 'a2', 'a3');
     line.serve('a', 'a1');
     line.join('b', 'b1');
@@ -44,7 +44,7 @@ describe('FairLine', () => {
     expect(served(line)).toEqual(['b1', 'a3']);
   });
 
-  it('forgets one that leaves, and keeps the turn of its key', () => {
+  it('removes an entry that leaves, and keeps the turn of its key', () => {
     const line = lineOf('a1', 'b1', 'a2', 'b2', 'c1');
     line.leave('b', 'b1');
     line.leave('c', 'c1');

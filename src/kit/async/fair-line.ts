@@ -1,6 +1,6 @@
-/** Those who wait. Keys take turns; within a key, who came first is first. */
+/** A fair queue. Keys take turns; within a key, the order is first in, first out. */
 export class FairLine<T> {
-  /** In the order of their turns: a key that was served goes to the end. Keys without waiting entries are removed. */
+  /** In order of turns: a served key moves to the end. Empty keys are removed. */
   readonly #keys = new Map<string, T[]>();
 
   join(key: string, one: T): void {
@@ -9,7 +9,7 @@ export class FairLine<T> {
     else own.push(one);
   }
 
-  /** The first of each key, in the order of turns. */
+  /** The first entry of each key, in order of turns. */
   *heads(): Generator<T> {
     for (const [head] of this.#keys.values()) if (head !== undefined) yield head;
   }
@@ -26,12 +26,12 @@ export class FairLine<T> {
     return this.#keys.get(key)?.length ?? 0;
   }
 
-  /** The key with the most who wait. */
+  /** The key with the most entries. */
   longest(): string | undefined {
     return [...this.#keys.keys()].toSorted((one, other) => this.lengthOf(other) - this.lengthOf(one))[0];
   }
 
-  /** One goes without having been served: the turn of its key stays where it is. False: it was not in line. */
+  /** Removes an entry that was not served; its key keeps its turn. Returns false if it was not queued. */
   leave(key: string, one: T): boolean {
     const own = this.#keys.get(key);
     const at = own?.indexOf(one) ?? -1;
@@ -41,7 +41,7 @@ export class FairLine<T> {
     return true;
   }
 
-  /** One has had its turn, and with it its key. */
+  /** Removes a served entry, and ends the turn of its key. */
   serve(key: string, one: T): void {
     this.leave(key, one);
     const rest = this.#keys.get(key);

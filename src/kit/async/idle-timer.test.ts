@@ -13,8 +13,8 @@ const watch = (ms: number): { idleTimer: IdleTimer; strikes: () => number } => {
   return { idleTimer, strikes: () => strikes };
 };
 
-describe('Silence', () => {
-  it('strikes once, when nothing was heard for so long', () => {
+describe('IdleTimer', () => {
+  it('fires once after the timeout', () => {
     const { idleTimer, strikes } = watch(100);
     vi.advanceTimersByTime(99);
     idleTimer.heard();
@@ -27,7 +27,7 @@ describe('Silence', () => {
     expect(strikes()).toBe(1);
   });
 
-  it('may be longer or shorter from now on, also after it struck', () => {
+  it('can change its timeout, even after firing', () => {
     const { idleTimer, strikes } = watch(100);
     idleTimer.allow(10);
     vi.advanceTimersByTime(10);
@@ -39,7 +39,7 @@ describe('Silence', () => {
     expect(strikes()).toBe(2);
   });
 
-  it('does not count while it is held, and never again once it is stopped', () => {
+  it('does not run while held, nor after stop', () => {
     const { idleTimer, strikes } = watch(100);
     idleTimer.hold();
     idleTimer.heard();
@@ -52,7 +52,7 @@ describe('Silence', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('takes times that no timer could wait for', () => {
+  it('accepts timeouts above the maximum of timers', () => {
     const { strikes } = watch(2 ** 40);
     vi.advanceTimersByTime(1_000);
     expect(strikes()).toBe(0);

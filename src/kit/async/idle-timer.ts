@@ -1,7 +1,7 @@
-/** The longest time that a timer can wait. */
+/** The maximum delay of a timer. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** Calls once when nothing has been heard for so long. */
+/** Calls once after this long without activity. */
 export class IdleTimer {
   readonly #onIdle: () => void;
   #timer: NodeJS.Timeout | null = null;
@@ -12,25 +12,25 @@ export class IdleTimer {
     this.allow(ms);
   }
 
-  /** Something was heard: the time begins anew. */
+  /** Restarts the timer. */
   heard(): void {
     this.#timer?.refresh();
   }
 
-  /** From now on the silence may be this long. */
+  /** Sets the timeout from now on. */
   allow(ms: number): void {
     if (this.#isOver) return;
     this.hold();
     this.#timer = setTimeout(() => this.#strike(), Math.min(ms, MAX_MS));
   }
 
-  /** Stops the timer until the next `allow`: the other side is not to blame for the silence. */
+  /** Pauses the timer until the next `allow`: the other side is not expected to send. */
   hold(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }
 
-  /** For good. */
+  /** Stops the timer permanently. */
   stop(): void {
     this.#isOver = true;
     this.hold();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { interleave } from './interleave.ts';
 
-/** A source that gives a value when told, and remembers that it was let go. */
+/** A source that the test controls, and that records whether it was returned. */
 const source = () => {
   const waiting: ((step: IteratorResult<string>) => void)[] = [];
   let returned = 0;
@@ -27,7 +27,7 @@ async function* list(...values: string[]): AsyncGenerator<string> {
 }
 
 describe('interleave', () => {
-  it('gives values in the order in which they arrive, with the index of their source', async () => {
+  it('yields values in order of arrival, with the index of their source', async () => {
     const [a, b] = [source(), source()];
     const all = interleave([a, b]);
     const first = all.next();
@@ -45,7 +45,7 @@ describe('interleave', () => {
     expect(await end).toEqual({ done: true, value: undefined });
   });
 
-  it('gives the values of a single source as they are, and lets it go', async () => {
+  it('yields the values of a single source, and returns it', async () => {
     const one = source();
     const all = interleave([one]);
     const first = all.next();
@@ -55,7 +55,7 @@ describe('interleave', () => {
     expect(one.returned()).toBe(1);
   });
 
-  it('does not let a source that is always ready starve another', async () => {
+  it('does not let a ready source starve another', async () => {
     const seen: string[] = [];
     for await (const [index, value] of interleave([list('1', '2', '3'), list('1', '2', '3')])) {
       seen.push(`${index}${value}`);
@@ -63,17 +63,17 @@ describe('interleave', () => {
     expect(seen).toEqual(['01', '11', '02', '12', '03', '13']);
   });
 
-  it('asks each source for one value at a time', async () => {
+  it('reads one value of each source at a time', async () => {
     const [a, b] = [source(), source()];
     const all = interleave([a, b]);
     const first = all.next();
     a.say('a1');
     await first;
-    // The reader has the value, and no source is read until it asks again.
+    // The reader has the value; no source is read until it asks again.
     expect([a.asked(), b.asked()]).toEqual([0, 1]);
   });
 
-  it('lets all sources go when the reader leaves', async () => {
+  it('returns all sources when the reader stops', async () => {
     const [a, b] = [source(), source()];
     const all = interleave([a, b]);
     const first = all.next();
@@ -83,7 +83,7 @@ describe('interleave', () => {
     expect([a.returned(), b.returned()]).toEqual([1, 1]);
   });
 
-  it('lets all sources go when one of them breaks, and throws what it threw', async () => {
+  it('returns all sources when one throws, and rethrows its error', async () => {
     async function* broken(): AsyncGenerator<string> {
       yield 'x';
       throw new Error('broken');

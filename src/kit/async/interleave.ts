@@ -5,16 +5,15 @@ type ConnectionInfo<T> =
   | { readonly index: number; readonly error: unknown };
 
 /**
- * The values of several sources in the order in which they arrive, each with the index of its
- * source. At most one value of each is asked for ahead. Leaving early, or an error of one source,
- * ends all: a source that waits for something must be able to stop waiting by a signal of its own.
+ * The values of several sources in order of arrival, each with the index of its source. Reads at most one value of each
+ * ahead. Returning early, or an error of one source, ends all; a source that waits needs a signal of its own to stop.
  */
 export async function* interleave<T>(
   sources: OneOrMore<AsyncIterable<T>>,
 ): AsyncGenerator<readonly [index: number, value: T]> {
   const [first, second] = sources;
   if (second === undefined) {
-    // The usual case, and the one that must cost nothing.
+    // The usual case, which must be cheap.
     for await (const value of first) yield [0, value];
     return;
   }

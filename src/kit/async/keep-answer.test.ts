@@ -21,7 +21,7 @@ const setUp = (answers: readonly (() => Promise<string>)[]) => {
   };
 };
 
-test('an answer is given again for a while, then asked for anew', async () => {
+test('keeps an answer for a while, then calls again', async () => {
   const { ask, asked, pass } = setUp([]);
   expect([await ask(), await ask()]).toEqual(['answer 1', 'answer 1']);
   pass(9);
@@ -30,7 +30,7 @@ test('an answer is given again for a while, then asked for anew', async () => {
   expect([await ask(), asked()]).toEqual(['answer 2', 2]);
 });
 
-test('many who ask at once are one question', async () => {
+test('shares one pending call', async () => {
   const first = Promise.withResolvers<string>();
   const { ask, asked } = setUp([() => first.promise]);
   const all = Promise.all([ask(), ask(), ask()]);
@@ -38,7 +38,7 @@ test('many who ask at once are one question', async () => {
   expect([await all, asked()]).toEqual([['the answer', 'the answer', 'the answer'], 1]);
 });
 
-test('a failure is repeated for a while too, and not for ever', async () => {
+test('keeps a failure for a while', async () => {
   const { ask, asked, pass } = setUp([() => Promise.reject(new Error('no'))]);
   await expect(Promise.all([ask(), ask()])).rejects.toThrow('no');
   pass(4);

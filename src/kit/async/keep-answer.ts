@@ -2,9 +2,9 @@ import type { Clock } from '../ambient.ts';
 
 export interface KeepAnswerOptions<T> {
   readonly clock: Clock;
-  /** How long an answer is good for. */
+  /** How long an answer is kept. */
   readonly keepMs: (answer: T) => number;
-  /** How long a failure is kept: there is no retry before. */
+  /** How long a failure is kept before a retry. */
   readonly keepFailureMs: number;
 }
 

@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Limiter, type GateOptions, type GateState, type Permit } from './limiter.ts';
+import { Limiter, type LimiterOptions, type GateState, type Permit } from './limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
 const never = new AbortController().signal;
 
-/** A gate, and a diary of who was let in and who was turned away. */
-const limiterOf = (different: Partial<GateOptions> = {}) => {
+/** A limiter, and a log of admissions and rejections. */
+const limiterOf = (different: Partial<LimiterOptions> = {}) => {
   const states: GateState[] = [];
   const waits: number[] = [];
   const limiter = new Limiter({
@@ -24,7 +24,7 @@ const limiterOf = (different: Partial<GateOptions> = {}) => {
   });
   const diary: string[] = [];
   const permits = new Map<string, Permit>();
-  /** "a1" comes with the key "a". */
+  /** "a1" belongs to the key "a". */
   const come = async (name: string, size = 1, signal = never): Promise<void> => {
     try {
       permits.set(name, await limiter.enter(name.slice(0, 1), size, signal));
@@ -42,7 +42,7 @@ const limiterOf = (different: Partial<GateOptions> = {}) => {
       if (permit === undefined) throw new Error(`${name} is not in`);
       return permit;
     },
-    /** What happened since this was asked last. */
+    /** The log since the last call. */
     news: async (): Promise<string[]> => {
       await vi.advanceTimersByTimeAsync(0);
       return diary.splice(0);
@@ -51,8 +51,8 @@ const limiterOf = (different: Partial<GateOptions> = {}) => {
   };
 };
 
-describe('Gate', () => {
-  it('lets in what fits, and the rest when there is room', async () => {
+describe('Limiter', () => {
+  it('admits what fits, and the rest when there is room', async () => {
     const { come, news, permit, state, waits } = limiterOf();
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
     expect([await news(), state()]).toEqual([['a1 in', 'a2 in'], { inside: 2, waiting: 2 }]);
@@ -66,7 +66,7 @@ describe('Gate', () => {
     expect([await news(), state()]).toEqual([['a4 in'], { inside: 1, waiting: 0 }]);
   });
 
-  it('lets keys take turns', async () => {
+  it('alternates between keys', async () => {
     const { come, news, permit } = limiterOf({ capacity: 1, maxWaiting: 10 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2']) void come(name);
     const order: string[] = [];
@@ -77,7 +77,7 @@ describe('Gate', () => {
     expect(order).toEqual(['a1 in', 'a2 in', 'b1 in', 'c1 in', 'a3 in', 'b2 in', 'a4 in']);
   });
 
-  it('admits a large one as a whole or not at all, and nothing overtakes it', async () => {
+  it('admits a large entry completely or not at all, and nothing overtakes it', async () => {
     const { come, news, permit } = limiterOf({ capacity: 3, maxWaiting: 9 });
     for (const name of ['a1', 'a2', 'a3']) void come(name);
     void come('b1', 3);
@@ -92,7 +92,7 @@ describe('Gate', () => {
     expect(await news()).toEqual(['a4 in']);
   });
 
-  it('lets in alone what is larger than all there is', async () => {
+  it('admits an entry above the capacity alone', async () => {
     const { come, news, permit, state } = limiterOf({ capacity: 2 });
     void come('a1');
     void come('b1', 50);
@@ -101,7 +101,7 @@ describe('Gate', () => {
     expect([await news(), state()]).toEqual([['b1 in'], { inside: 2, waiting: 0 }]);
   });
 
-  it('turns away who has waited too long, and says how long others had to wait', async () => {
+  it('rejects an entry that waited too long, and reports recent waits', async () => {
     const { come, news, permit, state } = limiterOf({ capacity: 1 });
     for (const name of ['a1', 'a2', 'a3']) void come(name);
     await vi.advanceTimersByTimeAsync(12_345);
@@ -111,7 +111,7 @@ describe('Gate', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('forgets who goes, also when it was in the way of others', async () => {
+  it('removes an aborted entry, even if it blocked others', async () => {
     const { come, news, state } = limiterOf({ capacity: 2 });
     const client = new AbortController();
     void come('a1');
@@ -125,33 +125,33 @@ describe('Gate', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('a full queue is not held against the only key', async () => {
+  it('does not blame a single key for a full queue', async () => {
     const { come, news } = limiterOf({ capacity: 1, maxWaiting: 2 });
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
     expect(await news()).toEqual(['a1 in', 'a4 full, 1 s']);
   });
 
-  it('a full line has no place for a key that has more than its share of everything', async () => {
+  it('rejects a key above its share if the queue is full', async () => {
     const { come, news } = limiterOf({ capacity: 2, maxWaiting: 2 });
     for (const name of ['a1', 'b1', 'a2', 'a3', 'a4']) void come(name);
     expect(await news()).toEqual(['a1 in', 'b1 in', 'a4 share, 1 s']);
   });
 
-  it('the newest of the greediest gives way to a key that has less than its share', async () => {
+  it('drops the newest entry of the largest key for a key below its share', async () => {
     const { come, news, state } = limiterOf({ capacity: 1, maxWaiting: 3 });
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1']) void come(name);
     expect([await news(), state()]).toEqual([
       ['a1 in', 'a4 share, 1 s', 'a3 share, 1 s'],
       { inside: 1, waiting: 3 },
     ]);
-    // All keys but one have the same by now.
+    // All keys but one are equal now.
     void come('b2');
     expect(await news()).toEqual(['a2 share, 1 s']);
     void come('b3');
     expect(await news()).toEqual(['b3 share, 1 s']);
   });
 
-  it('running entries never give way, and none gives way to one that could never wait', async () => {
+  it('never drops running entries, nor any for an entry too large to wait', async () => {
     const { come, news } = limiterOf({ capacity: 3, maxWaiting: 1 });
     for (const name of ['a1', 'a2', 'a3', 'c1']) void come(name);
     void come('b1', 2);
@@ -159,7 +159,7 @@ describe('Gate', () => {
     expect(await news()).toEqual(['a1 in', 'a2 in', 'a3 in', 'b1 full, 1 s', 'b2 full, 1 s']);
   });
 
-  it('law: nothing is over the limits, nothing is lost, and all are let in or turned away', async () => {
+  it('law: stays within the limits, loses nothing, and admits or rejects every entry', async () => {
     const step = fc.oneof(
       fc.record({
         kind: fc.constant('come' as const),

@@ -12,10 +12,10 @@ export interface GateState {
   readonly waiting: number;
 }
 
-export interface GateOptions {
-  /** How much fits inside at once. Everything is counted in the same unit. */
+export interface LimiterOptions {
+  /** The total size of running entries. All sizes have the same unit. */
   readonly capacity: number;
-  /** How much may wait. */
+  /** The total size of waiting entries. */
   readonly maxWaiting: number;
   readonly waitMs: number;
   readonly clock: Clock;
@@ -25,9 +25,9 @@ export interface GateOptions {
   readonly onWaited?: (ms: number) => void;
 }
 
-/** What an admitted entry holds. */
+/** The size held by an admitted entry. */
 export interface Permit {
-  /** Gives some back, or all. What was given back cannot be given back again. */
+  /** Releases a part, or everything. A part can be released only once. */
   leave(size?: number): void;
 }
 
@@ -40,26 +40,26 @@ interface Waiter {
 }
 
 /**
- * Admits what fits, and lets the rest wait for a while, fairly between keys. When the queue is full,
- * the key that exceeds an equal share of all running and waiting entries the most gives way, its newest first.
+ * Admits entries that fit, and queues the rest for a limited time, fairly between keys. When the queue is full, the key
+ * furthest above an equal share of all running and waiting entries loses its newest waiting entry.
  */
 export class Limiter {
-  readonly #options: GateOptions;
+  readonly #options: LimiterOptions;
   readonly #line = new FairLine<Waiter>();
-  /** Inside and waiting, by key. */
+  /** Running and waiting sizes by key. */
   readonly #held = new Map<string, number>();
   #inside = 0;
   #waiting = 0;
-  /** How long the last one waited who was let in. */
+  /** The wait of the entry admitted last. */
   #lastWaitMs = 0;
 
-  constructor(options: GateOptions) {
+  constructor(options: LimiterOptions) {
     this.#options = options;
   }
 
-  /** Rejects with a refusal, or with the reason of the signal. */
+  /** Rejects with a refusal, or with the signal's reason. */
   enter(key: string, asked: number, signal: AbortSignal): Promise<Permit> {
-    // What is larger than all there is gets in alone.
+    // An entry larger than the capacity is admitted alone.
     const size = Math.min(asked, this.#options.capacity);
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     this.#hold(key, size);
@@ -84,7 +84,7 @@ export class Limiter {
           this.#hold(key, -size);
           this.#line.leave(key, waiter);
           reject(error);
-          // It may have been the first, and in the way of others.
+          // It may have been the first, and blocked others.
           this.#advance();
         },
       };
@@ -124,13 +124,13 @@ export class Limiter {
     this.#tell();
   }
 
-  /** The first one is not overtaken if it does not fit, so that large ones are admitted. */
+  /** The first entry is not overtaken even if it does not fit, so that large ones are admitted. */
   #next(): Waiter | null {
     const [first] = this.#line.heads();
     return first !== undefined && this.#inside + first.size <= this.#options.capacity ? first : null;
   }
 
-  /** The line may be too long now. */
+  /** Drops an entry if the queue is too long. */
   #makeRoomFor(arrived: Waiter): void {
     if (arrived.size > this.#options.maxWaiting) {
       arrived.dismiss(this.#refusal('full'));
@@ -147,7 +147,7 @@ export class Limiter {
     }
   }
 
-  /** The newest of the key that holds most, if that is more than an equal share. */
+  /** The newest entry of the key with the most, if that is above an equal share. */
   #greediest(): Waiter | null {
     const fairShare = (this.#inside + this.#waiting) / this.#held.size;
     const [most] = [...this.#held]
@@ -156,7 +156,7 @@ export class Limiter {
     return most === undefined ? null : (this.#line.newestOf(most[0]) ?? null);
   }
 
-  /** As long as the last one had to wait: what waits now is served at about that pace. */
+  /** Suggests retrying after the last observed wait. */
   #refusal(why: LimiterRefusal): Error {
     const seconds = Math.ceil(Math.min(this.#lastWaitMs, this.#options.waitMs) / 1000);
     return this.#options.refuse(why, Math.max(1, seconds));

@@ -10,7 +10,7 @@ const settled = (): Promise<void> =>
 const never = (): Promise<never> => new Promise(() => {});
 
 describe('Slots', () => {
-  it('runs so many at once, in the order in which they came', async () => {
+  it('limits concurrency, in order', async () => {
     const slots = new Slots(2);
     const begun: number[] = [];
     const ends = [1, 2, 3, 4].map(() => Promise.withResolvers<number>());
@@ -30,7 +30,7 @@ describe('Slots', () => {
     expect(begun).toEqual([0, 1, 2, 3]);
   });
 
-  it('lets keys take turns', async () => {
+  it('alternates between keys', async () => {
     const slots = new Slots(1);
     const first = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -49,7 +49,7 @@ describe('Slots', () => {
     expect(order).toEqual(['greedy 0', 'greedy 1', 'other 3', 'greedy 2']);
   });
 
-  it('forgets who leaves the line', async () => {
+  it('removes aborted entries', async () => {
     const slots = new Slots(1);
     const gone = new AbortController();
     const first = Promise.withResolvers<void>();

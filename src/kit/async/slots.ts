@@ -5,7 +5,7 @@ interface Waiter {
   readonly enter: () => void;
 }
 
-/** So many at once: the others wait in line. Keys take turns; within a key, who came first is first. */
+/** Limits concurrency. Waiting keys take turns; within a key, the order is first in, first out. */
 export class Slots {
   #free: number;
   readonly #line = new FairLine<Waiter>();

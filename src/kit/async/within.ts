@@ -1,4 +1,4 @@
-/** What the work comes to; null when the time is up first, and the work goes on unheard. */
+/** The result of the work; null if it is not ready in time. The work continues. */
 export const within = async <Value>(work: Promise<Value>, ms: number): Promise<Value | null> => {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(late.resolve, ms, null);

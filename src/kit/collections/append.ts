@@ -1,4 +1,4 @@
-/** Adds all of them. `push(...more)` would put each on the stack, which a client's list can be too long for. */
+/** Appends all items. `push(...more)` would overflow the stack for a client's long list. */
 export const append = <T>(list: T[], more: Iterable<T>): void => {
   for (const one of more) list.push(one);
 };

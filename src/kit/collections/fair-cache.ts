@@ -1,16 +1,16 @@
 import type { Clock } from '../ambient.ts';
 
 export interface FairCacheOptions {
-  /** 0: nothing is kept. */
+  /** 0 keeps nothing. */
   readonly maxBytes: number;
-  /** Counted from when an entry was added or last renewed. */
+  /** From when an entry was added or last renewed. */
   readonly maxAgeMs: number;
   readonly clock: Clock;
   readonly onChange: (bytes: number) => void;
 }
 
 export interface CacheEntry<Value> {
-  /** Whose entry it is: the unit of fairness. */
+  /** The owner of the entry, for fairness. */
   readonly holder: string;
   /** One value may be found by several keys. */
   readonly keys: readonly string[];
@@ -20,13 +20,10 @@ export interface CacheEntry<Value> {
 
 type Kept<Value> = CacheEntry<Value> & { readonly at: number };
 
-/** Renewing an entry moves it; a long conversation would do that for every entry of every request. */
+/** Limits renewals: a long conversation would renew every entry with every request. */
 const RENEWED_AFTER_MS = 60_000;
 
-/**
- * A cache that several holders share. Beyond its limit the oldest entry of the largest holder goes, so
- * that no holder can push out the entries of the others.
- */
+/** A cache shared by several holders. Above its limit the oldest entry of the largest holder is dropped. */
 export class FairCache<Value> {
   readonly #options: FairCacheOptions;
   readonly #byKey = new Map<string, Kept<Value>>();
@@ -51,17 +48,14 @@ export class FairCache<Value> {
     return kept === undefined || this.#isExpired(kept) ? undefined : kept;
   }
 
-  /**
-   * A key that is in use already means the new entry from here on. An entry that is larger than the
-   * whole cache is not kept.
-   */
+  /** Replaces the entry of a key in use. An entry larger than the whole cache is not kept. */
   add(entry: CacheEntry<Value>): void {
     for (const key of entry.keys) this.drop(key);
     if (entry.bytes <= this.#options.maxBytes) this.#insert({ ...entry, at: this.#options.clock.now() });
     this.settle();
   }
 
-  /** Keeps the entry of this key as if it had just been added. */
+  /** Treats the entry of this key as just added. */
   renew(key: string): void {
     const kept = this.#byKey.get(key);
     const now = this.#options.clock.now();
@@ -70,13 +64,13 @@ export class FairCache<Value> {
     this.#insert({ ...kept, at: now });
   }
 
-  /** Forgets the entry of this key, with all its keys. */
+  /** Removes the entry of this key, with all its keys. */
   drop(key: string): void {
     const kept = this.#byKey.get(key);
     if (kept !== undefined) this.#remove(kept);
   }
 
-  /** Drops what is too old, then the oldest entries of the largest holder until the rest fits. */
+  /** Drops expired entries, then the oldest of the largest holder until the rest fits. */
   settle(): void {
     for (const { kept } of this.#byHolder.values()) {
       for (const one of kept) {
@@ -116,7 +110,7 @@ export class FairCache<Value> {
   }
 }
 
-/** What a string takes in memory: one byte for each character, or two where one of them needs two. */
+/** The memory of a string: one byte per character, or two if any character needs two. */
 export const bytesOfText = (text: string): number =>
   // eslint-disable-next-line no-control-regex -- every character that fits into a byte
   /[^\u0000-\u00FF]/.test(text) ? 2 * text.length : text.length;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { forgetOldest } from './forget-oldest.ts';
 
-it('forgets the entry that came first, once there are too many', () => {
+it('drops the oldest entry above the limit', () => {
   const kept = new Map([
     ['a', 1],
     ['b', 2],
@@ -14,7 +14,7 @@ it('forgets the entry that came first, once there are too many', () => {
   expect([...kept.keys()]).toEqual(['b', 'c']);
 });
 
-it('takes any key, and a set', () => {
+it('accepts any key, and sets', () => {
   const kept = new Set([undefined, '', 0]);
   forgetOldest(kept, 2);
   expect([...kept]).toEqual(['', 0]);

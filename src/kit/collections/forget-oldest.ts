@@ -4,7 +4,7 @@ interface Kept<Key> {
   delete(key: Key): boolean;
 }
 
-/** Keeps a map or a set at `max` entries. Both keep the order in which their keys came. */
+/** Limits a map or set to `max` entries; both keep insertion order. */
 export const forgetOldest = <Key>(kept: Kept<Key>, max: number): void => {
   if (kept.size <= max) return;
   const oldest = kept.keys().next();

@@ -5,7 +5,7 @@ import { Recent } from './recent.ts';
 const at = (now: number) => ({ now: () => now });
 
 describe('Recent', () => {
-  it('knows what was set, until it is too old', () => {
+  it('returns values until they expire', () => {
     let now = 0;
     const recent = new Recent<string>(10, 100, { now: () => now });
     recent.set('a', 'x');
@@ -15,7 +15,7 @@ describe('Recent', () => {
     expect(recent.get('a')).toBeUndefined();
   });
 
-  it('forgets the oldest entry when there are too many; one that is set again is new', () => {
+  it('drops the oldest entry above the limit; setting a key again renews it', () => {
     const recent = new Recent<number>(2, 100, at(0));
     recent.set('a', 1);
     recent.set('b', 2);

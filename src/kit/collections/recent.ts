@@ -1,10 +1,7 @@
 import type { Clock } from '../ambient.ts';
 import { forgetOldest } from './forget-oldest.ts';
 
-/**
- * What is worth knowing for a while: at most `max` entries, each for `maxAgeMs` after it was set. The
- * oldest goes first. Keys often come from clients, so nothing may be kept without an end.
- */
+/** A map with at most `max` entries, each kept for `maxAgeMs` after it was set. The oldest is dropped first. */
 export class Recent<Value> {
   readonly #entries = new Map<string, { readonly value: Value; readonly at: number }>();
   readonly #max: number;
@@ -26,7 +23,7 @@ export class Recent<Value> {
   }
 
   set(key: string, value: Value): void {
-    // Maps keep the order in which keys came: a key that is set again is the newest.
+    // Delete first, so that the key moves to the end.
     this.#entries.delete(key);
     this.#entries.set(key, { value, at: this.#clock.now() });
     forgetOldest(this.#entries, this.#max);

@@ -1,7 +1,7 @@
 import { writeJsonSteps } from './json-writer.ts';
 import type { Sliced } from '../async/event-loop.ts';
 
-/** JSON as bytes, made in steps. */
+/** Serialises JSON to bytes in steps. */
 export function* jsonBytesSteps(value: unknown): Sliced<Uint8Array<ArrayBuffer>> {
   const pieces = yield* writeJsonSteps(value);
   const encoder = new TextEncoder();
@@ -13,7 +13,7 @@ export function* jsonBytesSteps(value: unknown): Sliced<Uint8Array<ArrayBuffer>>
   return yield* joinSteps(parts);
 }
 
-/** Concatenated bytes; writing to fresh memory is slow. */
+/** Concatenates bytes in steps, because writing to fresh memory is slow. */
 export function* joinSteps(parts: readonly Uint8Array[]): Sliced<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
   let at = 0;

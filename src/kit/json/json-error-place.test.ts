@@ -27,7 +27,7 @@ describe('jsonErrorPlace', () => {
     expect(jsonErrorPlace(text)).toEqual({ line, column });
   });
 
-  it('agrees with JSON.parse wherever that has a position', () => {
+  it('agrees with JSON.parse if that reports a position', () => {
     fc.assert(
       fc.property(
         fc.json(),

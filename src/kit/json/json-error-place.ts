@@ -1,14 +1,14 @@
-/** Where a text stops being JSON, both counted from 1. */
-export interface JsonErrorPlace {
+/** A position in a text, counted from 1. */
+export interface JsonPlace {
   readonly line: number;
   readonly column: number;
 }
 
 /**
- * Finds the error of a text that `JSON.parse` rejects. Its messages quote the text, which may be a secret, and some
- * have no position: so this searches for the longest beginning that some ending would make JSON.
+ * Finds the syntax error of a text that `JSON.parse` rejects. Its messages quote the text, which may be secret, and some
+ * have no position: so this searches for the longest prefix that could continue as JSON.
  */
-export const jsonErrorPlace = (text: string): JsonErrorPlace => {
+export const jsonErrorPlace = (text: string): JsonPlace => {
   let good = 0;
   let bad = text.length + 1;
   while (bad - good > 1) {
@@ -16,11 +16,15 @@ export const jsonErrorPlace = (text: string): JsonErrorPlace => {
     if (couldContinue(text.slice(0, middle))) good = middle;
     else bad = middle;
   }
-  const before = text.slice(0, good).split('\n');
+  return placeAt(text, good);
+};
+
+export const placeAt = (text: string, index: number): JsonPlace => {
+  const before = text.slice(0, index).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 };
 
-/** Whether JSON may begin like this: it is JSON already, or the error is that it ends here. */
+/** Whether JSON may start with this text: it is JSON, or fails only at its end. */
 const couldContinue = (beginning: string): boolean => {
   try {
     JSON.parse(beginning);

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from './json.ts';
 
-/** The value that a URI fragment names within a document (`#/$defs/a`, RFC 6901); undefined if there is none. */
+/** Resolves a URI fragment within a document (`#/$defs/a`, RFC 6901); undefined if not found. */
 export const resolvePointer = (root: Json, pointer: string): Json | undefined => {
   if (!pointer.startsWith('#')) return undefined;
   let found: Json | undefined = root;

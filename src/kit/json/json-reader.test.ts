@@ -12,7 +12,7 @@ const TINY: StepSize = { values: 2, bytes: 8 };
 const read = (text: string, step: StepSize = TINY, limits: JsonLimits = NO_LIMITS): unknown =>
   atOnce(readJsonSteps(bytesOf(text), limits, step));
 
-/** The value, or that there is none. */
+/** The value, or a marker for an error. */
 const outcome = (make: () => unknown): unknown => {
   try {
     return { value: make() };
@@ -54,8 +54,8 @@ const steps = fc.constantFrom<StepSize>(
   { values: 1_000, bytes: 3 },
 );
 
-describe('reading JSON in steps', () => {
-  it('gives what JSON.parse gives, whatever a step takes on', () => {
+describe('readJsonSteps', () => {
+  it('returns the same as JSON.parse for any step size', () => {
     fc.assert(
       fc.property(
         anyValue.map((value) => JSON.stringify(value)),
@@ -70,7 +70,7 @@ describe('reading JSON in steps', () => {
     );
   });
 
-  it('takes for JSON what JSON.parse takes for it', () => {
+  it('accepts the same texts as JSON.parse', () => {
     const piece = fc.constantFrom(
       '{',
       '}',
@@ -106,7 +106,7 @@ describe('reading JSON in steps', () => {
     const heap = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
     fc.assert(
       fc.property(fc.oneof(changed, heap), steps, (given, step) => {
-        // What is no UTF-8 and a mark of the byte order are cases of their own.
+        // Invalid UTF-8 and byte order marks have their own tests.
         const text = given.toWellFormed().replace(/^\uFEFF+/, '');
         expect(outcome(() => read(text, step))).toEqual(outcome(() => JSON.parse(text) as unknown));
       }),
@@ -126,12 +126,12 @@ describe('reading JSON in steps', () => {
     }
   });
 
-  it('passes over a mark of the byte order at the beginning, and nowhere else', () => {
+  it('skips a byte order mark at the start only', () => {
     expect(read('\uFEFF[1,2,3,4,5,6]')).toEqual([1, 2, 3, 4, 5, 6]);
     expect(() => read('[1,2,\uFEFF3,4,5,6]')).toThrow(SyntaxError);
   });
 
-  it('refuses what is no UTF-8, wherever it stands', () => {
+  it('rejects invalid UTF-8 anywhere', () => {
     for (const text of ['["a long string that is cut X"]', '[1,2,3,4,"X"]', '{"X":[1,2,3,4,5]}']) {
       const bytes = bytesOf(text);
       bytes[text.indexOf('X')] = 0xff;
@@ -139,7 +139,7 @@ describe('reading JSON in steps', () => {
     }
   });
 
-  it('keeps to its limits', () => {
+  it('enforces its limits', () => {
     const limits = { depth: 3, members: 3, values: 12 };
     const limitOf = (text: string): unknown => {
       try {
@@ -156,7 +156,7 @@ describe('reading JSON in steps', () => {
     expect(limitOf('[1,2,3,4,5,6,7,8,9,10,11,12]')).toBe('values');
   });
 
-  it('takes a bounded bite at each step', () => {
+  it('limits the work of each step', () => {
     const step = { values: 100, bytes: 10_000 };
     const heavy = [
       `[${'[],'.repeat(10_000)}1]`,

@@ -2,17 +2,16 @@ import { JsonFrame, setOwn } from './json-frame.ts';
 import type { Sliced } from '../async/event-loop.ts';
 
 /**
- * Reads JSON in steps. `JSON.parse` is the fastest there is, but it holds the event loop until it is
- * done: up to a second for a body of a few megabytes that is all brackets. So the text is looked
- * through once, byte by byte, to find where it can be cut; light pieces are left to `JSON.parse`, and
- * only what is too heavy for one step is put together here. Invalid JSON fails as it does there.
+ * Parses JSON in steps. `JSON.parse` is fastest, but blocks the event loop: up to a second for a few megabytes of
+ * brackets. So the text is scanned once to find where it can be cut; light pieces are left to `JSON.parse`, and only
+ * what is too heavy for one step is built here. Invalid JSON fails as it does there.
  */
 
 export interface JsonLimits {
   readonly depth: number;
-  /** Of one object. Objects of many members are slow to make and slow to go through. */
+  /** Per object. Objects with many members are slow to build and to iterate. */
   readonly members: number;
-  /** Of all kinds, in all: each takes memory, however short it is written. */
+  /** In total: each value takes memory, however short its text. */
   readonly values: number;
 }
 
@@ -27,7 +26,7 @@ export class JsonLimitError extends Error {
   }
 }
 
-/** What one step takes on. */
+/** The limits of one step. */
 export interface StepSize {
   readonly values: number;
   readonly bytes: number;
@@ -55,7 +54,7 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Strings longer than this are left to native search. */
+/** Longer strings are left to native search. */
 const SHORT_STRING = 32;
 
 interface LongString {
@@ -73,7 +72,7 @@ class JsonReader {
   #at = 0;
   #values = 1;
   #done: { readonly value: unknown; readonly start: number; readonly end: number } | null = null;
-  /** A long string that is read in parts: where it began, and where its unread part begins. */
+  /** A long string being read in parts: its start, and the start of its unread part. */
   #long: LongString | null = null;
 
   constructor(bytes: Uint8Array, limits: JsonLimits, step: StepSize) {
@@ -82,7 +81,7 @@ class JsonReader {
     this.#step = step;
   }
 
-  /** One step; false when the text is at its end. */
+  /** Runs one step; false at the end of the text. */
   advance(): boolean {
     const bytes = this.#bytes;
     const until = Math.min(bytes.length, this.#at + this.#step.bytes);
@@ -125,7 +124,7 @@ class JsonReader {
 
   result(): unknown {
     if (this.#done === null) return this.#parse(0, this.#bytes.length);
-    // Around the outermost value there is nothing: with a null in its place the rest must be JSON too.
+    // With null in place of the outermost value, the rest must be valid JSON.
     const { value, start, end } = this.#done;
     parsed(`${this.#text(0, start)}null${this.#text(end, this.#bytes.length)}`);
     return value;
@@ -155,7 +154,7 @@ class JsonReader {
     if (frame === undefined) throw new SyntaxError('a bracket is closed that was not opened');
     const parent = this.#open.at(-1);
     if (frame.made === null) {
-      // Light enough to be part of what is around it.
+      // Light enough to be part of its parent.
       if (parent !== undefined) parent.runValues += frame.runValues;
       return;
     }
@@ -164,7 +163,7 @@ class JsonReader {
     this.#place(frame.made, frame.start, this.#at + 1);
   }
 
-  /** A value that is put together already takes its place in what is around it. */
+  /** Adds a finished value to its parent. */
   #place(value: unknown, start: number, end: number): void {
     const frame = this.#open.at(-1);
     if (frame === undefined) {
@@ -179,7 +178,7 @@ class JsonReader {
     frame.isAfterHeavy = true;
   }
 
-  /** Makes values of a frame's text up to here. */
+  /** Parses the text of a frame up to here. */
   #cut(frame: JsonFrame, end: number): void {
     const text = this.#text(frame.runStart, end);
     if (!frame.isAfterHeavy) this.#append(frame, text);
@@ -189,7 +188,7 @@ class JsonReader {
     frame.isAfterHeavy = false;
   }
 
-  /** Adds the members or elements that a text holds; `last` replaces the last of them. */
+  /** Adds the members or elements of a text; `last` replaces the last of them. */
   #append(frame: JsonFrame, text: string, ...last: readonly unknown[]): void {
     if (frame.isObject) {
       const members = parsed(`{${text}}`) as Record<string, unknown>;
@@ -207,7 +206,7 @@ class JsonReader {
     for (const element of elements) made.push(element);
   }
 
-  /** Passes a string, or begins to read it where it is too long for one step. */
+  /** Skips a string, or starts reading one that is too long for one step. */
   #string(): void {
     const start = this.#at;
     const frame = this.#open.at(-1);
@@ -221,7 +220,7 @@ class JsonReader {
     this.#at = end + 1;
   }
 
-  /** Where the string ends that goes on at `from`, or the text does; null if that is behind the limit. */
+  /** The end of the string that continues at `from`, or of the text; null if beyond the limit. */
   #closingQuote(from: number, limit: number): number | null {
     const bytes = this.#bytes;
     const last = Math.min(limit, bytes.length);
@@ -244,7 +243,7 @@ class JsonReader {
     return limit < bytes.length ? null : bytes.length;
   }
 
-  /** One part of a long string. */
+  /** Reads one part of a long string. */
   #readLong(long: LongString): void {
     const end = this.#closingQuote(long.from, long.from + this.#step.bytes);
     if (end === this.#bytes.length) throw new SyntaxError('a string has no end');
@@ -257,7 +256,7 @@ class JsonReader {
     this.#place(long.text, long.start, this.#at);
   }
 
-  /** A place near `at` where a string can be cut: not inside of an escape or of a character. */
+  /** A position near `at` where a string can be cut: not inside an escape or a character. */
   #cutBefore(at: number, from: number): number {
     const bytes = this.#bytes;
     for (let escape = at - 1; escape > at - LONGEST_ESCAPE && escape >= from; escape -= 1) {
@@ -265,7 +264,7 @@ class JsonReader {
       const isEscaped = backslashesBefore(bytes, escape, from) % 2 === 1;
       const length = bytes[escape + 1] === LETTER_U ? LONGEST_ESCAPE : 2;
       if (isEscaped || escape + length <= at) break;
-      // A whole escape, if there is nothing before it: each part takes something.
+      // A whole escape if nothing precedes it, so that each part makes progress.
       return escape > from ? escape : escape + length;
     }
     let cut = at;
@@ -278,7 +277,7 @@ class JsonReader {
   }
 
   #text(start: number, end: number): string {
-    // A mark of the byte order is allowed at the very beginning, and means nothing.
+    // A byte order mark is skipped at the start.
     const from = start === 0 && hasByteOrderMark(this.#bytes) ? 3 : start;
     try {
       return this.#decoder.decode(this.#bytes.subarray(from, Math.max(from, end)));

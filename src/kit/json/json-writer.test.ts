@@ -5,8 +5,8 @@ import { wellFormedJson } from './json.ts';
 import { isHeavy, isLongerThan, writeJsonSteps } from './json-writer.ts';
 import { atOnce } from '../async/event-loop.ts';
 
-describe('writing JSON in steps', () => {
-  it('writes what is written at once, whatever a step takes on', () => {
+describe('writeJsonSteps', () => {
+  it('writes the same for any step size', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom('\uD83D', '\uDE00', '😀'.repeat(40), '\\"\n'.repeat(40)),
@@ -32,7 +32,7 @@ describe('writing JSON in steps', () => {
     ['lists', '[', ']'],
     ['objects', '{"a":', '}'],
     ['both, with neighbours', '[1,{"a":null,"b":', '},"x"]'],
-  ])('writes what is nested more deeply than functions can call each other: %s', (_, open, close) => {
+  ])('writes values nested deeper than the call stack: %s', (_, open, close) => {
     const text = `${open.repeat(50_000)}0${close.repeat(50_000)}`;
     const value: unknown = JSON.parse(text);
     expect(() => JSON.stringify(value)).toThrow(RangeError);
@@ -40,7 +40,7 @@ describe('writing JSON in steps', () => {
     expect(atOnce(writeJsonSteps(value)).join('')).toBe(text);
   });
 
-  it('writes pieces of a bounded length in as many steps', () => {
+  it('limits the length of each piece', () => {
     const value = {
       text: 'é'.repeat(10_000),
       many: Array.from({ length: 1_000 }, (_, index) => ({ index })),
@@ -56,7 +56,7 @@ describe('writing JSON in steps', () => {
 });
 
 describe('isLongerThan', () => {
-  it('tells light values from heavy ones', () => {
+  it('distinguishes light from heavy values', () => {
     expect(isLongerThan({ a: ['x', 1, null, undefined] }, 100)).toBe(false);
     expect(isLongerThan('x'.repeat(200), 100)).toBe(true);
     expect(isLongerThan({ ['x'.repeat(200)]: 1 }, 100)).toBe(true);

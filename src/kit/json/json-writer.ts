@@ -1,21 +1,18 @@
 import { isJsonObject, wellFormedJson } from './json.ts';
 import type { Sliced } from '../async/event-loop.ts';
 
-/** About as many characters as one step writes: a fraction of a millisecond. */
+/** Approximate characters per step: a fraction of a millisecond. */
 const STEP_CHARS = 64 * 1024;
-/** What a value counts for besides its text. */
+/** The cost of a value besides its text. */
 const VALUE_CHARS = 4;
 
-/** `JSON.stringify` calls itself for each level: with no more lists and objects than this, it cannot get too deep. */
+/** `JSON.stringify` is recursive: with fewer lists and objects than this, it cannot overflow the stack. */
 const MAX_PLAIN_OBJECTS = 1_000;
 
-/**
- * Whether a value is too heavy for `JSON.stringify`: longer than so many characters as JSON, roughly, or made of
- * so many lists and objects that they may be nested too deeply.
- */
+/** Whether a value is too heavy for `JSON.stringify`: roughly longer than this, or possibly nested too deeply. */
 export const isHeavy = (value: unknown, chars: number): boolean => exceeds(value, chars, MAX_PLAIN_OBJECTS);
 
-/** Whether a value is longer than so many characters as JSON, roughly. It goes through no more of the value than that. */
+/** Whether the JSON of a value is roughly longer than this. Stops at the limit. */
 export const isLongerThan = (value: unknown, chars: number): boolean => exceeds(value, chars, Infinity);
 
 const exceeds = (value: unknown, chars: number, maxObjects: number): boolean => {
@@ -46,9 +43,8 @@ const exceeds = (value: unknown, chars: number, maxObjects: number): boolean => 
 };
 
 /**
- * Writes JSON in steps, as pieces of text that follow each other: what `wellFormedJson` writes, for
- * values that came from JSON. A value of many megabytes would hold the event loop for as long as it
- * takes to write it.
+ * Serialises JSON in steps to consecutive pieces of text, equal to `wellFormedJson` for values that came from JSON. A
+ * value of many megabytes would block the event loop.
  */
 export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Sliced<readonly string[]> {
   const writer = new JsonWriter(stepChars);
@@ -56,7 +52,7 @@ export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Sliced<
   return writer.end();
 }
 
-/** A list or object that is being written. */
+/** A list or object being written. */
 interface OpenValue {
   readonly close: ']' | '}';
   /** Elements of a list have no name. */
@@ -73,7 +69,7 @@ class JsonWriter {
     this.#stepChars = stepChars;
   }
 
-  /** Keeps its own stack: a value may be nested more deeply than functions can call each other. */
+  /** Iterative: a value may be nested deeper than the call stack. */
   *write(root: unknown): Sliced<void> {
     const open: OpenValue[] = [];
     for (let next: { readonly value: unknown } | null = { value: root }; next !== null;) {
@@ -98,7 +94,7 @@ class JsonWriter {
     return { close, members, isEmpty: true };
   }
 
-  /** The next value to write, behind its comma and name; null: all lists and objects are closed. */
+  /** The next value, after writing its comma and name; null when everything is closed. */
   #next(open: OpenValue[]): { readonly value: unknown } | null {
     for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
       const member = innermost.members.next();
@@ -120,7 +116,7 @@ class JsonWriter {
     this.#add('"');
     for (let at = 0; at < text.length;) {
       const end = at + this.#stepChars;
-      // Both halves of a character stay together.
+      // Keep surrogate pairs together.
       const next = isFirstHalf(text.charCodeAt(end - 1)) ? end + 1 : end;
       this.#add(JSON.stringify(text.slice(at, next).toWellFormed()).slice(1, -1));
       at = next;

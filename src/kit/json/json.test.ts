@@ -17,18 +17,18 @@ describe('isDeeperThan', () => {
 });
 
 describe('wellFormedJson', () => {
-  it('replaces halves of characters and nothing else', () => {
+  it('replaces only lone surrogates', () => {
     const text = 'a\uD83D b\uDE00 😀 \\ud83d \\\\ud83d \\\uD83D';
     expect(JSON.parse(wellFormedJson({ text }))).toEqual({ text: text.toWellFormed() });
   });
 
-  it('takes no longer where there are many backslashes behind a half', () => {
-    // In a time that grows with the square of the length, this would not end before the test does.
+  it('takes linear time with many backslashes after a surrogate', () => {
+    // In quadratic time, this would exceed the test's timeout.
     const text = `\uD83D${'\\'.repeat(1_000_000)}\uD83D${'\\ud83d'.repeat(100_000)}`;
     expect(JSON.parse(wellFormedJson(text))).toBe(text.toWellFormed());
   });
 
-  it('is what toWellFormed makes of any text', () => {
+  it('is equal to toWellFormed for any text', () => {
     const half = fc.constantFrom('\uD83D', '\uDE00', '\\', 'ud83d', '"', '\\ude00');
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), half)), (parts) => {
@@ -40,12 +40,12 @@ describe('wellFormedJson', () => {
 });
 
 describe('charsIn', () => {
-  it('counts all texts, however deep they stand, and nothing else', () => {
+  it('counts only strings, at any depth', () => {
     expect(charsIn('abc')).toBe(3);
     expect(charsIn({ key: ['a', { b: 'cd', n: 12345, none: null, gone: undefined }] })).toBe(3);
   });
 
-  it('goes as deep as a value does', () => {
+  it('handles deep values', () => {
     let deep: unknown = 'x';
     for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
     expect(charsIn(deep)).toBe(1);

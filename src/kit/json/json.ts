@@ -1,4 +1,4 @@
-/** Any JSON value, and the object form that most protocol payloads have. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json | undefined;
@@ -7,7 +7,7 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A member of an object that a stranger wrote: what is not of its kind counts as nothing. */
+/** A member of an untrusted object; empty if it has another type. */
 export const textIn = (object: JsonObject, key: string): string => {
   const value = object[key];
   return typeof value === 'string' ? value : '';
@@ -23,7 +23,7 @@ export const objectsIn = (object: JsonObject, key: string): readonly JsonObject[
 export const present = (members: Readonly<Record<string, Json | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
 
-/** How many characters all texts in a value have together, however deep they stand. */
+/** The total length of all strings in a value. */
 export const charsIn = (value: unknown): number => {
   let chars = 0;
   const open: unknown[] = [value];
@@ -37,7 +37,7 @@ export const charsIn = (value: unknown): number => {
   return chars;
 };
 
-/** Whether lists and objects are nested in a value more deeply than so many levels. */
+/** Whether lists and objects are nested deeper than this. */
 export const isDeeperThan = (value: unknown, levels: number): boolean => {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -59,29 +59,26 @@ export const parseJsonObject = (text: string): JsonObject | null => {
   }
 };
 
-/** The object in a text that may have words around it; null: there is none. */
+/** The object in a text that may have other text around it; null if there is none. */
 export const jsonObjectWithin = (text: string): JsonObject | null =>
   parseJsonObject(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
 
-/**
- * JSON text that every parser takes. A client may cut a character in two; the half of it has no form
- * in UTF-8, strict parsers refuse the whole text for it, and so it becomes the replacement character.
- */
+/** JSON for strict parsers: lone surrogates, which UTF-8 cannot represent, become the replacement character. */
 export const wellFormedJson = (value: unknown): string => withoutHalves(JSON.stringify(value));
 
-/** Halves of characters are the only ones that `JSON.stringify` writes as such an escape. */
+/** `JSON.stringify` writes only lone surrogates as such an escape. */
 const HALF = '\\ud';
 const ESCAPE_LENGTH = 6;
 
-/** Replaces halves of characters in text that `JSON.stringify` wrote. */
+/** Replaces lone surrogates in the output of `JSON.stringify`. */
 const withoutHalves = (text: string): string => {
   let at = text.indexOf(HALF);
   if (at === -1) return text;
   let whole = '';
   let end = 0;
   while (at !== -1) {
-    // Behind an odd number of backslashes it is text that looks like an escape. Each backslash is
-    // counted once: a run of them ends at one place only.
+    // After an odd number of backslashes it is text that looks like an escape. Each backslash is counted once, because a
+    // run of them ends at one position only.
     let first = at;
     while (first > end && text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
     if ((at - first) % 2 === 0) {
@@ -95,7 +92,7 @@ const withoutHalves = (text: string): string => {
 
 const BACKSLASH = 0x5c;
 
-/** Whether two values are the same JSON, in whatever order their members stand. */
+/** Whether two values are the same JSON, whatever the order of members. */
 export const isSameJson = (a: unknown, b: unknown): boolean => {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {

@@ -1,4 +1,4 @@
-/** Bytes and their text forms. The only file of the pure layers that uses Node's `Buffer`: megabytes must be fast. */
+/** Converts bytes to text forms. The only pure file that uses Node's `Buffer`, for speed. */
 
 export const fromBase64 = (text: string): Buffer => Buffer.from(text, 'base64');
 

@@ -13,7 +13,7 @@ describe('hideSecrets', () => {
     expect(hideSecrets(['', 'short', 'pass+"word"/1'])(text)).toBe(expected);
   });
 
-  it('hides a secret that another one begins with', () => {
+  it('hides a secret that is the prefix of another', () => {
     expect(hideSecrets(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***');
   });
 });

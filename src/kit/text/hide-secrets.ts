@@ -1,10 +1,10 @@
-/** Shorter ones would also be found in ordinary words. */
+/** Shorter ones would match ordinary words. */
 const MIN_SECRET_CHARS = 6;
 
-/** Text in which these secrets are hidden, as they are and as they look inside of JSON and of addresses. */
+/** Hides these secrets in text, also in their JSON, URL and base64 forms. */
 export const hideSecrets = (secrets: readonly string[]): ((text: string) => string) => {
   const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
-  // The longest first: one secret may be a part of another.
+  // Longest first: one secret may contain another.
   const all = [...forms].toSorted((a, b) => b.length - a.length);
   return (text) => all.reduce((rest, form) => rest.replaceAll(form, '***'), text);
 };

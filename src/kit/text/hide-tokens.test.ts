@@ -18,8 +18,8 @@ describe('hideTokens', () => {
     expect(hideTokens(text)).toBe(expected);
   });
 
-  // Once each of these was tried to the end of the text: 24 s for 64 KB.
-  it('takes time in step with the length of the text', () => {
+  // A naive pattern took 24 s for 64 KB.
+  it('takes linear time', () => {
     const text = '-eyJ'.repeat(250_000);
     const startedAt = performance.now();
     expect(hideTokens(text)).toBe(text);

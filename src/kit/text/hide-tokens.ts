@@ -1,8 +1,6 @@
 /**
- * Text in which what looks like a JSON web token is hidden: three parts with points between them.
- *
- * A word without a point is not a token, but it is matched anyway and put back. Otherwise every `eyJ` in a
- * long word would be tried, each of them to the end of the word.
+ * Hides what looks like a JSON web token: three parts separated by dots. Words without dots match too and are put back,
+ * because otherwise every `eyJ` in a long word would be tried up to its end.
  */
 export const hideTokens = (text: string): string =>
   text.replaceAll(/\beyJ[\w-]{8,}(?:\.[\w-]*){0,2}/g, (word) => (word.includes('.') ? '***' : word));

@@ -37,7 +37,7 @@ describe('createLineDecoder', () => {
     expect(decode(...chunks)).toEqual(expected);
   });
 
-  it('does not depend on where the chunks are cut', () => {
+  it('does not depend on chunk boundaries', () => {
     const line = fc.string({ unit: fc.constantFrom('a', '"', '\\', 'é', '😀', '\t') });
     fc.assert(
       fc.property(fc.array(line), fc.array(fc.nat({ max: 60 })), (lines, cuts) => {

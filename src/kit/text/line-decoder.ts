@@ -1,14 +1,11 @@
 /**
- * Cuts a stream of bytes into lines.
- *
- * The cut is made on bytes: a newline byte never occurs inside a UTF-8 sequence, so whatever lies
- * before the last newline of a chunk is whole and can be decoded at once. That keeps the decoder on
- * its fast path (no streaming state) and makes one string per chunk, of which the lines are slices.
+ * Splits a byte stream into lines. It splits bytes: a newline byte never occurs inside a UTF-8 sequence, so everything
+ * before the last newline of a chunk can be decoded at once, without streaming state and as one string per chunk.
  */
 export interface LineDecoder {
   /** The lines that this chunk completes, without their line ends (LF or CRLF). */
   push(chunk: Uint8Array): readonly string[];
-  /** What came after the last line end, if anything. The decoder is then as new. */
+  /** The text after the last line end, if any. Resets the decoder. */
   end(): readonly string[];
 }
 
@@ -52,7 +49,7 @@ const concatenate = (parts: readonly Uint8Array[]): Uint8Array => {
 
 const toLines = (text: string): readonly string[] => {
   const lines = text.split('\n');
-  // One look at the whole text is cheaper than one at each line, and CRLF is rare.
+  // One check of the whole text is cheaper than one per line, and CRLF is rare.
   if (!text.includes('\r')) return lines;
   return lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
 };

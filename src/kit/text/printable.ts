@@ -1,6 +1,6 @@
 /** Escapes inside JSON strings, one at a time, so that `\\u001b` is read as a backslash and text. */
 const JSON_ESCAPE = /\\(?:u00(?:[01][0-9a-f])|.)/gi;
-/** JSON leaves these as they are: C1 controls, and characters that turn the direction of text. */
+/** JSON does not escape these: C1 controls, and characters that change the direction of text. */
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const RAW_CONTROL = /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 /** `\n` separates the lines of a stack; `\t` is harmless. The rest moves the cursor. */
@@ -9,10 +9,7 @@ const HARMLESS = new Set(['\\n', '\\t', '\\"', '\\\\', '\\/', '\\u000a', '\\u000
 const visible = (character: string): string =>
   String.raw`\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/**
- * JSON text in which no string contains a character that a terminal would act on: `ESC` becomes the six
- * visible characters of its escape. The result is JSON still.
- */
+/** Escapes control characters in JSON strings, so that a terminal does not interpret them. The result is still JSON. */
 export const printable = (json: string): string =>
   json
     .replaceAll(JSON_ESCAPE, (escape) => {

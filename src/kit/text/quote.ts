@@ -1,6 +1,6 @@
-/** How much of what a client sent is said back to it. */
+/** Limit for quoting a client's text. */
 const MAX_QUOTED = 100;
 
-/** A quotation of foreign text in our messages: enough to recognise it, never all of a long text. */
+/** Quotes foreign text in a message, truncated. */
 export const quoted = (text: string): string =>
   text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED).toWellFormed()}…` : text;

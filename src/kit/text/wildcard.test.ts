@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fitsWildcard } from './wildcard.ts';
 
-describe('a pattern with wildcards', () => {
+describe('fitsWildcard', () => {
   it.each([
     ['a', 'a', true],
     ['a', 'ab', false],

@@ -48,8 +48,8 @@ describe('an HTTP error of a backend', () => {
 
   it('quotes nothing that we sent', () => {
     const message = 'No account a-c-c-1 with tok-of-theirs or k3y-of-0urs.';
-    const sent = { authorization: 'Bearer tok-of-theirs', 'chatgpt-account-id': 'a-c-c-1' };
-    const from = sourceOf('https://u:p@api.example/v1', sent, 'k3y-of-0urs');
+    const headers = { authorization: 'Bearer tok-of-theirs', 'chatgpt-account-id': 'a-c-c-1' };
+    const from = sourceOf({ target: 'https://u:p@api.example/v1', headers, apiKey: 'k3y-of-0urs' }, 0);
     expect(from.host).toBe('api.example');
     const body = JSON.stringify({ error: { message } });
     expect(httpFailure({ status: 403, headers: {}, body }, from).message).toBe(

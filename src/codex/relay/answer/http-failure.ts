@@ -15,15 +15,24 @@ export interface Source {
   readonly secrets: readonly string[];
 }
 
-export const sourceOf = (target: string, sent: IncomingHttpHeaders, apiKey: string | null): Source => ({
-  host: hostOf(target),
-  nowMs: Date.now(),
-  secrets: [
-    apiKey ?? '',
-    (sent.authorization ?? '').replace(/^bearer /i, ''),
-    String(sent['chatgpt-account-id'] ?? ''),
-  ],
+/** What was sent, and to which URL. */
+interface Sent {
+  readonly target: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly apiKey: string | null;
+}
+
+export const sourceOf = (sent: Sent, nowMs: number): Source => ({
+  host: hostOf(sent.target),
+  nowMs,
+  secrets: secretsIn(sent),
 });
+
+export const secretsIn = ({ headers, apiKey }: Omit<Sent, 'target'>): readonly string[] => [
+  apiKey ?? '',
+  (headers.authorization ?? '').replace(/^bearer /i, ''),
+  String(headers['chatgpt-account-id'] ?? ''),
+];
 
 interface HttpError {
   readonly status: number;

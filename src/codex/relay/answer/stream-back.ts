@@ -14,7 +14,7 @@ import {
   type RelayedRequest,
   type ModelCall,
 } from '../server/relayed-request.ts';
-import { sourceOf } from './http-failure.ts';
+import { secretsIn } from './http-failure.ts';
 import type { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
 
@@ -45,15 +45,14 @@ export const streamBack = async (
       : new AnswerReader({
           ...options,
           onUpstreamEvent: call.onUpstreamEvent,
-          toFailure: toStreamFailure(relayed),
+          toFailure: toStreamFailure(relayed, options.clock),
           signal,
           onActivity,
           onEvent: call.isTraced ? (type, data) => call.record('wire-said', { type, data }) : undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
-    const { secrets } = sourceOf(relayed.target, relayed.headers, relayed.apiKey);
-    call.headers = callerHeaders(answer.headers, secrets);
+    call.headers = callerHeaders(answer.headers, secretsIn(relayed));
     call.record('wire-head', { status: answer.statusCode, head: call.headers });
   }
   try {

@@ -16,7 +16,9 @@ const PROVIDER: AffinityOptions = { conversations, cacheKeys: 'any' };
 const CHATGPT: AffinityOptions = { conversations, cacheKeys: 'uuid' };
 
 const LONG = 'k'.repeat(65);
-const OWN_UUID = uuidV7(Date.now());
+const NOW = Date.UTC(2026, 10);
+const OWN_UUID = uuidV7(NOW);
+const LATER_UUID = uuidV7(NOW + 48 * 60 * 60 * 1000);
 
 describe('the affinity key', () => {
   it.each([
@@ -38,14 +40,15 @@ describe('the affinity key', () => {
     ],
     ['is the id where other keys would be replaced', withKey('my key'), CHATGPT, 'id of c', 'id of c'],
     ['is the UUID of the client', withKey(OWN_UUID), CHATGPT, OWN_UUID, OWN_UUID],
+    ['is not a UUID from the future', withKey(LATER_UUID), CHATGPT, 'id of c', 'id of c'],
     ['is the UUID of the client for a provider', withKey(OWN_UUID), PROVIDER, OWN_UUID, OWN_UUID],
   ])('%s', (_, turn, options, cacheKey, session) => {
-    expect(affinityKey(turn, options)).toEqual({ cacheKey, session });
+    expect(affinityKey(turn, options, NOW)).toEqual({ cacheKey, session });
   });
 
   it('distinguishes long keys of the client', () => {
-    expect(affinityKey(withKey(`${LONG}a`), PROVIDER).cacheKey).not.toBe(
-      affinityKey(withKey(`${LONG}b`), PROVIDER).cacheKey,
+    expect(affinityKey(withKey(`${LONG}a`), PROVIDER, NOW).cacheKey).not.toBe(
+      affinityKey(withKey(`${LONG}b`), PROVIDER, NOW).cacheKey,
     );
   });
 });

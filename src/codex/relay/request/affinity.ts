@@ -21,9 +21,10 @@ export interface AffinityOptions {
 export const affinityKey = (
   { request, context }: Turn,
   { conversations, cacheKeys }: AffinityOptions,
+  nowMs: number,
 ): AffinityKey => {
   const own = request.cache.key;
-  if (own !== null && isRealUuidV7(own, Date.now())) return { cacheKey: own, session: own };
+  if (own !== null && isRealUuidV7(own, nowMs)) return { cacheKey: own, session: own };
   const session = conversations.idOf(context.conversation);
   if (own === null || cacheKeys === 'uuid') return { cacheKey: session, session };
   return { cacheKey: own.length <= MAX_KEY ? own : hashOf(own), session };

@@ -22,6 +22,7 @@ const keyOf = (index: number): string => index.toString(16).padStart(32, '0');
 const start = (max?: number): Promise<Conversations> =>
   openConversations({
     file,
+    clock: { now: () => Date.UTC(2026, 10) },
     ...(max === undefined ? {} : { max }),
     onError: (error) => void errors.push(error),
   });

@@ -2,6 +2,7 @@ import { chmod, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { isRealUuidV7, uuidV7 } from '../request/uuid-v7.ts';
+import type { Clock } from '../../../kit/ambient.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 import { within } from '../../../kit/async/within.ts';
 
@@ -17,7 +18,7 @@ export interface ConversationsOptions {
   readonly file: string;
   /** Number of recently used conversations to remember; an older one gets a new id. */
   readonly max?: number;
-  readonly now?: () => number;
+  readonly clock: Clock;
   /** Called once if ids cannot be persisted across a restart; everything else works. */
   readonly onError: (error: unknown) => void;
 }
@@ -29,7 +30,7 @@ const LINE_BYTES = 32 + 1 + 36 + 1;
 const CLOSE_WAIT_MS = 2_000;
 
 export const openConversations = async (options: ConversationsOptions): Promise<Conversations> => {
-  const { file, max = MAX_CONVERSATIONS, now = Date.now } = options;
+  const { file, max = MAX_CONVERSATIONS, clock } = options;
   const log = new ConversationLog(file, max, options.onError);
   /** In order of last use. `line`: number of the newest line about the conversation. */
   const known = new Map<string, { readonly id: string; readonly line: number }>();
@@ -51,7 +52,7 @@ export const openConversations = async (options: ConversationsOptions): Promise<
   return {
     idOf(key) {
       const found = known.get(key);
-      const id = found?.id ?? uuidV7(now());
+      const id = found?.id ?? uuidV7(clock.now());
       // The file keeps the newest lines, so an active conversation must be written again before its line is
       // dropped.
       if (found === undefined || lines - found.line >= max / 2) write(key, id);

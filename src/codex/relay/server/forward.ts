@@ -15,7 +15,7 @@ import {
   type RelayedRequest,
   type ModelCall,
 } from './relayed-request.ts';
-import { httpFailure, sourceOf } from '../answer/http-failure.ts';
+import { httpFailure, secretsIn, sourceOf } from '../answer/http-failure.ts';
 import { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { refusedField } from '../request/refused-field.ts';
@@ -39,7 +39,7 @@ export const forward = async (
   call: ModelCall | null,
   options: ForwardOptions,
 ): Promise<void> => {
-  const startedAt = performance.now();
+  const startedAt = options.clock.now();
   const host = hostOf(relayed.target);
   const refused: EditField[] = [];
   let retries = 0;
@@ -47,7 +47,7 @@ export const forward = async (
   const maxRetries = relayed.purpose === 'model' ? RETRIES : 0;
   const timeLeft = (): number =>
     retries < maxRetries && call?.budget.isLimitReached !== true
-      ? RETRY_WITHIN_MS - (performance.now() - startedAt)
+      ? RETRY_WITHIN_MS - (options.clock.now() - startedAt)
       : 0;
   /** Whether it may be sent again. */
   const mayRetry = (reason: RetryReason): boolean => timeLeft() > 0 && call?.budget.retry(reason) !== false;
@@ -103,7 +103,7 @@ export const forward = async (
     }
     const said = await readShortBody(answer);
     const error = call === null ? said : withoutSecrets(relayed, said);
-    const failed = failureIn(relayed, answer, error);
+    const failed = failureIn(relayed, answer, error, options.clock.now());
     const isBlocked = failed.kind === 'upstream_blocked';
     if (relayed.purpose === 'model' && isBlocked) options.onBlocked();
     if (relayed.purpose === 'model' && !isBlocked) options.onServed();
@@ -146,9 +146,9 @@ const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
 };
 
 /** Some backends quote the account. It must not reach codex's own error messages or a trace. */
-const withoutSecrets = ({ target, headers, apiKey }: RelayedRequest, body: Buffer): Buffer => {
+const withoutSecrets = (relayed: RelayedRequest, body: Buffer): Buffer => {
   const said = body.toString('utf8');
-  const hidden = hideSecrets(sourceOf(target, headers, apiKey).secrets)(said);
+  const hidden = hideSecrets(secretsIn(relayed))(said);
   return hidden === said ? body : Buffer.from(hidden);
 };
 
@@ -156,9 +156,10 @@ const failureIn = (
   relayed: RelayedRequest,
   { statusCode, headers }: Dispatcher.ResponseData,
   body: Buffer,
+  nowMs: number,
 ): Failure => {
   const answer = { status: statusCode, headers, body: body.toString('utf8') };
-  const source = sourceOf(relayed.target, relayed.headers, relayed.apiKey);
+  const source = sourceOf(relayed, nowMs);
   const failed = httpFailure(answer, source);
   return { ...failed, headers: { ...failed.headers, ...callerHeaders(headers, source.secrets) } };
 };

@@ -174,7 +174,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
         threadId,
         ...turn,
         shape,
-        affinity: affinityKey(turn, options.affinity),
+        affinity: affinityKey(turn, options.affinity, options.clock.now()),
         limits: { profile: options.profile, refuses: refusals.fieldsFor(turn) },
         ...listeners,
         onInput: options.onInput,

@@ -5,6 +5,7 @@ import type { Dispatcher } from 'undici';
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
+import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
 import type { RenewalsOptions } from '../transport/renewals.ts';
@@ -42,7 +43,7 @@ export interface ModelCall {
 
 export interface ForwardOptions
   extends
-    Pick<RenewalsOptions, 'dispatcher' | 'cookies' | 'onBlocked'>,
+    Pick<RenewalsOptions, 'clock' | 'dispatcher' | 'cookies' | 'onBlocked'>,
     Pick<AnswerReaderOptions, 'mintCallId' | 'onUnreadable' | 'onRepaired'> {
   /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
@@ -75,9 +76,9 @@ export interface RelayedRequest {
 }
 
 export const toStreamFailure =
-  (relayed: RelayedRequest) =>
+  (relayed: RelayedRequest, clock: Clock) =>
   (event: JsonObject): Failure =>
-    streamFailure(event, sourceOf(relayed.target, relayed.headers, relayed.apiKey));
+    streamFailure(event, sourceOf(relayed, clock.now()));
 
 /** The headers for the app-server, without cookies that we manage for it. */
 export const responseHeaders = (

@@ -5,7 +5,7 @@ import { CookieJar } from './cookies.ts';
 const URL_OF_HOST = 'https://chatgpt.com/backend-api/codex/responses';
 let now = Date.parse('2026-11-20T10:00:00Z');
 const jarWith = (...lines: readonly string[]): CookieJar => {
-  const jar = new CookieJar('https://chatgpt.com/backend-api', () => now);
+  const jar = new CookieJar('https://chatgpt.com/backend-api', { now: () => now });
   jar.keep(URL_OF_HOST, lines);
   return jar;
 };

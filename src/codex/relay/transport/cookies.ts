@@ -1,4 +1,5 @@
 import { parseCookie } from 'undici';
+import type { Clock } from '../../../kit/ambient.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
 /** More than Cloudflare and its customers set. */
@@ -20,13 +21,13 @@ interface Kept {
  */
 export class CookieJar {
   readonly #origin: string;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** By path and name: the same name may have a value for each of two paths. */
   readonly #kept = new Map<string, Kept>();
 
-  constructor(url: string, now: () => number = Date.now) {
+  constructor(url: string, clock: Clock) {
     this.#origin = new URL(url).origin;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   isFor(url: string): boolean {
@@ -43,7 +44,7 @@ export class CookieJar {
   headerFor(url: string): string | null {
     if (!this.isFor(url)) return null;
     const { pathname } = new URL(url);
-    const now = this.#now();
+    const now = this.#clock.now();
     for (const [key, { expiresAtMs }] of this.#kept) {
       if (expiresAtMs !== null && expiresAtMs <= now) this.#kept.delete(key);
     }
@@ -67,7 +68,7 @@ export class CookieJar {
     const { name, value, maxAge, expires } = cookie;
     const path = cookie.path?.startsWith('/') === true ? cookie.path : '/';
     const key = `${path};${name}`;
-    const now = this.#now();
+    const now = this.#clock.now();
     const until = maxAge === undefined ? expires : now + maxAge * 1000;
     const expiresAtMs = until === undefined ? null : Number(until);
     // Newest last, so that the oldest are removed first.

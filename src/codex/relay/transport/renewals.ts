@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
+import type { Clock } from '../../../kit/ambient.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 import { parseJsonObject, textIn } from '../../../kit/json/json.ts';
 import { timeoutFailure } from '../../failures/classify.ts';
@@ -13,6 +14,7 @@ import { requestHeaders } from '../request/headers.ts';
 import { httpFailure, sourceOf } from '../answer/http-failure.ts';
 
 export interface RenewalsOptions {
+  readonly clock: Clock;
   readonly dispatcher: Dispatcher;
   /** Null: the app-server manages cookies itself. */
   readonly cookies: CookieJar | null;
@@ -73,8 +75,9 @@ interface Remembered {
  */
 export class Renewals {
   readonly #options: RenewalsOptions;
-  readonly #sent = new TokenBucket(SEND_BURST);
-  readonly #asked = new TokenBucket(ASK_BURST);
+  readonly #clock: Clock;
+  readonly #sent: TokenBucket;
+  readonly #asked: TokenBucket;
   readonly #inProgress = new Map<string, Promise<RenewalAnswer>>();
   readonly #used = new Map<string, Remembered>();
   readonly #given = new Map<string, Remembered>();
@@ -82,11 +85,14 @@ export class Renewals {
 
   constructor(options: RenewalsOptions) {
     this.#options = options;
+    this.#clock = options.clock;
+    this.#sent = new TokenBucket(SEND_BURST, options.clock);
+    this.#asked = new TokenBucket(ASK_BURST, options.clock);
   }
 
   /** Why the login could not be renewed recently, if that is not the login's own fault. */
   get failure(): Failure | null {
-    return this.#failure !== null && Date.now() - this.#failure.at < FAILURE_COUNTS_MS
+    return this.#failure !== null && this.#clock.now() - this.#failure.at < FAILURE_COUNTS_MS
       ? this.#failure.failed
       : null;
   }
@@ -121,12 +127,12 @@ export class Renewals {
     const used = this.#used.get(token);
     if (used !== undefined) return used.answer;
     const given = this.#given.get(token);
-    return given !== undefined && Date.now() - given.at < SHARED_FOR_MS ? given.answer : null;
+    return given !== undefined && this.#clock.now() - given.at < SHARED_FOR_MS ? given.answer : null;
   }
 
   #remember(token: string, answer: RenewalAnswer): void {
     const given = refreshTokenIn(answer.body.toString('utf8'));
-    const remembered = { answer, at: Date.now() };
+    const remembered = { answer, at: this.#clock.now() };
     // A service that issues no new refresh token accepts the old one again.
     const isRotated = token !== '' && given !== '' && given !== token;
     if (isRotated) this.#used.set(token, remembered);
@@ -181,7 +187,10 @@ export class Renewals {
       return answer;
     }
     const said = { status, headers, body: body.toString('utf8') };
-    const failed = httpFailure(said, sourceOf(url, asked, null));
+    const failed = httpFailure(
+      said,
+      sourceOf({ target: url, headers: asked, apiKey: null }, this.#clock.now()),
+    );
     // codex itself repeats what the service reports about the login.
     if (failed.kind === 'upstream_blocked') {
       this.#options.onBlocked();
@@ -191,7 +200,7 @@ export class Renewals {
   }
 
   #failed(failed: Failure): void {
-    this.#failure = { failed, at: Date.now() };
+    this.#failure = { failed, at: this.#clock.now() };
   }
 }
 
@@ -204,16 +213,19 @@ const isTimeUp = (error: unknown): boolean => error instanceof Error && error.na
 class TokenBucket {
   readonly #most: number;
   #left: number;
-  #countedAtMs = Date.now();
+  readonly #clock: Clock;
+  #countedAtMs: number;
 
-  constructor(most: number) {
+  constructor(most: number, clock: Clock) {
     this.#most = most;
     this.#left = most;
+    this.#clock = clock;
+    this.#countedAtMs = clock.now();
   }
 
   /** Takes a token if one is left. */
   take(): boolean {
-    const more = Math.floor((Date.now() - this.#countedAtMs) / ONE_MORE_EVERY_MS);
+    const more = Math.floor((this.#clock.now() - this.#countedAtMs) / ONE_MORE_EVERY_MS);
     if (more > 0) {
       this.#left = Math.min(this.#most, this.#left + more);
       this.#countedAtMs += more * ONE_MORE_EVERY_MS;

@@ -66,7 +66,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   const streamStart =
     call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
       ? await readStreamStart(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
-          toFailure: toStreamFailure(relayed),
+          toFailure: toStreamFailure(relayed, options.clock),
           onActivity: () => idleTimeout.heard(),
         })
       : { held: [], pending: Promise.resolve(first), failure: null };

@@ -1,19 +1,19 @@
-import { GatewayError } from '../../canonical/failure/failure.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { ShortOptions } from '../../engine/steps/answer-shortly.ts';
-import type { Engine } from '../../engine/engine.ts';
-import type { ModelDirectory } from '../../engine/model-directory.ts';
-import { shortModelOf } from '../../engine/plan/short-model.ts';
-import type { Logger } from '../../observe/log.ts';
-import type { Metrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { ShortOptions } from '../engine/steps/answer-shortly.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
+import { shortModelOf } from '../engine/plan/short-model.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { ParsedRequest } from './api.ts';
+import type { RunCall } from './start-run.ts';
 
 /** How a request for a mere title is answered; null: the request is for something else. */
 export type SideTurns = (
-  ask: ParsedRequest,
+  parsed: ParsedRequest,
   request: TurnRequest,
-  exchange: Exchange,
+  call: Pick<RunCall, 'requestId' | 'note'>,
 ) => Promise<Omit<ShortOptions, 'prepare'>> | null;
 
 export interface SideRules {
@@ -42,22 +42,22 @@ export const createSideTurns =
     { titleIntercept, titleModel, keepaliveMs }: SideRules,
     { engine, models, metrics, logger }: SideDeps,
   ): SideTurns =>
-  (ask, request, exchange) => {
-    const side = ask.sideRequest ?? null;
+  (parsed, request, call) => {
+    const side = parsed.sideRequest ?? null;
     if (!titleIntercept || side === null) return null;
     const { kind, clean } = side;
-    exchange.note({ intercept: kind });
+    call.note({ intercept: kind });
     return models.names().then((names) => ({
       ...shortModelOf(names, titleModel, request.model),
       plan: engine.plan,
       clean,
-      limitMs: ask.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
+      limitMs: parsed.stream ? Math.min(LIMIT_MS, keepaliveMs * STREAM_SHARE) : LIMIT_MS,
       onResult(result, why) {
         metrics.sideRequests.inc({ kind, result });
         if (result === 'answered' || result === 'abandoned') return;
         // Of an upstream error only the code: its message may quote the conversation.
         const cause = why instanceof GatewayError ? { errorCode: why.failure.code } : { err: why };
-        logger.info({ requestId: exchange.requestId, intercept: kind, result, ...cause }, NO_SHORT_ANSWER);
+        logger.info({ requestId: call.requestId, intercept: kind, result, ...cause }, NO_SHORT_ANSWER);
       },
     }));
   };

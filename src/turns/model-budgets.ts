@@ -1,9 +1,9 @@
-import { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { Trace } from '../../canonical/context/trace.ts';
-import type { Clock } from '../../kit/ambient.ts';
-import type { Logger } from '../../observe/log.ts';
-import type { Metrics } from '../../observe/metrics.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { ModelBudget } from '../canonical/context/model-budget.ts';
+import type { Trace } from '../canonical/context/trace.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RunCall } from './start-run.ts';
 
 interface BudgetDeps {
   readonly metrics: Pick<Metrics, 'modelRequestLimits'>;
@@ -14,7 +14,7 @@ interface BudgetDeps {
 /** Opens the budget of an answer. Its retries are recorded; an answer that the limit ends is counted and logged. */
 export const modelBudgets =
   (limit: number, { metrics, logger, clock }: BudgetDeps) =>
-  ({ requestId }: Pick<Exchange, 'requestId'>, trace: Trace): ModelBudget =>
+  ({ requestId }: Pick<RunCall, 'requestId'>, trace: Trace): ModelBudget =>
     new ModelBudget(limit, {
       clock,
       onExceeded() {

@@ -1,16 +1,15 @@
-import type { Turn } from '../../canonical/context/turn-context.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Plan } from '../../engine/engine.ts';
-import { ANSWER_STEPS, type AnswerStepDeps } from '../../engine/steps/order.ts';
-import { withSteps } from '../../engine/steps/step.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { TurnDeps } from './serve-turn.ts';
+import type { Turn } from '../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { Plan } from '../engine/engine.ts';
+import { ANSWER_STEPS, type AnswerStepDeps } from '../engine/steps/order.ts';
+import { withSteps } from '../engine/steps/step.ts';
+import type { ParsedRequest } from './api.ts';
+import type { RunCall, RunDeps } from './start-run.ts';
 
 interface Answering {
-  readonly ask: ParsedRequest;
-  readonly exchange: Exchange;
-  readonly deps: TurnDeps;
+  readonly parsed: ParsedRequest;
+  readonly call: RunCall;
+  readonly deps: RunDeps;
   /** Fetches the attachments of a request. */
   readonly resolve: (request: TurnRequest, plan: Plan) => Promise<TurnRequest>;
 }
@@ -25,17 +24,17 @@ export interface PlannedAnswer {
 /** Plans the answer to a request. */
 export const planAnswer = async (
   turn: Turn,
-  { ask, exchange, deps, resolve }: Answering,
+  { parsed, call, deps, resolve }: Answering,
 ): Promise<PlannedAnswer> => {
   const { clock } = deps.ambient;
-  const side = await deps.sideTurns(ask, turn.request, exchange);
+  const side = await deps.sideTurns(parsed, turn.request, call);
   const stepDeps: AnswerStepDeps = {
     clock,
-    isStream: ask.stream,
+    isStream: parsed.stream,
     keepaliveMs: deps.keepaliveMs,
     tokenizer: deps.tokens,
     short: side === null ? null : { ...side, prepare: (request) => resolve(request, first) },
-    stopEarly: ask.dialect?.stopEarly ?? null,
+    stopEarly: parsed.dialect?.stopEarly ?? null,
     repair: {
       ...deps.repair,
       check: ({ parameters }, input, caller) => deps.formats.problemWith(input, parameters ?? {}, caller),
@@ -44,7 +43,7 @@ export const planAnswer = async (
   const plan = withSteps<AnswerStepDeps>(ANSWER_STEPS, deps.engine.plan, stepDeps);
   const withBudgets = (request: TurnRequest): Plan =>
     budgetPerRun(plan(request, turn.context), () =>
-      plan(request, { ...turn.context, budget: deps.openBudget(exchange, turn.context.trace) }),
+      plan(request, { ...turn.context, budget: deps.openBudget(call, turn.context.trace) }),
     );
   const first = withBudgets(turn.request);
   return {

@@ -3,16 +3,16 @@ import { readFile } from 'node:fs/promises';
 import type { TraceKind } from '../../src/canonical/context/trace.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 
-/** One line of a capture, besides its time and kind. */
-export interface Told {
+/** A record of a capture without its time. */
+export interface TraceRecord {
   readonly kind: TraceKind;
   readonly facts: JsonObject;
 }
 
-/** A story as it was written; the last line may have been cut off. */
-export const readStory = async (file: string): Promise<readonly Told[]> => {
+/** Reads a capture; the last line may be truncated. */
+export const readCapture = async (file: string): Promise<readonly TraceRecord[]> => {
   const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
-  const told = lines.flatMap((line, at) => {
+  const record = lines.flatMap((line, at) => {
     const read = parseJsonObject(line);
     if (read === null) {
       if (at === lines.length - 1) return [];
@@ -21,24 +21,24 @@ export const readStory = async (file: string): Promise<readonly Told[]> => {
     const { t: _, kind, ...facts } = read;
     return [{ kind: kind as TraceKind, facts }];
   });
-  if (!told.some(({ kind }) => kind === 'body')) {
+  if (!record.some(({ kind }) => kind === 'body')) {
     throw new Error(
       `${file} is not a capture that can be replayed: it has no line with the body of a request`,
     );
   }
-  return told;
+  return record;
 };
 
-export const writeStory = (trace: readonly Told[]): string =>
+export const writeCapture = (trace: readonly TraceRecord[]): string =>
   trace.map(({ kind, facts }) => `${JSON.stringify({ t: 0, kind, ...facts })}\n`).join('');
 
-/** The first line of a kind, or the last. */
+/** The facts of the first or last record of a kind. */
 export const factsOf = (
-  trace: readonly Told[],
+  trace: readonly TraceRecord[],
   kind: TraceKind,
   which: 'first' | 'last' = 'first',
 ): JsonObject => {
-  const all = trace.filter((told) => told.kind === kind);
+  const all = trace.filter((record) => record.kind === kind);
   return all.at(which === 'first' ? 0 : -1)?.facts ?? {};
 };
 

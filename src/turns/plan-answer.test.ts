@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { planOf } from '../../../test/support/plan.ts';
-import { emit } from '../../../test/support/turn-events.ts';
-import { turnOf } from '../../../test/support/turn-request.ts';
-import { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { TurnContext } from '../../canonical/context/turn-context.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
+import { planOf } from '../../test/support/plan.ts';
+import { emit } from '../../test/support/turn-events.ts';
+import { turnOf } from '../../test/support/turn-request.ts';
+import { ModelBudget } from '../canonical/context/model-budget.ts';
+import type { TurnContext } from '../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { ParsedRequest } from './api.ts';
 import { planAnswer } from './plan-answer.ts';
-import type { TurnDeps } from './serve-turn.ts';
+import type { RunCall, RunDeps } from './start-run.ts';
 
 const never = new AbortController().signal;
 
@@ -31,11 +30,11 @@ const open = async (resolve: (request: TurnRequest) => TurnRequest = (request) =
     formats: {},
     sideTurns: () => null,
     openBudget: () => new ModelBudget(1),
-  } as unknown as TurnDeps;
+  } as unknown as RunDeps;
   const turn = turnOf();
   const answer = await planAnswer(turn, {
-    ask: { stream: true } as ParsedRequest,
-    exchange: {} as Exchange,
+    parsed: { stream: true } as ParsedRequest,
+    call: {} as RunCall,
     deps,
     resolve: async (request) => resolve(request),
   });

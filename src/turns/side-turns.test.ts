@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { knownModel, modelList } from '../../../test/support/models.ts';
-import { planOf, throughStep } from '../../../test/support/plan.ts';
-import { turnRequest } from '../../../test/support/turn-request.ts';
-import { collect, emit } from '../../../test/support/turn-events.ts';
-import { createModelNames } from '../../canonical/models/model-names.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { answerShortly } from '../../engine/steps/answer-shortly.ts';
-import { createMetrics } from '../../observe/metrics.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
-import { openExchange } from '../exchange/exchange.ts';
+import { knownModel, modelList } from '../../test/support/models.ts';
+import { planOf, throughStep } from '../../test/support/plan.ts';
+import { turnRequest } from '../../test/support/turn-request.ts';
+import { collect, emit } from '../../test/support/turn-events.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { answerShortly } from '../engine/steps/answer-shortly.ts';
+import { createMetrics } from '../observe/metrics.ts';
+import type { ParsedRequest } from './api.ts';
 import { createSideTurns, type SideRules } from './side-turns.ts';
 
 const ON: SideRules = { titleIntercept: true, titleModel: null, keepaliveMs: 15_000 };
@@ -30,15 +29,8 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
     metrics: createMetrics(),
     logger: { info: (line: object) => void lines.push(line) },
   });
-  const exchange = openExchange({
-    requestId: 'req_1',
-    startedAt: 0,
-    isLocal: false,
-    clientSignal: new AbortController().signal,
-    onEnd() {},
-  });
   const request = turnRequest({ model: 'large' });
-  const side = await turns({ sideRequest } as ParsedRequest, request, exchange);
+  const side = await turns({ sideRequest } as ParsedRequest, request, { requestId: 'req_1', note() {} });
   if (side === null) return null;
   const prepare = async (one: TurnRequest): Promise<TurnRequest> => {
     models.push('ordinary');
@@ -46,7 +38,7 @@ const asked = async (rules: SideRules, sideRequest: ParsedRequest['sideRequest']
   };
   const ordinary = planOf(() => emit([]), { ignored: ['user'] });
   const plan = throughStep(answerShortly, { short: { ...side, prepare } }, ordinary, request);
-  await collect(plan.run(exchange.signal));
+  await collect(plan.run(new AbortController().signal));
   return { models, ignored: plan.ignored, lines };
 };
 

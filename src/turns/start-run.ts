@@ -1,0 +1,254 @@
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
+import type { Trace } from '../canonical/context/trace.ts';
+import type { TraceContext, Turn } from '../canonical/context/turn-context.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { rejectionsFor } from '../canonical/failure/rejection.ts';
+import type { Engine, Plan } from '../engine/engine.ts';
+import type { RepairRules } from '../engine/steps/repair-calls.ts';
+import type { TokenCounter } from '../engine/tokenizer.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import { unlessAborted } from '../kit/async/abort.ts';
+import { yieldToLoop } from '../kit/async/event-loop.ts';
+import { mapAll } from '../kit/collections/one-or-more.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import { tap, type TurnObserver } from '../observe/observer.ts';
+import type { Admission } from './admission.ts';
+import { requestsOf, type Api, type ParsedRequest } from './api.ts';
+import { resolveAttachments } from './attachments/attachments.ts';
+import type { FetchImage } from './attachments/fetch-image.ts';
+import type { HeldBytes } from './body-budget.ts';
+import { runChoices } from './choices.ts';
+import { allPastCommitPoint } from './commit-point.ts';
+import { conversationKey } from './conversation-key.ts';
+import { inWordsOfCodex } from './failures-for-codex.ts';
+import type { FormatChecks } from './format/check-format.ts';
+import { formatObserver } from './format/format-observer.ts';
+import { planAnswer } from './plan-answer.ts';
+import { rememberItems, type RecentItems } from './recent-items.ts';
+import { foregroundRun, keptRun, type KeepLimit, type Run } from './run.ts';
+import type { RunningResponses } from './running-responses.ts';
+import type { SideTurns } from './side-turns.ts';
+import { namesWithoutEffect, refusalOf } from './without-effect.ts';
+
+/** What every run needs. */
+export interface RunDeps {
+  readonly engine: Engine;
+  readonly admission: Admission;
+  readonly running: RunningResponses;
+  readonly items: Pick<RecentItems, 'of'>;
+  readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
+  readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
+  readonly observersOf: (parsed: ParsedRequest, call: RunCall) => readonly TurnObserver[];
+  readonly onObserverError: (error: unknown) => void;
+  /** Called with the parameters of a request that had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  /** Called with an unexpected error; the client sees only that the turn failed. */
+  readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
+  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
+  readonly onFormatMismatch: (call: RunCall) => void;
+  readonly repair: Omit<RepairRules, 'check'>;
+  /** Opens the budget of an answer. */
+  readonly openBudget: (call: RunCall, trace: Trace) => ModelBudget;
+  readonly sideTurns: SideTurns;
+  /** How long a stream waits for the first event before its head is sent. */
+  readonly keepaliveMs: number;
+  readonly strictParams: boolean;
+}
+
+/** Who started a run, and what it takes over from them. */
+export interface RunCall {
+  readonly requestId: string;
+  /** By the ambient clock. */
+  readonly startedAt: number;
+  /** The id of the client's key. */
+  readonly caller: string;
+  /** The conversation that the client named in its headers. */
+  readonly session: string | null;
+  readonly traceContext: TraceContext | null;
+  readonly trace: Trace;
+  /** The bytes of the body: the run lets them go when it ends. */
+  readonly held: HeldBytes;
+  /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
+  readonly signal: AbortSignal | null;
+  /** Adds to the access log line of the request. */
+  note(facts: Partial<AccessFacts>): void;
+  /** Null: a foreground run, which keeps nothing. */
+  readonly keep: KeepLimit | null;
+}
+
+/** Large requests are rare, and copying them costs more than a short wait. */
+const LARGE_BYTES = 1024 * 1024;
+
+/**
+ * The one path: every API, streaming or not, with or without a client, is served by these lines. Resolves when the turns
+ * were accepted, or a stream has waited long enough. Rejects with the failure if they were not: then nothing runs.
+ */
+export const startRun = async (
+  api: Api,
+  parsed: ParsedRequest,
+  call: RunCall,
+  deps: RunDeps,
+): Promise<Run> => {
+  const owned = new Owned();
+  owned.add(() => call.held.letGo());
+  try {
+    return await start(api, parsed, call, { deps, owned });
+  } catch (error) {
+    owned.release();
+    throw error;
+  }
+};
+
+interface Starting {
+  readonly deps: RunDeps;
+  readonly owned: Owned;
+}
+
+const start = async (
+  api: Api,
+  parsed: ParsedRequest,
+  call: RunCall,
+  { deps, owned }: Starting,
+): Promise<Run> => {
+  const { caller, trace, held } = call;
+  const { clock, ids } = deps.ambient;
+  const cancelled = new AbortController();
+  const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
+  // Parsing a long conversation takes a while, and so does starting its turn.
+  await yieldToLoop(signal);
+  const turns = turnsOf(parsed, call, { deps, owned });
+  const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
+    const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
+      signal,
+      nameOf: (path) => parsed.nameOf(path),
+      passesUrls: () => deps.passesImageUrls && takesImageUrls === true,
+    });
+    await yieldToLoop(signal);
+    return resolved;
+  };
+  const planned = await Promise.all(
+    mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve })),
+  );
+  const rejections = planned.flatMap(({ plan }) => plan.refused);
+  const refused = refusalOf(parsed, rejections, deps.strictParams);
+  if (refused !== null) throw refused;
+  const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
+  const keepsFormat = await unlessAborted(checking, signal);
+  const observers = deps.observersOf(parsed, call);
+  // Nothing is committed while a turn waits here: a refusal is still a status.
+  const places = await deps.admission.enter({
+    caller,
+    turns: turns.length * parsed.choices,
+    param: turns.length > 1 ? parsed.nameOf('items') : 'n',
+    signal,
+  });
+  owned.add(() => places.forEach((place) => place.leave()));
+  held.settle();
+  const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
+  const pace = held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once';
+  const watchers = [
+    ...observers,
+    ...formatObserver(keepsFormat, () => deps.onFormatMismatch(call)),
+    owned.until(places.length),
+  ];
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const events = mapAll(runChoices(plans, places, { signal: either, pace }), (turn) =>
+    tap(turn, watchers, { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal }),
+  );
+  const committed = await allPastCommitPoint(events, {
+    idleMs: parsed.stream ? deps.keepaliveMs : null,
+    clock,
+    stop: () => stop.abort(),
+    onBug(error) {
+      if (!signal.aborted) deps.onBug(error, call);
+    },
+  }).catch(inWordsOfCodex(parsed, clock));
+  const { accepted } = committed[0];
+  // Of a turn that is still silent: what was known before it ran.
+  const paths = (accepted ?? plans[0]).ignored;
+  const late = refusalOf(parsed, rejectionsFor(turns[0].request, paths), deps.strictParams);
+  if (late !== null) {
+    await Promise.all(committed.map((turn) => turn.giveUp()));
+    throw late;
+  }
+  const ignored = namesWithoutEffect(parsed, paths);
+  deps.onIgnored(ignored);
+  const items = parsed.keepsItems === true ? deps.items.of(caller, () => {}) : null;
+  const parts = {
+    id: parsed.id ?? ids.mint('run'),
+    meta: parsed.meta,
+    head: {
+      ignored,
+      headers: { ...accepted?.headers },
+      ...(accepted?.servedModel === undefined ? {} : { servedModel: accepted.servedModel }),
+    },
+    ended: owned.released,
+    cancel: (reason?: unknown) => cancelled.abort(reason),
+    abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
+    api,
+    events: mapAll(committed, (turn) => rememberItems(parsed.arrange(turn.events), items)),
+    signal,
+  };
+  return call.keep === null ? foregroundRun(parts) : keptRun(parts, call.keep);
+};
+
+const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
+  const { caller, session, trace, traceContext } = call;
+  const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
+  owned.add(() => running?.end());
+  return mapAll(requestsOf(parsed), (one): Turn => ({
+    request: deps.strictParams ? { ...one, isStrict: true } : one,
+    context: {
+      caller: { keyId: caller },
+      conversation: conversationKey(one, { caller, session }),
+      budget: deps.openBudget(call, trace),
+      trace,
+      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(traceContext === null ? {} : { traceContext }),
+    },
+  }));
+};
+
+/** What is fetched for a request is held as long as its body. */
+const counted =
+  (fetchImage: FetchImage, held: HeldBytes, trace: Trace): FetchImage =>
+  async (url, param, signal) => {
+    const image = await fetchImage(url, param, signal);
+    trace.record('fetched', { url, image });
+    held.grow(image.length);
+    return image;
+  };
+
+/** What a run gives back when its last turn has ended. */
+class Owned {
+  readonly #releases: (() => void)[] = [];
+  readonly #released = Promise.withResolvers<void>();
+
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
+  add(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  release(): void {
+    for (const release of this.#releases.splice(0)) release();
+    this.#released.resolve();
+  }
+
+  /** Watches so many turns, and releases everything after the last one. */
+  until(turns: number): TurnObserver {
+    let left = turns;
+    return {
+      onEnd: () => {
+        left -= 1;
+        if (left === 0) this.release();
+      },
+    };
+  }
+}
