@@ -11,7 +11,7 @@ import { openCapture } from './capture.ts';
 
 let base = '';
 beforeEach(async () => {
-  base = await mkdtemp(path.join(tmpdir(), 'stories-'));
+  base = await mkdtemp(path.join(tmpdir(), 'captures-'));
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 

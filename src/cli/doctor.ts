@@ -65,7 +65,11 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
   await report.ask(
     url === null
       ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
-      : reachCheck({ url, openDispatcher: (target) => openDispatcher([target], environment) }),
+      : reachCheck({
+          url,
+          idleTimeoutMs: config.upstream.idleTimeoutMs,
+          openDispatcher: (target) => openDispatcher([target], environment),
+        }),
   );
 };
 

@@ -60,15 +60,17 @@ export interface AppDeps {
   readonly logger: Logger;
   /** The log's sink, if it can drop lines. */
   readonly log?: Pick<LogSink, 'onDropped'>;
+  /** Interval for checking the login. */
+  readonly lookEveryMs?: number;
 }
 
-/** Interval for checking the login. */
 const LOOK_EVERY_MS = 2_000;
 /** After the last answer, interrupts of aborted turns may still be in progress. */
 const LAST_INTERRUPTS_MS = 2_000;
 
 /** The composition root: the only file that knows every part. */
-export const createApp = async (given: Config, { environment, logger, log }: AppDeps): Promise<App> => {
+export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
+  const { environment, logger, log } = deps;
   const config = await placeFolders(given, logger);
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
@@ -94,11 +96,10 @@ export const createApp = async (given: Config, { environment, logger, log }: App
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
   const active = await openActiveBackend({
+    ...deps,
     config,
     homes,
-    environment,
     conversations,
-    logger,
     metrics,
     tokenizer,
     guide,
@@ -235,7 +236,8 @@ const openMcpServers = (
     onBug: (err) => logger.error({ err }, 'request to an MCP server failed'),
   });
 
-type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'>;
+type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &
+  Pick<AppDeps, 'lookEveryMs'>;
 
 /** Creates the active backend, which follows changes of the login and of the relay bypass. */
 const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
@@ -268,7 +270,7 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
         make: () => createBackend(chosen, wire, { ...deps, ...watchFor(wire) }),
       };
     },
-    lookEveryMs: LOOK_EVERY_MS,
+    lookEveryMs: deps.lookEveryMs ?? LOOK_EVERY_MS,
     onSwitch: (backend) => {
       metrics.backendSwitches.inc();
       logger.warn({ backend: describeState(backend.state) }, 'switched to another backend');

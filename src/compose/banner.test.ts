@@ -23,9 +23,9 @@ const DOCTOR = ['  Problems? npm run doctor', '', ''];
 
 describe('banner', () => {
   it('warns that captures contain requests', () => {
-    expect(show({ kind: 'demo' }, { captureDir: '/var/stories' }).split('\n').slice(0, 3)).toEqual([
+    expect(show({ kind: 'demo' }, { captureDir: '/var/captures' }).split('\n').slice(0, 3)).toEqual([
       '',
-      '  Requests and answers are written to files in /var/stories (PROXY_CAPTURE_DIR).',
+      '  Requests and answers are written to files in /var/captures (PROXY_CAPTURE_DIR).',
       '',
     ]);
   });

@@ -1,5 +1,5 @@
 import type { Reply } from '../canonical/events/accumulate.ts';
-import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { StopEarly, TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Failure } from '../canonical/failure/failure.ts';
 import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Item } from '../canonical/request/item.ts';
@@ -89,14 +89,9 @@ export interface ParsedRequest<Meta = unknown> {
 export interface Dialect {
   readonly mode: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the answer early and cancels its turn, even while that is silent; null: never. */
+  /** Null: answers are never ended early. */
   readonly stopEarly: StopEarly | null;
 }
-
-export type StopEarly = (
-  events: AsyncIterable<TurnEvent>,
-  cancelTurn: () => void,
-) => AsyncIterable<TurnEvent>;
 
 export interface SideRequest {
   readonly kind: string;

@@ -71,7 +71,8 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
     ...options.env,
   };
   const config = loadConfig(env);
-  const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
+  const environment = { ...process.env, ...env };
+  const app = await createApp(config, { environment, logger, lookEveryMs: 200 });
   const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
   const send = async (at: string, init: RequestInit): Promise<Answered> => {
     const response = await fetch(listener.url + at, {

@@ -1,7 +1,6 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { tokensIn } from '../../src/codex/home/login-file.ts';
 import { parseJsonObject } from '../../src/kit/json/json.ts';
@@ -14,6 +13,14 @@ const fresh = freshProxies();
 const HELLO = 'Hello from the scripted model.';
 /** Tokens renewed this recently are not renewed again. */
 const SHARED_MS = 10_500;
+
+afterEach(() => vi.restoreAllMocks());
+
+/** The clock of this process goes on from there. */
+const advanceClock = (ms: number): void => {
+  const realNow = Date.now.bind(Date);
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + ms);
+};
 
 const ask = (at: ChatGptProxy, model: string): Promise<Answered> =>
   at.post('/v1/responses', { model, input: 'Hello?' });
@@ -49,7 +56,7 @@ describe('a token that four app-servers find expired', () => {
     await expect.poll(() => at.app.workers().length, { timeout: 20_000 }).toBe(4);
     const workers = at.app.workers().map(({ pid }) => pid);
     for (let round = 1; round <= rounds; round += 1) {
-      if (round > 1) await sleep(SHARED_MS);
+      if (round > 1) advanceClock(SHARED_MS);
       at.backend.spoilTokens('expired');
       const before = await refreshTokenIn(file);
       const brokenReads = watchFile(file);

@@ -4,7 +4,7 @@ import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello } from '../support/scripts.ts';
@@ -18,12 +18,13 @@ const NO_ROOM = {
   code: 'out_of_resources',
 };
 
-/** Runs a module with few file descriptors. Resolves to its output and how it ended. */
+/** Runs a module with few file descriptors, not longer than the test. Resolves to its output and how it ended. */
 const runWithFew = async (code: string) => {
   const node = [process.execPath, '--input-type=module', '--no-warnings', '-e', code];
   const child = spawn('sh', ['-c', `ulimit -n ${LIMIT}; exec "$@"`, 'sh', ...node], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const exited = once(child, 'exit');
   const [out, err, exit] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   return { printed: out.split('\n').filter((line) => line !== ''), err, exit };

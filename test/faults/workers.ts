@@ -18,7 +18,8 @@ vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
   return {
     ...real,
     startWorker: async (options) => {
-      const worker = await real.startWorker(options);
+      // A hung one is killed after its grace time.
+      const worker = await real.startWorker({ stopGraceMs: 500, ...options });
       const preStarted = new Set<string>();
       started.push({ worker, preStarted });
       return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };

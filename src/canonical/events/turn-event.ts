@@ -76,6 +76,12 @@ export interface TurnEnded {
   readonly at: number;
 }
 
+/** Ends an answer by the rules of a dialect; `cancelTurn` cancels its turn, even while that is silent. */
+export type StopEarly = (
+  events: AsyncIterable<TurnEvent>,
+  cancelTurn: () => void,
+) => AsyncIterable<TurnEvent>;
+
 /** The id of the event's item; null for events of the turn itself. */
 export const itemIdOf = (event: TurnEvent): string | null => {
   if (event.type === 'item-started' || event.type === 'item-ended') return event.item.id;

@@ -11,19 +11,22 @@ export interface Seen {
   readonly text: string;
 }
 
+const MAX_WAIT_MS = 10_000;
 /** Enough to find the title of a page. */
 const MAX_TEXT = 4_000;
 
 export interface ReachOptions {
   readonly url: string;
+  /** How long the backend may be silent. */
+  readonly idleTimeoutMs: number;
   /** The same proxy and certificates as the relay's. */
   readonly openDispatcher: (url: string) => Promise<Dispatcher>;
 }
 
 /** Checks that the backend is reachable. Sends no login and no key. */
-export const reachCheck = ({ url, openDispatcher }: ReachOptions): Check => ({
+export const reachCheck = ({ url, idleTimeoutMs, openDispatcher }: ReachOptions): Check => ({
   name: 'backend',
-  limitMs: 10_000,
+  limitMs: Math.min(idleTimeoutMs, MAX_WAIT_MS),
   run: async (signal) => {
     const { host } = new URL(url);
     const dispatcher = await openDispatcher(url);

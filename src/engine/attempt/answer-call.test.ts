@@ -15,12 +15,12 @@ const unsupported = (text: string): unknown => ({
   success: false,
 });
 
-describe('a call that the app-server asks for', () => {
-  it('goes unanswered where the client runs the tool', () => {
+describe('a tool call of the app-server', () => {
+  it('is not answered if the client runs the tool', () => {
     expect(answersTo({ tool: 'f' })).toEqual([]);
   });
 
-  it('is not supported otherwise', () => {
+  it('is answered as unsupported otherwise', () => {
     expect(answersTo({ tool: 'g' })).toEqual([unsupported('unsupported call: "g"')]);
     expect(answersTo({ tool: 'f', namespace: 'n' })).toEqual([unsupported('unsupported call: "f"')]);
     expect(answersTo(null)).toEqual([unsupported('unsupported call: null')]);

@@ -3,9 +3,8 @@ import type { ThreadSignal } from '../../codex/app-server.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 
 /**
- * Without a relay the app-server is told of the client's tools, and asks for their calls. The client runs them: the
- * call is in the answer already, nobody answers it here, and the turn is interrupted when the answer ends. A call
- * that the client ruled out is answered as codex answers calls that it does not know.
+ * Handles a tool call of the app-server, which runs the client's tools only without a relay. A call for the client stays
+ * open: it is in the answer, whose end interrupts the turn. Other calls fail as codex fails calls of unknown tools.
  */
 export const answerCall = (
   call: Extract<ThreadSignal, { kind: 'tool-call' }>,

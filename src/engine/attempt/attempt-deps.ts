@@ -13,7 +13,6 @@ export interface AttemptDeps {
   readonly preStarted: PreStartedThreads;
   readonly mcp: McpAccess;
   readonly settings: ThreadSettings;
-  /** How long the backend may be silent. */
   readonly idleTimeoutMs: number;
   /** What the readers of all turns have not read. */
   readonly unread: UnreadTotal;

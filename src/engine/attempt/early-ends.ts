@@ -1,14 +1,14 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 
-/** The worker died, or forgot the turn, and the client has seen nothing yet: another one may try. */
+/** The worker died or lost the turn before the client saw anything: another worker may try. */
 export class WorkerLostEarly extends Error {}
 
 type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
   readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
 };
 
-/** The turn failed and the client has seen nothing yet: it may be put in another way. */
+/** The turn failed before the client saw anything: another request strategy may work. */
 export class RefusedEarly extends Error {
   readonly refusal: FailedTurn;
 

@@ -47,7 +47,7 @@ const PILED = started('pile');
 const PILE = Array.from({ length: COALESCE_ABOVE }, () => PILED);
 
 describe('Mailbox', () => {
-  it('hands events out in order, and ends when it is closed', async () => {
+  it('yields events in order, and ends when it is closed', async () => {
     const mailbox = new Mailbox(LARGE);
     expect(mailbox.push([started('m'), text('m', 'a')])).toBe(true);
     expect(mailbox.push([text('m', 'b')])).toBe(true);
@@ -66,7 +66,7 @@ describe('Mailbox', () => {
     expect(await second).toEqual({ done: true, value: undefined });
   });
 
-  it('lets others go first while much of it is read', async () => {
+  it('yields to other requests while a long one is read', async () => {
     const mailbox = new Mailbox(Infinity);
     mailbox.push(Array.from({ length: 200_000 }, () => started('m')));
     mailbox.close();
@@ -81,7 +81,7 @@ describe('Mailbox', () => {
     expect(await collect(mailbox)).toEqual(few);
   });
 
-  it('joins deltas of the same text when they pile up, and no others', async () => {
+  it('joins deltas of the same text when many are unread, and no others', async () => {
     const mailbox = new Mailbox(LARGE);
     mailbox.push(PILE);
     mailbox.push([text('m', 'a'), text('m', 'b'), text('n', 'c'), text('n', 'd'), text('m', 'e')]);
@@ -104,7 +104,7 @@ describe('Mailbox', () => {
     ]);
   });
 
-  it('never changes a delta that was handed out', async () => {
+  it('never changes a delta that was read', async () => {
     const mailbox = new Mailbox(LARGE);
     mailbox.push(Array.from({ length: COALESCE_ABOVE + 100 }, () => text('m', 'a')));
     const read: TurnEvent[] = [];
@@ -116,7 +116,7 @@ describe('Mailbox', () => {
     expect(joined(read)).toEqual([text('m', `${'a'.repeat(COALESCE_ABOVE + 100)}b`)]);
   });
 
-  it('says when it is full, and has room again once it was read', async () => {
+  it('reports that it is full, and has room again after reading', async () => {
     const mailbox = new Mailbox(EVENT_BYTES + 10);
     expect(mailbox.push([text('m', '0123456789')])).toBe(true);
     // This one is too much; the next one hears of it.
@@ -129,7 +129,7 @@ describe('Mailbox', () => {
     expect(mailbox.push([text('m', '0123456789')])).toBe(true);
   });
 
-  it('takes the end of a turn also when it is full', async () => {
+  it('accepts the end of a turn even when it is full', async () => {
     const mailbox = new Mailbox(2);
     mailbox.push([text('m', 'too long')]);
     const end: TurnEvent = {
@@ -143,7 +143,7 @@ describe('Mailbox', () => {
     expect(await collect(mailbox)).toEqual([text('m', 'too long'), end]);
   });
 
-  it('forgets what is unread when its reader is given up on, who hears nothing else', async () => {
+  it('drops what is unread when its reader is given up, and throws the error', async () => {
     let unread = 0;
     const mailbox = new Mailbox(LARGE, { add: (bytes) => (unread += bytes) });
     mailbox.push([started('m'), text('m', 'abc')]);
@@ -157,7 +157,7 @@ describe('Mailbox', () => {
     expect(unread).toBe(0);
   });
 
-  it('keeps nothing of what is pushed while its reader is given up on', async () => {
+  it('keeps nothing that is pushed while its reader is given up', async () => {
     let unread = 0;
     const mailbox: Mailbox = new Mailbox(LARGE, {
       add(bytes) {
@@ -171,7 +171,7 @@ describe('Mailbox', () => {
     await expect(collect(mailbox)).rejects.toThrow('too slow');
   });
 
-  it('counts what is unread until it is read, or its reader leaves', async () => {
+  it('counts unread events until they are read, or the reader leaves', async () => {
     let unread = 0;
     const mailbox = new Mailbox(LARGE, { add: (bytes) => (unread += bytes) });
     mailbox.push([...PILE, text('m', 'a'), text('m', 'b')]);

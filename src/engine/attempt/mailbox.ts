@@ -4,27 +4,22 @@ import { charsIn } from '../../kit/json/json.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import type { UnreadAccount } from './unread-total.ts';
 
-/**
- * Above this many unread events, deltas of the same text are joined: a slow reader sees fewer, larger
- * ones. It is more than the app-server can say in one read of its pipe (64 KiB), so a mere burst
- * reaches a fast reader delta by delta.
- */
+/** With more unread events, deltas of a text are joined. One read of the app-server's pipe (64 KiB) has fewer. */
 export const COALESCE_ABOVE = 1024;
 
 /**
- * The unread events of one turn. The app-server's connection is shared by all turns and cannot wait
- * for one slow reader, so events are kept here: joined when they pile up, and given up on when even
- * the joined text outgrows `maxBytes`.
+ * The unread events of one turn, because the app-server's connection is shared and cannot wait for a slow reader. Events
+ * are joined when there are many; the turn is given up when they exceed `maxBytes` anyway.
  */
 export class Mailbox implements AsyncIterable<TurnEvent> {
   readonly #queue: { readonly event: TurnEvent; readonly bytes: number }[] = [];
   readonly #maxBytes: number;
-  /** Read position: shifting a long array for every event would be quadratic. */
+  /** Read position: shifting a long array for each event would be quadratic. */
   #head = 0;
   #bytes = 0;
   readonly #account: UnreadAccount | null;
   #closed = false;
-  /** Thrown in place of what is unread. */
+  /** Thrown instead of the unread events. */
   #end: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;
 
@@ -33,10 +28,7 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     this.#account = account;
   }
 
-  /**
-   * False when the reader was too far behind already: the caller ends the turn. What is pushed is taken
-   * all the same, so one large event is no reason, and the end of a turn always finds its place.
-   */
+  /** Returns false if the reader was too far behind before: the caller ends the turn. The events are added anyway. */
   push(events: readonly TurnEvent[]): boolean {
     const hasRoom = this.#bytes <= this.#maxBytes;
     if (this.#end !== null) return hasRoom;
@@ -55,13 +47,13 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     return hasRoom;
   }
 
-  /** Nothing more will come. What is unread stays readable. */
+  /** Ends the events. Unread ones stay readable. */
   close(): void {
     this.#closed = true;
     this.#notify();
   }
 
-  /** Whoever reads has not read for too long: what is unread is forgotten, and the error is all that is left. */
+  /** Drops what is unread; the reader gets the error. */
   giveUp(error: unknown): void {
     this.#forget();
     this.#end = { error };
@@ -71,7 +63,6 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
     try {
       for (;;) {
-        // However much there is to read: others get their turn.
         await yieldToLoop();
         const event = this.#take();
         if (event !== undefined) yield event;
@@ -95,7 +86,7 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   }
 
   #count(bytes: number): void {
-    // First: whoever is furthest behind may be given up on for it, and that may be this one.
+    // First, because this may give up on the slowest reader, which may be this one.
     this.#account?.add(bytes);
     this.#bytes += bytes;
   }
@@ -132,13 +123,13 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   }
 }
 
-/** An event without its text. */
+/** The memory of an event without its text, roughly. */
 export const EVENT_BYTES = 100;
 
-/** How much room an event takes while it is kept, about. */
+/** The memory of an event, roughly. */
 export const bytesOf = (event: TurnEvent): number => EVENT_BYTES + charsOf(event);
 
-/** What of an event is as long as the upstream makes it. */
+/** The size of the part of an event whose length the upstream decides. */
 const charsOf = (event: TurnEvent): number => {
   switch (event.type) {
     case 'item-delta':

@@ -29,8 +29,8 @@ const twice = async (preStarted: PreStartedThreads, lease: Lease, of: ThreadKind
   await preStarted.prepare(lease, of);
 };
 
-describe('SpareThreads', () => {
-  it('has one ready for a kind that came twice, and gives it once', async () => {
+describe('PreStartedThreads', () => {
+  it('has a thread for a kind that was used twice, and gives it once', async () => {
     const preStarted = at(() => 0);
     const { lease, started, closed } = worker();
     await preStarted.prepare(lease, kind('a'));
@@ -44,7 +44,7 @@ describe('SpareThreads', () => {
     expect([started(), closed]).toEqual([1, []]);
   });
 
-  it('keeps one of a kind, also when many ask for it at once', async () => {
+  it('keeps one thread of a kind, even with concurrent requests', async () => {
     const preStarted = at(() => 0);
     const { lease, started } = worker();
     await preStarted.prepare(lease, kind('a'));
@@ -62,7 +62,7 @@ describe('SpareThreads', () => {
     ]);
   });
 
-  it('is closed, not given, when it is old', async () => {
+  it('closes an old thread instead of giving it', async () => {
     let now = 0;
     const preStarted = at(() => now);
     const { lease, closed } = worker();
@@ -71,7 +71,7 @@ describe('SpareThreads', () => {
     expect([preStarted.take(lease, kind('a')), closed]).toEqual([null, ['t1']]);
   });
 
-  it('is not started on a worker that is being replaced, nor for a huge kind', async () => {
+  it('starts no thread on a worker that is being replaced, or for a huge kind', async () => {
     const preStarted = at(() => 0);
     const retiring = worker({ isCurrent: false });
     const current = worker();
@@ -80,7 +80,7 @@ describe('SpareThreads', () => {
     expect([retiring.started(), current.started()]).toEqual([0, 0]);
   });
 
-  it('gives up the one that waited longest when there are too many kinds', async () => {
+  it('closes the oldest thread when there are too many kinds', async () => {
     const preStarted = at(() => 0);
     const { lease, closed } = worker();
     for (let index = 0; index < 9; index += 1) await twice(preStarted, lease, kind(`m${index}`));
@@ -91,7 +91,7 @@ describe('SpareThreads', () => {
     ]);
   });
 
-  it('holds no more than that, also when many kinds are on their way at once', async () => {
+  it('keeps the limit when many kinds are being started at once', async () => {
     const preStarted = at(() => 0);
     const { lease, closed } = worker();
     const kinds = Array.from({ length: 20 }, (_, index) => kind(`m${index}`));
@@ -103,7 +103,7 @@ describe('SpareThreads', () => {
     ]).toEqual([8, 12]);
   });
 
-  it('a failure leaves nothing behind', async () => {
+  it('keeps nothing after a failure', async () => {
     const preStarted = at(() => 0);
     const options = { isBroken: true };
     const { lease } = worker(options);

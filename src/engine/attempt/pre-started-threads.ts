@@ -7,83 +7,79 @@ import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 
 type ThreadStart = ParamsOf<'thread/start'>;
 
-/** What a thread reads when it is started, such as the login, may change; a spare is not kept for long. */
+/** What a thread reads at its start, such as the login, may change. */
 const MAX_AGE_MS = 5 * 60_000;
-/** Kinds of threads with a spare, for each worker. */
-const MAX_SPARES = 8;
-/** Kinds of threads that are remembered: a spare is worth its work only for a kind that comes again. */
+/** Pre-started threads of each worker. */
+const MAX_THREADS = 8;
+/** Remembered kinds: only a kind that is used again is worth a pre-started thread. */
 const MAX_KINDS = 64;
 const MAX_KIND_CHARS = 64 * 1024;
 
-/** How a thread is started, and what tells it from others. */
+/** How a thread is started. */
 export interface ThreadKind {
   readonly start: ThreadStart;
-  /** Null: comparing such threads would cost more than it saves. */
+  /** Identifies the kind; null: too long to compare. */
   readonly key: string | null;
 }
 
-/** Written out once for a turn: tools can be long. */
 export const threadKind = (start: ThreadStart): ThreadKind => ({
   start,
   key: isLongerThan(start, MAX_KIND_CHARS) ? null : JSON.stringify(start),
 });
 
 interface PreStartedThread {
-  /** Null while it is on its way. */
+  /** Null while it is being started. */
   threadId: string | null;
   readonly at: number;
-  /** Given up while it was on its way: it is closed when it comes. */
+  /** Given up while it was being started: closed as soon as it is. */
   isUnwanted: boolean;
 }
 
 /**
- * Every request needs a fresh thread, and starting one takes about 7 ms. Requests of one client are
- * mostly of one kind (model, tools, settings), so when a turn is over the next thread of its kind is
- * started ahead: empty and unused, like any other. A worker takes its spares along when it goes.
+ * Starts threads before they are needed: starting one takes about 7 ms, and requests of one client are mostly of one
+ * kind (model, tools, settings). When a turn ends, the next thread of its kind is started. They end with their worker.
  */
 export class PreStartedThreads {
   readonly #clock: Clock;
-  readonly #preStarted = new WeakMap<AppServer, Map<string, PreStartedThread>>();
+  readonly #threads = new WeakMap<AppServer, Map<string, PreStartedThread>>();
   readonly #kinds = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** A thread of this kind that nobody has used; null if there is none. */
+  /** The id of an unused thread of this kind; null if there is none. */
   take({ appServer }: Lease, { key }: ThreadKind): string | null {
-    const preStarted = this.#preStarted.get(appServer);
-    if (preStarted === undefined || key === null) return null;
-    const preStartedThread = preStarted.get(key);
-    if (preStartedThread === undefined || preStartedThread.threadId === null) return null;
-    preStarted.delete(key);
-    if (this.#clock.now() - preStartedThread.at < MAX_AGE_MS) return preStartedThread.threadId;
-    giveUp(appServer, preStartedThread);
+    const threads = this.#threads.get(appServer);
+    const thread = key === null ? undefined : threads?.get(key);
+    if (key === null || thread?.threadId == null) return null;
+    threads?.delete(key);
+    if (this.#clock.now() - thread.at < MAX_AGE_MS) return thread.threadId;
+    giveUp(appServer, thread);
     return null;
   }
 
-  /** A turn on such a thread is over: have another one ready. */
+  /** Starts the next thread of this kind, if the kind was used before. */
   async prepare(lease: Lease, { start, key }: ThreadKind): Promise<void> {
     if (key === null || !this.#comesAgain(key) || !lease.isCurrent()) return;
     const { appServer } = lease;
-    const preStarted = this.#preStarted.get(appServer) ?? new Map<string, PreStartedThread>();
-    this.#preStarted.set(appServer, preStarted);
-    if (preStarted.has(key)) return;
-    // The one that has waited longest is given up.
-    const [longest] = preStarted;
-    if (preStarted.size >= MAX_SPARES && longest !== undefined) {
-      preStarted.delete(longest[0]);
-      giveUp(appServer, longest[1]);
+    const threads = this.#threads.get(appServer) ?? new Map<string, PreStartedThread>();
+    this.#threads.set(appServer, threads);
+    if (threads.has(key)) return;
+    const [oldest] = threads;
+    if (threads.size >= MAX_THREADS && oldest !== undefined) {
+      threads.delete(oldest[0]);
+      giveUp(appServer, oldest[1]);
     }
-    const preStartedThread: PreStartedThread = { threadId: null, at: this.#clock.now(), isUnwanted: false };
-    preStarted.set(key, preStartedThread);
+    const next: PreStartedThread = { threadId: null, at: this.#clock.now(), isUnwanted: false };
+    threads.set(key, next);
     try {
       const { thread } = await appServer.request('thread/start', start);
-      preStartedThread.threadId = thread.id;
-      if (preStartedThread.isUnwanted) giveUp(appServer, preStartedThread);
+      next.threadId = thread.id;
+      if (next.isUnwanted) giveUp(appServer, next);
     } catch {
-      // Whoever needs a thread will start one, and meet the same trouble where it can be told.
-      if (preStarted.get(key) === preStartedThread) preStarted.delete(key);
+      // A turn that needs a thread starts one itself, and reports the error.
+      if (threads.get(key) === next) threads.delete(key);
     }
   }
 
@@ -95,9 +91,9 @@ export class PreStartedThreads {
   }
 }
 
-/** Closes it. A worker that is gone has closed it already. */
-const giveUp = (appServer: AppServer, preStartedThread: PreStartedThread): void => {
-  preStartedThread.isUnwanted = true;
-  if (preStartedThread.threadId === null) return;
-  appServer.request('thread/unsubscribe', { threadId: preStartedThread.threadId }).catch(() => {});
+/** Closes the thread. A worker that has exited has closed it already. */
+const giveUp = (appServer: AppServer, thread: PreStartedThread): void => {
+  thread.isUnwanted = true;
+  const { threadId } = thread;
+  if (threadId !== null) appServer.request('thread/unsubscribe', { threadId }).catch(() => {});
 };

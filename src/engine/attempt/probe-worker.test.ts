@@ -20,11 +20,11 @@ const late = new Error('codex app-server did not start', {
 });
 const broken = new Error('codex app-server did not start');
 
-it('tells clients of a login whose service keeps codex waiting, so that it is tried again', async () => {
+it('reports a login whose service does not answer codex, so that the start is tried again', async () => {
   const thrown = await failing(late, true);
   expect(thrown instanceof GatewayError ? thrown.failure.kind : thrown).toBe('account_unavailable');
 });
 
-it('passes on what is not about an account', async () => {
+it('passes on errors that are not about an account', async () => {
   expect([await failing(broken, true), await failing(late, false)]).toEqual([broken, late]);
 });

@@ -4,7 +4,7 @@ import type { Worker } from '../../codex/worker/worker.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
 export interface ProbeOptions {
-  /** Only a login can have an account that is not there yet. */
+  /** True with a ChatGPT login: only its account can be unavailable at first. */
   readonly isNeeded: boolean;
   readonly spawn: () => Promise<Worker>;
   readonly workdir: string;
@@ -13,16 +13,15 @@ export interface ProbeOptions {
 const PROBE_TIMEOUT_MS = 20_000;
 
 /**
- * Workers that can start threads. With the login of a business codex asks for that business's settings
- * once, at its start; if they did not come it refuses every thread for as long as it lives. Such a
- * worker is not one: another may have more luck, and until then clients are told why.
+ * Spawns workers that can start threads. With a business login, codex requests the workspace settings once, at its
+ * start; without them it rejects every thread. Such a worker is stopped, and clients get the reason.
  */
 export const probed =
   ({ isNeeded, spawn, workdir }: ProbeOptions): (() => Promise<Worker>) =>
   async () => {
     if (!isNeeded) return spawn();
     const worker = await spawn().catch((error: unknown) => {
-      throw told(error);
+      throw clientError(error);
     });
     try {
       const { thread } = await worker.appServer.request(
@@ -34,17 +33,17 @@ export const probed =
       return worker;
     } catch (error) {
       await worker.stop();
-      throw told(error);
+      throw clientError(error);
     }
   };
 
-/** What is about the account is for clients to know, and is tried again; anything else is an error of ours. */
-const told = (error: unknown): unknown => {
+/** An error of the account goes to clients, and the start is tried again. Other errors are internal. */
+const clientError = (error: unknown): unknown => {
   const failed = isWaiting(error) ? SILENT : rpcFailure(error);
   return failed.kind === 'account_unavailable' ? new GatewayError(failed, { cause: error }) : error;
 };
 
-/** codex answers nobody until it has the settings of a business, or has given up on them. */
+/** codex answers no request until it has the workspace settings, or has given up on them. */
 const isWaiting = (error: unknown): boolean =>
   error instanceof RequestTimeout || (error instanceof Error && error.cause instanceof RequestTimeout);
 

@@ -7,26 +7,24 @@ import { isJsonObject } from '../../kit/json/json.ts';
 
 const UNANSWERED = { message: 'The app-server did not answer in time.', retryAfterSeconds: 1 };
 
-/** What a client is told when the app-server refused a call or went away. */
+/** The failure for the client when the app-server rejected a call or exited. */
 export const rpcFailure = (error: unknown): Failure => {
   if (error instanceof GatewayError) return error.failure;
   if (error instanceof ConnectionClosed) return failure('worker_lost');
-  // It was waited for long enough. The worker that left it unanswered is replaced.
   if (error instanceof RequestTimeout) return failure('worker_unavailable', UNANSWERED);
   if (!(error instanceof RpcError)) return failureOf(error);
-  // The code would blame the request; but no thread can be started for this account.
+  // The RPC codes of this error and the next would blame the request.
   if (isJsonObject(error.data) && error.data['reason'] === 'cloudConfigBundle')
     return failure('account_unavailable');
-  // The code would blame the request.
   if (isResourceError(error.message)) return resourceFailure();
-  if (isHomeless(error)) return failure('worker_lost');
+  if (hasLostConfig(error)) return failure('worker_lost');
   if (error.code === RPC_CODES.invalidRequest || error.code === RPC_CODES.invalidParams)
     return classify({ ...NO_DETAILS, status: 400, message: error.message });
   if (error.code === RPC_CODES.overloaded) return failure('worker_unavailable', { retryAfterSeconds: 1 });
   return failure('server_error');
 };
 
-/** Its configuration is gone. No fault of the request; the worker is about to be replaced. */
-const isHomeless = ({ data, message }: RpcError): boolean =>
+/** Whether the configuration of the worker is gone; the worker is replaced. */
+const hasLostConfig = ({ data, message }: RpcError): boolean =>
   (isJsonObject(data) && data['type'] === 'modelProviderMismatch') ||
   message.includes(`Model provider \`${PROVIDER_ID}\` not found`);

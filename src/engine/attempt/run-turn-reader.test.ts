@@ -30,7 +30,7 @@ describe('a reader', () => {
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 
-  it('that leaves when the turn ends by itself: codex may forget the interrupt, and nobody waits for it', async () => {
+  it('that leaves when the turn ends by itself: codex may not answer the interrupt, which is not awaited', async () => {
     const forgotten = new Promise<void>(() => {});
     const fake = fakePool(
       [hanging],
@@ -44,7 +44,7 @@ describe('a reader', () => {
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 
-  it('whose client goes while the model is silent: the same, at once', async () => {
+  it('whose client leaves while the model is silent: the same, at once', async () => {
     const fake = fakePool([() => {}]);
     const controller = new AbortController();
     const reason = new Error('gone');
@@ -64,7 +64,7 @@ describe('a reader', () => {
       // At once, and when it is known which turn is to be interrupted.
       ['thread/start', 'thread/inject_items', 'turn/start', 'thread/unsubscribe', ...CLOSED],
     ],
-  ])('whose client goes during %s: the thread is closed when it can be', async (held, calls) => {
+  ])('whose client leaves during %s: the thread is closed as soon as possible', async (held, calls) => {
     const limiter = Promise.withResolvers<void>();
     const fake = fakePool(
       [hanging],
@@ -82,7 +82,7 @@ describe('a reader', () => {
     expect([fake.calls, fake.openLeases()]).toEqual([calls, 0]);
   });
 
-  it('whose client is gone from the start: no worker is taken', async () => {
+  it('whose client has left before the start: no worker is leased', async () => {
     const fake = fakePool([hanging]);
     const reading = collect(
       engineOn(fake.pool)
@@ -109,7 +109,7 @@ describe('a reader', () => {
     expect([fake.calls.slice(-2), fake.openLeases()]).toEqual([CLOSED, 0]);
   });
 
-  it('that is the furthest behind when all together leave too much unread: only its turn is given up', async () => {
+  it('that is the slowest when too much is unread in total: only its turn is given up', async () => {
     const writes = (thread: FakeThread): void => {
       thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
       const delta = 'x'.repeat(64 * 1024);
@@ -138,7 +138,7 @@ describe('a reader', () => {
     expect(fake.openLeases()).toBe(0);
   });
 
-  it('does not hold up those who want to know that its turn is over', async () => {
+  it('does not delay onSettled', async () => {
     const fake = fakePool([(thread) => thread.answer('a', 'b')]);
     let isSettled = false;
     const turn = engineOn(fake.pool)

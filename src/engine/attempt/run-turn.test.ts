@@ -19,7 +19,7 @@ const outcomeOf = (events: readonly TurnEvent[]): unknown => {
 };
 
 describe('createEngine', () => {
-  it('starts a thread, injects the conversation, runs the turn, and gives the worker back', async () => {
+  it('starts a thread, injects the conversation, runs the turn, and releases the worker', async () => {
     const fake = fakePool([(thread) => thread.answer('Hel', 'lo')]);
     expect(await run(fake)).toEqual([ACCEPTED, ...messageTold('m', 'Hel', 'lo'), END]);
     // The turn has ended by itself, so there is nothing to interrupt.
@@ -27,7 +27,7 @@ describe('createEngine', () => {
     expect(fake.openLeases()).toBe(0);
   });
 
-  it('names what nobody can tell the backend without a relay', async () => {
+  it('reports parts of the request that have no effect without a relay', async () => {
     const fake = fakePool([(thread) => thread.answer('x')]);
     const sampling = { ...NO_SAMPLING, temperature: 0.5 };
     const [first] = await run(fake, { sampling, metadata: {} });
@@ -39,7 +39,7 @@ describe('createEngine', () => {
     });
   });
 
-  it('plans to leave images by URL only to a backend that a relay can give them to', () => {
+  it('takes images by URL only through a relay', () => {
     const { pool } = fakePool([]);
     const relayTo = (profile: BackendProfile): EngineDeps['relay'] =>
       ({ profile, refusedFor: () => new Set() }) as unknown as EngineDeps['relay'];
@@ -76,7 +76,7 @@ describe('createEngine', () => {
     expect(fake.answers).toMatchObject([{ success: false }]);
   });
 
-  it('tells a failure as the end of the turn, without saying that it was accepted', async () => {
+  it('reports a failure as the end of a turn that was not accepted', async () => {
     const fake = fakePool([
       (thread) =>
         thread.send('turn/completed', {
@@ -112,7 +112,7 @@ describe('a refused call', () => {
 });
 
 describe('a lost worker', () => {
-  it('before anything was said: another one runs the turn', async () => {
+  it('before any event: another one runs the turn', async () => {
     const fake = fakePool([(thread) => thread.close(), (thread) => thread.answer('second')]);
     const events = await run(fake);
     expect(events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []))).toEqual(['second']);
@@ -135,7 +135,7 @@ describe('a lost worker', () => {
     },
   );
 
-  it('again and again: the client is told in the end', async () => {
+  it('in every attempt: the client gets the failure', async () => {
     const fake = fakePool([(thread) => thread.close()]);
     expect(outcomeOf(await run(fake))).toEqual({ kind: 'failed', failure: failure('worker_lost') });
     expect(fake.calls.filter((call) => call === 'turn/start')).toHaveLength(3);
@@ -157,7 +157,7 @@ describe('a lost worker', () => {
     expect(await lost()).toBe(1);
   });
 
-  it('after something was said: the turn ends there, what is open too', async () => {
+  it('after an event: the turn and its open items end', async () => {
     const fake = fakePool([
       (thread) => {
         thread.send('item/started', { item: { type: 'agentMessage', id: 'm', phase: null } });
@@ -182,7 +182,7 @@ describe('a lost worker', () => {
         at: 1_800_000_000_000,
       },
     ]);
-    // Nobody is there to be interrupted.
+    // A lost worker cannot be interrupted.
     expect([fake.calls.at(-1), fake.openLeases()]).toEqual(['turn/start', 0]);
   });
 });

@@ -23,30 +23,27 @@ export interface EngineDeps extends AttemptDeps, DraftDeps {
   readonly strategies: RequestStrategies;
   /** What the backend was found to reject. */
   readonly refusals: Pick<Refusals, 'revision'>;
-  /** What models thought before they called tools. */
+  /** The reasoning of models before tool calls. */
   readonly reasoning: BackendMemory;
-  /** So many items of it were put back into a conversation. */
+  /** The number of items restored in a conversation. */
   readonly onRecalled: (items: number) => void;
-  /** A turn failed before it said anything, and in no other way either. */
+  /** The backend rejected a turn with every strategy. */
   readonly onRefused: (failed: Failure) => void;
   /** Whether the login's tokens have been renewed since then. */
   readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
 }
 
-/** A turn whose worker died before anything was said is run again, this often in all. */
+/** Attempts at a turn whose worker dies before the client has seen anything. */
 const ATTEMPTS = 3;
 
-/**
- * A turn that meets the renewal of its login may find tokens that are just being replaced. codex says so in
- * several ways. It is run again with the new ones, this often.
- */
+/** Repetitions of a turn that failed because the login's tokens were being renewed. codex reports that in several ways. */
 const RERUNS = 2;
 const LOGIN_TROUBLE: ReadonlySet<Failure['kind']> = new Set<Failure['kind']>([
   'upstream_unauthorized',
   'sign_in_required',
   'upstream_error',
 ]);
-/** codex may still be writing its new tokens to its home this long after it got them. */
+/** codex may take this long to write new tokens to its home. */
 const RENEWAL_SETTLES_MS = 10_000;
 
 export const createEngine = (deps: EngineDeps): Engine => ({
@@ -66,7 +63,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
   },
 });
 
-/** A request, its context, and its conversation with what the client could not send of it. */
+/** A turn, and its conversation with the reasoning that the client did not send. */
 interface Asked extends Turn {
   readonly history: History;
 }
@@ -78,7 +75,7 @@ interface Running {
   readonly approved: ApprovedResults;
 }
 
-/** Begins as planned. After a refusal that came before the answer began, the request is put in another way. */
+/** Runs the turn as planned. If the backend rejects it before the answer begins, tries the next strategy. */
 async function* runTurn(
   asked: Asked,
   first: Draft,
@@ -88,7 +85,7 @@ async function* runTurn(
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
   if (recalled > 0) trace.record('recalled', asked.history);
-  /** What was recalled may be why a request is refused: it is tried once without, in the same way. */
+  /** Whether the request was tried without the recalled items, which may be why it is rejected. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
   let refused: Failure | null = null;
   const tried: RequestStrategy[] = [first.strategy];
@@ -113,7 +110,7 @@ async function* runTurn(
           if (trial === 'now' && refused !== null) deps.reasoning.refused(asked, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
-        // There are clients that leave as soon as they have read a call.
+        // Some clients disconnect as soon as they have read a call.
         const isCalled = event.type === 'item-ended' && isToolCall(event.item);
         const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
         if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(asked, turn.answer);
@@ -143,7 +140,7 @@ async function* runTurn(
         trial = 'over';
         const next = mayAskAgain ? nextDraft(asked, tried, failure, deps) : null;
         if (next === null || !budget.retry('request rejected')) {
-          const failed = deps.strategies.told(failure);
+          const failed = deps.strategies.explained(failure);
           deps.onRefused(failed);
           yield { ...refusal, outcome: { kind: 'failed', failure: failed } };
           return;
@@ -160,11 +157,11 @@ async function* runTurn(
 const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: EngineDeps): Promise<boolean> =>
   LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
 
-/** How many items the client did not send, or not whole. */
+/** The number of items that the client did not send, or not completely. */
 const recalledIn = ({ request, history: { items, places } }: Asked): number =>
   items === request.items ? 0 : items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
 
-/** Null: there is no other way, or nothing of the conversation would be left in it. */
+/** Null: there is no other strategy, or it would leave nothing of the conversation. */
 const nextDraft = (
   asked: Asked,
   tried: readonly RequestStrategy[],

@@ -1,14 +1,9 @@
 import type { Anomaly } from '../../codex/sources/source.ts';
 
-export interface OddityFacts {
-  readonly model: string;
-  /** It is the nth oddity of this kind in its turn. */
-  readonly nth: number;
-}
+/** `nth`: the number of this kind of anomaly in its turn so far. */
+export type OnAnomaly = (anomaly: Anomaly, about: { readonly model: string; readonly nth: number }) => void;
 
-export type OnAnomaly = (anomaly: Anomaly, about: OddityFacts) => void;
-
-/** Counts the oddities of one turn, so that each kind can be logged once. */
+/** Counts the anomalies of one turn, so that each kind can be logged once. */
 export const turnAnomalies = (onAnomaly: OnAnomaly, model: string): ((anomaly: Anomaly) => void) => {
   const counts = new Map<Anomaly, number>();
   return (anomaly) => {

@@ -20,29 +20,27 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { answerCall } from './answer-call.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
-import { closeTurn } from './close-turn.ts';
 import type { Draft } from '../plan/draft-turn.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { Mailbox } from './mailbox.ts';
 import { McpTurn, type ApprovedResults } from '../mcp/mcp-turn.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { threadKind, type ThreadKind } from './pre-started-threads.ts';
-import { startTurn, type StartedTurn } from './start-turn.ts';
-import { steerTurn } from './steer-turn.ts';
+import { closeTurn, startTurn, steerTurn, type RunningTurn } from './running-turn.ts';
 import { recordPreStarted, tracedAppServer } from './traced-app-server.ts';
 import { turnAnomalies } from './turn-anomalies.ts';
 import { TurnWatch } from './turn-watch.ts';
 
-/** More unread text than this means that nobody is reading. */
+/** More unread text than this means that the client does not read. */
 const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
 
 interface Attempt {
   readonly draft: Draft;
   readonly context: TurnContext;
   readonly signal: AbortSignal;
-  /** Asked when the worker has died: whether there is another attempt. */
+  /** Whether there is another attempt; called when the worker has died. */
   readonly mayRetry: () => boolean;
-  /** What came of calls that were agreed to, in this attempt or an earlier one. */
+  /** The results of approved calls, from this attempt or an earlier one. */
   readonly approved: ApprovedResults;
 }
 
@@ -51,39 +49,35 @@ export class TurnAttempt {
   readonly #deps: AttemptDeps;
   readonly #lease: Lease;
   readonly #appServer: AppServer;
+  readonly #attempt: Attempt;
   readonly #request: TurnRequest;
   readonly #context: TurnContext;
-  readonly #draft: Draft;
-  readonly #mayRetry: () => boolean;
-  readonly #approved: ApprovedResults;
   readonly #signal: AbortSignal;
   readonly #mailbox: Mailbox;
   readonly #callable: CallableTools;
   readonly #watch: TurnWatch;
-  /** What arrives before the turn's id is known. */
+  /** Signals that arrive before the turn's id is known. */
   #early: (ThreadSignal | UpstreamEvent)[] | null = [];
   #source: TurnSource | null = null;
   #threadId: string | null = null;
-  #running: StartedTurn['running'] | null = null;
+  #running: RunningTurn | null = null;
   #unwatch: () => void = () => {};
   #relayTurn: RelayTurnHandle | null = null;
-  /** What the turn's thread was started with. */
   #kind: ThreadKind | null = null;
-  /** Null: there are no MCP servers in this turn. */
+  /** Null: the turn has no MCP servers. */
   #mcp: McpTurn | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, { draft, context, signal, mayRetry, approved }: Attempt) {
+  constructor(deps: AttemptDeps, lease: Lease, attempt: Attempt) {
+    const { draft, context, signal } = attempt;
     const { request } = draft;
     this.#deps = deps;
     this.#lease = lease;
     this.#appServer = tracedAppServer(lease.appServer, context.trace);
+    this.#attempt = attempt;
     this.#request = request;
     this.#context = context;
-    this.#draft = draft;
-    this.#mayRetry = mayRetry;
-    this.#approved = approved;
     this.#signal = signal;
     this.#mailbox = new Mailbox(
       MAILBOX_MAX_BYTES,
@@ -97,16 +91,15 @@ export class TurnAttempt {
     });
   }
 
-  /** What the model's last answer holds. */
+  /** The items of the model's last answer. */
   get answer(): readonly Produced[] {
     return this.#source?.answer ?? [];
   }
 
   async *events(): AsyncGenerator<TurnEvent> {
     const stop = (): void => {
-      // Nobody wants the rest, or nobody may have it any more.
       this.#mailbox.giveUp(this.#signal.reason);
-      // A turn that is only being started is let go when its start has come to an end.
+      // A turn that is being started is let go when it has started.
       if (this.#source !== null) this.letGo();
     };
     this.#signal.addEventListener('abort', stop, { once: true });
@@ -117,7 +110,7 @@ export class TurnAttempt {
         if (isFirst) {
           if (isFailed(event)) {
             if (event.outcome.failure.kind !== 'worker_lost') throw new RefusedEarly(event);
-            if (this.#mayRetry()) throw new WorkerLostEarly();
+            if (this.#attempt.mayRetry()) throw new WorkerLostEarly();
           } else yield this.#accepted();
           isFirst = false;
         }
@@ -129,17 +122,14 @@ export class TurnAttempt {
     }
   }
 
-  /** There is no use in speaking to a model that has to be answered. */
+  /** A model that waits for tool outputs cannot be steered. */
   async #steer(texts: readonly string[]): Promise<void> {
     const isOver = this.#isLetGo || this.#source?.endsWithCalls === true;
     this.#context.budget.grant();
     await steerTurn(this.#appServer, isOver ? null : this.#running, texts);
   }
 
-  /**
-   * Ends what may still run upstream, without making the client wait for it. Called as soon as the
-   * turn has ended, because a reader may take its time, and again when the reader is done.
-   */
+  /** Ends the turn upstream without waiting for it. Called when the turn has ended, and again when the reader is done. */
   letGo(): void {
     if (this.#isLetGo) return;
     this.#isLetGo = true;
@@ -152,7 +142,7 @@ export class TurnAttempt {
     this.#onLetGo();
   }
 
-  /** Tells when nothing runs upstream any more, which may be so already. */
+  /** Calls the listener when nothing runs upstream, which may be now. */
   whenLetGo(listener: () => void): void {
     if (this.#isLetGo) listener();
     else this.#onLetGo = listener;
@@ -165,12 +155,12 @@ export class TurnAttempt {
   async #start(): Promise<void> {
     const appServer = this.#appServer;
     const { settings } = this.#deps;
-    const { strategy } = this.#draft;
+    const { strategy, mcp } = this.#attempt.draft;
     try {
       this.#signal.throwIfAborted();
-      this.#mcp = await McpTurn.open(this.#draft.mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
+      this.#mcp = await McpTurn.open(mcp, this.#deps.mcp, this.#signal, this.#deps.ambient.ids);
       const start = toThreadStart(this.#request, settings, strategy, this.#mcp?.config);
-      // With MCP servers come processes, which are for the turn that runs and for nobody who may come.
+      // MCP servers have processes, which are for this turn only.
       const kind = this.#mcp === null ? threadKind(start) : { start, key: null };
       const preStartedThread = this.#deps.preStarted.take(this.#lease, kind);
       this.#threadId = preStartedThread;
@@ -188,7 +178,6 @@ export class TurnAttempt {
           onUpstreamEvent: (signal) => this.#receive(signal),
           onActivity: (sign) => (sign === 'sent' ? this.#watch.sent() : this.#watch.heard()),
         }) ?? null;
-      // Each of these goes through the whole conversation.
       const signal = this.#signal;
       await yieldToLoop(signal);
       const items = toInjectItems(injected, this.#relayTurn === null ? 'own' : 'places');
@@ -198,11 +187,11 @@ export class TurnAttempt {
           signal,
         );
       }
-      // Without a relay nobody sees the request leave.
+      // Without a relay the model request is not seen.
       if (this.#relayTurn === null) this.#context.budget.take();
       const starting = startTurn(appServer, this.#request, threadId).then(({ turnId, running }) => {
         this.#running = running;
-        // The client went while the turn was being started: nobody else will end it.
+        // The client left while the turn was being started.
         if (this.#isLetGo) this.#close();
         return turnId;
       });
@@ -210,9 +199,9 @@ export class TurnAttempt {
     } catch (error) {
       if (this.#signal.aborted) throw error;
       const failed = rpcFailure(error);
-      // Among very many turns that begin at once the app-server may forget one: asked again, it answers.
+      // Of very many turns that begin at once, the app-server may lose one: another attempt works.
       const isLost = failed.kind === 'worker_lost' || error instanceof RequestTimeout;
-      if (isLost && this.#mayRetry()) throw new WorkerLostEarly();
+      if (isLost && this.#attempt.mayRetry()) throw new WorkerLostEarly();
       throw new GatewayError(failed, { cause: error });
     }
   }
@@ -222,14 +211,15 @@ export class TurnAttempt {
     const { thread } = await (this.#mcp?.startThread(appServer, start) ??
       appServer.request('thread/start', start));
     this.#threadId = thread.id;
-    // The client went while the thread was being started: nobody else will close it.
+    // The client left while the thread was being started.
     if (this.#isLetGo) this.#close();
     return thread.id;
   }
 
-  /** What was agreed to has been run, and tools of MCP servers have the names that the model knows. */
+  /** The request after approved calls have run, with the names of MCP tools that the model knows. */
   async #prepared(threadId: string): Promise<TurnRequest> {
-    return this.#mcp?.prepare(this.#request, this.#appServer, threadId, this.#approved) ?? this.#request;
+    const { approved } = this.#attempt;
+    return this.#mcp?.prepare(this.#request, this.#appServer, threadId, approved) ?? this.#request;
   }
 
   #begin(turnId: string): void {
@@ -279,7 +269,7 @@ export class TurnAttempt {
       case 'refused':
         this.#watch.wire(signal);
         this.#deliver(this.#source.take(signal));
-        // codex asks again what became of calls that are not its own.
+        // codex sends another request for calls that it does not know.
         if (this.#source.isLastAnswer) this.#relayTurn?.refuseFurtherRequests();
     }
     if (this.#mcp !== null) this.#watch.tools(this.#source.runsTools ? this.#mcp.callMs : null);
@@ -288,7 +278,7 @@ export class TurnAttempt {
   #accepted(): TurnEvent {
     this.#context.onSteerable?.((texts) => this.#steer(texts));
     const report = this.#relayTurn?.report ?? null;
-    const { unsaid, leftOut } = this.#draft;
+    const { unsaid, leftOut } = this.#attempt.draft;
     return {
       type: 'turn-accepted',
       ignored: [...(report?.ignored ?? unsaid), ...leftOut],
@@ -297,7 +287,7 @@ export class TurnAttempt {
     };
   }
 
-  /** What was not read is gone, so the reader hears of nothing but that. */
+  /** Ends the turn with an error: unread events are dropped. */
   #giveUpOnReader(): void {
     this.#mailbox.giveUp(gatewayError('client_too_slow'));
     this.#source?.end({ kind: 'failed', failure: failure('client_too_slow') });
@@ -308,7 +298,7 @@ export class TurnAttempt {
     const [first] = events;
     if (first === undefined) return;
     this.#mcp?.count(events);
-    // What fails before the backend has begun to answer is a failure and nothing else.
+    // A turn that fails before the answer has no preface.
     const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
     const hasRoom = this.#mailbox.push([...preface, ...events]);
     if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();

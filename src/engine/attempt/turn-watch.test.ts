@@ -26,7 +26,7 @@ const BROKEN = failure('upstream_error');
 const WHOLE = { kind: 'answer-ended', how: 'completed', response: {} } as const;
 
 describe('the watch over a turn', () => {
-  it('ends a turn of which nothing is heard', () => {
+  it('ends a silent turn', () => {
     const { watch, pass } = setUp(false);
     expect(pass(9_999)).toEqual([]);
     watch.heard();
@@ -35,7 +35,7 @@ describe('the watch over a turn', () => {
     expect(pass(100_000)).toEqual([]);
   });
 
-  it('leaves the backend to the relay where there is one, and watches the app-server', () => {
+  it('with a relay watches the app-server instead of the backend', () => {
     const { watch, pass } = setUp(true);
     expect(pass(39_999)).toEqual([]);
     watch.heard();
@@ -43,7 +43,7 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([SILENT]);
   });
 
-  it('waits for the reason when the app-server left an answer', () => {
+  it('waits for the reason when the app-server disconnects from an answer', () => {
     const { watch, pass } = setUp(true);
     watch.wire({ kind: 'answer-started' });
     watch.wire({ kind: 'answer-ended', how: 'left' });
@@ -54,7 +54,7 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([BROKEN]);
   });
 
-  it('waits for what the app-server says about an answer that is whole', () => {
+  it('waits for the app-server after a complete answer', () => {
     const { watch, pass } = setUp(true);
     watch.wire(WHOLE);
     expect(pass(29_999)).toEqual([]);
@@ -69,7 +69,7 @@ describe('the watch over a turn', () => {
     expect(pass(1)).toEqual([SILENT]);
   });
 
-  it('is patient while the app-server runs tools, and only then', () => {
+  it('waits longer while the app-server runs tools, and only then', () => {
     const { watch, pass } = setUp(true);
     watch.wire(WHOLE);
     watch.tools(120_000);

@@ -3,25 +3,20 @@ import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
 import { IdleTimer } from '../../kit/async/idle-timer.ts';
 
 export interface TurnWatchOptions {
-  /** How long the backend may be silent. */
   readonly idleTimeoutMs: number;
-  /** A relay watches the backend itself; then this one watches the app-server. */
+  /** A relay watches the backend itself; then this watches the app-server. */
   readonly hasRelay: boolean;
-  /** Nothing is to be hoped for. */
   readonly end: (failed: Failure) => void;
 }
 
-/** The app-server tells at once what it has read. It may be asked by many at once, or stand still. */
-const TELL_MS = 30_000;
+/** How long the app-server may take to report what it has read, when it is busy. */
+const REPORT_MS = 30_000;
 
-/**
- * Sees to it that a turn ends. How an answer ended is for the turn's source to say, and whether another one
- * follows is for the app-server; this is for what nobody says.
- */
+/** Ends a turn when the backend or the app-server sends nothing for too long. */
 export class TurnWatch {
   readonly #options: TurnWatchOptions;
   #idleTimer: IdleTimer | null = null;
-  /** The answer is over, and it is the app-server's turn to say what comes next. */
+  /** The answer has ended, and the app-server decides what follows. */
   #isAnswered = false;
   #runsTools = false;
 
@@ -29,17 +24,16 @@ export class TurnWatch {
     this.#options = options;
   }
 
-  /** The turn runs. */
   start(): void {
     this.#idleTimer = new IdleTimer(this.#openMs, () => this.#silent());
   }
 
-  /** The app-server said something, or the relay heard the backend. */
+  /** The app-server or the backend sent something. */
   heard(): void {
     this.#idleTimer?.heard();
   }
 
-  /** The relay sends a model request: another answer is waited for. */
+  /** The relay sends a model request: another answer follows. */
   sent(): void {
     this.#isAnswered = false;
     this.#idleTimer?.allow(this.#openMs);
@@ -49,14 +43,14 @@ export class TurnWatch {
     this.heard();
     if (signal.kind !== 'answer-ended') return;
     this.#isAnswered = true;
-    this.#idleTimer?.allow(TELL_MS);
+    this.#idleTimer?.allow(REPORT_MS);
   }
 
-  /** The app-server runs tools, which may take so long without a word; null: it runs none, or none any more. */
+  /** The app-server runs tools, which may be silent for `maxMs`; null: no tool is running. */
   tools(maxMs: number | null): void {
     if (maxMs === null && !this.#runsTools) return;
     this.#runsTools = maxMs !== null;
-    const usual = this.#isAnswered ? TELL_MS : this.#openMs;
+    const usual = this.#isAnswered ? REPORT_MS : this.#openMs;
     this.#idleTimer?.allow(Math.max(maxMs ?? 0, usual));
   }
 
@@ -66,7 +60,7 @@ export class TurnWatch {
 
   get #openMs(): number {
     const { idleTimeoutMs, hasRelay } = this.#options;
-    return hasRelay ? idleTimeoutMs + TELL_MS : idleTimeoutMs;
+    return hasRelay ? idleTimeoutMs + REPORT_MS : idleTimeoutMs;
   }
 
   #silent(): void {

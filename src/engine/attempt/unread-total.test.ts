@@ -24,7 +24,7 @@ const totalOf = (maxBytes: number) => {
 };
 
 describe('UnreadTotal', () => {
-  it('gives up on whoever is furthest behind, also when another one is the last straw', () => {
+  it('gives up the slowest reader, even if another one exceeds the limit', () => {
     const { open, givenUp, told } = totalOf(10 * MB);
     const [slow, slower, fast] = [open('slow'), open('slower'), open('fast')];
     slow(4 * MB);
@@ -41,7 +41,7 @@ describe('UnreadTotal', () => {
     expect(told).toEqual([4, 11, 4, 5, 11, 1, 2, 1, 0]);
   });
 
-  it('has no quarrel with those who read', () => {
+  it('keeps readers that read', () => {
     const { open, givenUp } = totalOf(10 * MB);
     const add = open('reader');
     for (let round = 0; round < 100; round += 1) {

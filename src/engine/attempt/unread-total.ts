@@ -1,12 +1,12 @@
-/** What one reader has not read yet, as part of what all have not. */
+/** The unread bytes of one reader. */
 export interface UnreadAccount {
-  /** So many bytes more wait, or fewer. */
+  /** Adds unread bytes; a negative number removes them. */
   add(bytes: number): void;
 }
 
 export interface UnreadTotalOptions {
   readonly maxBytes: number;
-  /** Told roughly: a gauge need not follow every delta. */
+  /** Called for larger changes only, for a gauge. */
   readonly onChange: (bytes: number) => void;
 }
 
@@ -15,29 +15,26 @@ interface Holder {
   readonly giveUp: () => void;
 }
 
-const TELL_EVERY_BYTES = 1024 * 1024;
+const REPORT_EVERY_BYTES = 1024 * 1024;
 
-/**
- * What all turns together may keep for readers who do not read. Beyond it, whoever is furthest behind is
- * given up on, so that those who read lose nothing.
- */
+/** Limits the unread bytes of all turns together. Beyond the limit, the slowest reader is given up. */
 export class UnreadTotal {
   readonly #options: UnreadTotalOptions;
-  /** Only those who have something unread. */
+  /** The readers with unread bytes. */
   readonly #unread = new Set<Holder>();
   #bytes = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(options: UnreadTotalOptions) {
     this.#options = options;
   }
 
-  /** `giveUp` must take what is unread off the account. */
+  /** `giveUp` must remove the unread bytes of this reader. */
   account(giveUp: () => void): UnreadAccount {
     const holder: Holder = { bytes: 0, giveUp };
     return {
       add: (bytes) => {
-        // Before this: one large event is no reason yet, its reader may be about to take it.
+        // Before these bytes are added: a single large event is allowed.
         if (bytes > 0 && this.#bytes > this.#options.maxBytes) this.#giveUpOnSlowest();
         const hadNothing = holder.bytes === 0;
         holder.bytes += bytes;
@@ -56,10 +53,9 @@ export class UnreadTotal {
   }
 
   #record(): void {
-    const isNews =
-      this.#bytes === 0 ? this.#told > 0 : Math.abs(this.#bytes - this.#told) >= TELL_EVERY_BYTES;
-    if (!isNews) return;
-    this.#told = this.#bytes;
+    const change = Math.abs(this.#bytes - this.#reported);
+    if (change === 0 || (this.#bytes > 0 && change < REPORT_EVERY_BYTES)) return;
+    this.#reported = this.#bytes;
     this.#options.onChange(this.#bytes);
   }
 }

@@ -182,12 +182,12 @@ describe('tools that a backend does not know', () => {
 describe('what the caller is told', () => {
   it('says what helps where only the relay would', () => {
     const required = refusal('Instructions are required');
-    expect(strategies().told(required)).toEqual(required);
-    expect(strategies({ hasRelay: false }).told(required).message).toMatch(
+    expect(strategies().explained(required)).toEqual(required);
+    expect(strategies({ hasRelay: false }).explained(required).message).toMatch(
       /^Instructions are required \(.*PROXY_WIRE\.\)$/,
     );
     const other = refusal('Something else');
-    expect(strategies({ hasRelay: false }).told(other)).toEqual(other);
+    expect(strategies({ hasRelay: false }).explained(other)).toEqual(other);
   });
 });
 

@@ -87,8 +87,8 @@ export class RequestStrategies {
     return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces };
   }
 
-  /** The refusal as the caller is told it: in one case the backend's words do not say what helps. */
-  told(refusal: Failure): Failure {
+  /** The refusal for the caller. In one case the words of the backend do not say what helps. */
+  explained(refusal: Failure): Failure {
     if (this.#options.hasRelay || !isAboutInstructions(refusal)) return refusal;
     return { ...refusal, message: `${refusal.message} ${ONLY_WITH_RELAY}` };
   }

@@ -47,7 +47,7 @@ interface Seen {
   readonly events: readonly TurnEvent[];
   readonly text: string;
   readonly asked: readonly TurnRequest[];
-  /** What was told about the short turn, and which turns gave their place back. */
+  /** The reported results of the short turn, and which turns were settled. */
   readonly results: readonly unknown[];
   readonly settled: readonly string[];
 }
@@ -94,7 +94,7 @@ const throws = (error: Error): Plan =>
   });
 
 describe('answerShortly', () => {
-  it('tells what another model wrote, in its shape, with its usage and headers', async () => {
+  it('sends what another model wrote, cleaned, with its usage and headers', async () => {
     const { events, asked, results, settled } = await run([
       [accepted, ...thinks, ...says('a '), ...says('title', 'msg_2'), ended()],
     ]);
@@ -106,12 +106,12 @@ describe('answerShortly', () => {
     ]);
   });
 
-  it('names no other model where the requested one is the smallest', async () => {
+  it('names no other model if the requested one is the smallest', async () => {
     const { events } = await run([[accepted, ...says('x'), ended()]], { model: 'small' });
     expect(events[0]).toEqual(accepted);
   });
 
-  it('names what the caller asked for and did not get', async () => {
+  it('reports the ignored parts of the request', async () => {
     const request: Partial<TurnRequest> = {
       reasoning: { effort: 'high', summary: 'auto', context: null },
       items: [
@@ -148,7 +148,7 @@ describe('answerShortly', () => {
     ]);
   });
 
-  it('asks once more without an effort where that was refused', async () => {
+  it('asks again without an effort if that was rejected', async () => {
     const refused = gatewayError('unsupported_parameter', { param: 'reasoning.effort' });
     for (const first of [[failed('reasoning.effort')], throws(refused)]) {
       const { text, asked, results } = await run([first, [accepted, ...says('x'), ended()]]);
@@ -169,17 +169,17 @@ describe('answerShortly', () => {
     ['it is cut', [accepted, ...says('x'), cut], 'failed'],
     ['it throws', throws(gatewayError('rate_limit_exceeded')), ['failed', 'rate_limit_exceeded']],
     ['it breaks', throws(new TypeError('a bug')), 'failed'],
-    ['it ends without a word', [], 'failed'],
+    ['it ends without text', [], 'failed'],
     ['its text is of no use', [accepted, ...says(''), ended()], 'unusable'],
     ['it is not to be run', notToBeRun, 'refused'],
-  ])('the turn that was asked for follows if %s', async (_, short, result) => {
+  ])('the ordinary turn follows if %s', async (_, short, result) => {
     const { events, results, settled } = await run([short]);
     expect([events, results]).toEqual([ORDINARY, [result]]);
     // The place is given back once, by the turn that runs last.
     expect(settled).toHaveLength(1);
   });
 
-  it('a strict caller gets the turn that was asked for where the short one would be less, or turns out to be', async () => {
+  it('a strict caller gets the ordinary turn if the short one ignores part of the request', async () => {
     const high = await run([], {
       isStrict: true,
       reasoning: { effort: 'high', summary: null, context: null },
@@ -193,7 +193,7 @@ describe('answerShortly', () => {
     ]);
   });
 
-  it('a turn that says too much is left', async () => {
+  it('a turn that writes too much is left', async () => {
     let isLeft = false;
     const endless = planOf(async function* () {
       try {
@@ -219,7 +219,7 @@ describe('answerShortly', () => {
     expect([text, results]).toEqual(['ordinary', ['late']]);
   });
 
-  it('nothing follows where the caller has gone', async () => {
+  it('nothing follows if the caller has left', async () => {
     const gone = new AbortController();
     const results: unknown[] = [];
     const running = run([silent], {}, { onResult: (result) => results.push(result) }, gone.signal);

@@ -38,10 +38,7 @@ export interface ShortOptions extends ShortModel {
   readonly onResult: (result: ShortResult, why: unknown) => void;
 }
 
-/**
- * `refused`: something that was asked for would have no effect. `late`: the time was up. `unusable`: the text is not
- * what the client wants. `abandoned`: the client left.
- */
+/** `refused`: part of the request would have no effect. `unusable`: the text is not what the client wants. */
 export type ShortResult = 'answered' | 'refused' | 'failed' | 'late' | 'unusable' | 'abandoned';
 
 /** Lets a small model answer requests for a line or two, such as a title, in one piece. */
@@ -60,7 +57,7 @@ export const answerShortly: Step<{ readonly short: ShortOptions | null }> = {
             options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
             signal.throwIfAborted();
             if (short.result === 'answered') {
-              settling.isLast();
+              settling.markLast();
               yield* short.events;
               return;
             }
@@ -119,67 +116,60 @@ const attempt = async (
   const lost = lostBy(request, effort);
   if (planned.refused.length > 0 || rejectionsFor(request, [...planned.ignored, ...lost]).length > 0)
     return { result: 'refused' };
-  const said = await heard(planned.run(signal, onSettled));
-  if (said === 'too-much') return { result: 'unusable' };
-  const { accepted, ended } = said;
+  const answer = await collect(planned.run(signal, onSettled));
+  if (answer === 'too-much') return { result: 'unusable' };
+  const { accepted, ended } = answer;
   if (ended?.outcome.kind === 'failed') return failedBy(new GatewayError(ended.outcome.failure));
   if (accepted === null || ended?.outcome.kind !== 'completed') return { result: 'failed' };
   const ignored = [...accepted.ignored, ...lost];
   if (rejectionsFor(request, ignored).length > 0) return { result: 'refused' };
-  const text = clean(said.text);
+  const text = clean(answer.text);
   if (text === null) return { result: 'unusable' };
-  const begun: TurnAccepted = {
-    ...accepted,
-    ignored,
-    ...(model === request.model ? {} : { servedModel: model }),
-  };
-  return { result: 'answered', events: [begun, ...messageOf(said.id, text), ended] };
+  const begun = { ...accepted, ignored, ...(model === request.model ? {} : { servedModel: model }) };
+  return { result: 'answered', events: [begun, ...messageOf(answer.id, text), ended] };
 };
 
-/** What was asked for and has no effect on a short answer. */
+/** Parts of the request that have no effect on a short answer. */
 const lostBy = ({ reasoning, items }: TurnRequest, effort: string | null): readonly Path[] => [
   ...(reasoning.effort === null || reasoning.effort === effort ? [] : (['reasoning.effort'] as const)),
   ...(reasoning.summary === null ? [] : (['reasoning.summary'] as const)),
-  ...items.flatMap((one, item) =>
-    one.kind !== 'message'
-      ? []
-      : one.parts.flatMap(({ kind }, part): Path[] =>
-          kind in SHOWN ? [{ file: { item, of: 'content', part } }] : [],
-        ),
-  ),
+  ...items.flatMap((one, item) => {
+    const parts = one.kind === 'message' ? one.parts : [];
+    return parts.flatMap(({ kind }, part): Path[] =>
+      kind in SHOWN ? [{ file: { item, of: 'content', part } }] : [],
+    );
+  }),
 ];
 
-/** Placeholders for parts that are not text: a short answer does not look at them. */
+/** Placeholders for parts that a short answer does not need. */
 const SHOWN: Readonly<Partial<Record<Part['kind'], string>>> = {
   image: '[image]',
   audio: '[audio]',
   file: '[file]',
 };
 
-const inWords = (item: Item): Item =>
-  item.kind !== 'message'
-    ? item
-    : withParts(
-        item,
-        item.parts.map((part) => {
-          const shown = SHOWN[part.kind];
-          return shown === undefined ? part : { kind: 'text', text: shown };
-        }),
-      );
+const inWords = (item: Item): Item => {
+  if (item.kind !== 'message') return item;
+  const parts = item.parts.map((part): Part => {
+    const text = SHOWN[part.kind];
+    return text === undefined ? part : { kind: 'text', text };
+  });
+  return withParts(item, parts);
+};
 
 /** A longer answer is not a short one. */
 const MAX_CHARS = 8_192;
 
-interface Heard {
+interface Collected {
   readonly accepted: TurnAccepted | null;
   readonly ended: TurnEnded | null;
-  /** Of its first message. */
+  /** The id of the first message. */
   readonly id: string;
   readonly text: string;
 }
 
-/** The whole answer; a turn that writes too much is left. */
-const heard = async (events: AsyncIterable<TurnEvent>): Promise<Heard | 'too-much'> => {
+/** Reads the whole answer; leaves a turn that writes too much. */
+const collect = async (events: AsyncIterable<TurnEvent>): Promise<Collected | 'too-much'> => {
   let accepted: TurnAccepted | null = null;
   let ended: TurnEnded | null = null;
   let id: string | null = null;

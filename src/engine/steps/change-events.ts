@@ -8,13 +8,13 @@ export interface EventChange {
   thrown?(error: unknown): TurnEnded;
 }
 
-/** What changes are made to the events of which plan. */
+/** Plans made by `changeEvents`: the plan inside, and its changes. */
 const changing = new WeakMap<
   Plan,
   { readonly plan: Plan; readonly changes: readonly (() => EventChange)[] }
 >();
 
-/** Changes the events of a plan one by one. Several changes around each other share one generator. */
+/** Changes the events of a plan one by one. Nested changes share one generator. */
 export const changeEvents = (plan: Plan, change: () => EventChange): Plan => {
   const { plan: inner, changes } = changing.get(plan) ?? { plan, changes: [] };
   const all = [...changes, change];

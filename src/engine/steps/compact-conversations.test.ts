@@ -63,14 +63,14 @@ const open = (support: CompactionSupport, ...attempts: readonly (readonly TurnEv
 const types = (events: readonly TurnEvent[]): readonly string[] => events.map(({ type }) => type);
 
 describe('compactConversations', () => {
-  it('leaves a turn alone that asks for no compaction', async () => {
+  it('does not change a turn that asks for no compaction', async () => {
     const { run, requests } = open('native', TALK);
     const request = turnRequest({ items: [SEALED] });
     expect(await run(request)).toEqual({ events: TALK, settled: [1], refused: [], ignored: [] });
     expect(requests).toEqual([request]);
   });
 
-  it('tells the compaction of the backend, and nothing around it', async () => {
+  it('sends only the compaction of the backend', async () => {
     const { run } = open('native', [accepted, ...text('Hm.'), ...sealed, ended({ kind: 'completed' }, 10)]);
     expect(await run(withCompactionTrigger(turnRequest({})))).toMatchObject({
       events: COMPACTED,
@@ -78,7 +78,7 @@ describe('compactConversations', () => {
     });
   });
 
-  it('makes a summary of what the model says, without tools', async () => {
+  it('makes a summary from the text of the model, without tools', async () => {
     const { run, requests } = open('unknown', TALK);
     const request = withCompactionTrigger(
       turnRequest({ tools: [functionTool('f')], toolChoice: { mode: 'required' } }),
@@ -96,7 +96,7 @@ describe('compactConversations', () => {
     ['refuses the trigger', refused("Invalid value: 'compaction_trigger'.")],
     ['has none for the model', refused('Compaction is not supported with this model.')],
     ['overlooks the trigger', TALK],
-  ])('makes a summary where the backend %s, and keeps the place of the turn until then', async (_, first) => {
+  ])('makes a summary if the backend %s, and keeps the slot of the turn until then', async (_, first) => {
     const { run, plan, learnt, requests } = open('native', first, TALK, TALK);
     const request = withCompactionTrigger(turnRequest({}));
     const { events, settled } = await run(request);
@@ -112,7 +112,7 @@ describe('compactConversations', () => {
   it.each([
     ['the conversation is too long', refused('Your input exceeds the context window.'), {}],
     ['there is something sealed in it', refused("Invalid value: 'compaction_trigger'."), { items: [SEALED] }],
-  ])('passes a refusal on where %s', async (_, first, different) => {
+  ])('passes on a rejection if %s', async (_, first, different) => {
     const { run, learnt } = open('native', first, TALK);
     expect(await run(withCompactionTrigger(turnRequest(different)))).toMatchObject({
       events: first,
@@ -121,13 +121,13 @@ describe('compactConversations', () => {
     expect(learnt).toEqual([]);
   });
 
-  it('fails where the backend compacts nothing, and a summary cannot be made', async () => {
+  it('fails if the backend makes no compaction and a summary is not possible', async () => {
     const { run } = open('native', TALK);
     const { events } = await run(withCompactionTrigger(turnRequest({ items: [SEALED] })));
     expect(events.at(-1)).toMatchObject({ outcome: { kind: 'failed', failure: { kind: 'upstream_error' } } });
   });
 
-  it('refuses what is sealed where the backend cannot read it', async () => {
+  it('rejects encrypted compactions that the backend cannot read', async () => {
     const { run } = open('none', TALK, TALK);
     for (const request of [
       turnRequest({ items: [SEALED] }),

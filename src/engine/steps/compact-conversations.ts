@@ -25,7 +25,7 @@ export interface CompactionDeps {
   readonly compaction: CompactionSupport;
   readonly refusals: Refusals;
   readonly ids: IdSource;
-  /** The backend was asked for a compaction and made none. */
+  /** The backend ignored or rejected a request for a compaction. */
   readonly onNoCompaction: (model: string) => void;
 }
 
@@ -44,7 +44,10 @@ export const compactConversations: Step<CompactionDeps> = {
       const unreadable = support === 'none' ? sealedIn(request) : [];
       if (!asksForCompaction(request)) return refusing(next(request, context), unreadable);
       const planCleared = (cleared: Cleared): Plan => planOf(next(cleared.request, context), cleared);
-      const summary = (): Plan => asSummary(planCleared(forSummary(request)), ids);
+      const summary = (): Plan => {
+        const plan = planCleared(forSummary(request));
+        return { ...plan, run: (...how) => summarised(plan.run(...how), ids) };
+      };
       if (support !== 'native') return refusing(summary(), unreadable);
       const native = planCleared(withoutForce(request));
       const otherwise = (): Plan | null => {
@@ -118,7 +121,7 @@ async function* untilCompacted(
   if (held === null || lost?.type !== 'turn-ended') return;
   const summary = otherwise();
   if (summary === null) {
-    settling.isLast();
+    settling.markLast();
     yield* held.slice(0, -1);
     yield lost.outcome.kind === 'failed' ? lost : failed(lost, NO_COMPACTION);
     return;
@@ -129,13 +132,12 @@ async function* untilCompacted(
   }
 }
 
-/** The backend does not know what a compaction is: anything else that goes wrong would go wrong again. */
+/** Whether the backend does not know compactions. Other failures would occur again. */
 const cameToNothing = ({ outcome }: TurnEnded): boolean =>
   outcome.kind === 'failed'
     ? isAboutTrigger(outcome.failure)
     : outcome.kind === 'completed' || outcome.kind === 'tool-calls';
 
-/** Nothing else in a conversation that can be summed up is called so. */
 const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
   (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
@@ -171,12 +173,7 @@ const forSummary = (request: TurnRequest): Cleared => {
   };
 };
 
-/** A plan whose text is the compaction. */
-const asSummary = (plan: Plan, ids: IdSource): Plan => ({
-  ...plan,
-  run: (...how) => summarised(plan.run(...how), ids),
-});
-
+/** The text of the answer as a compaction. */
 async function* summarised(events: AsyncIterable<TurnEvent>, ids: IdSource): AsyncGenerator<TurnEvent> {
   const texts: string[] = [];
   for await (const event of events) {

@@ -1,5 +1,5 @@
 import type { Produced } from '../../canonical/request/item.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { StopEarly, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -7,13 +7,11 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import { countUsage, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';
-import type { EndEarly } from './stop-early.ts';
 
 export interface CountDeps {
   readonly tokenizer: Counting['tokenizer'];
   readonly clock: Clock;
-  /** Null: the dialect of the client does not end answers. */
-  readonly stopEarly: EndEarly | null;
+  readonly stopEarly: StopEarly | null;
 }
 
 /** Counts the usage of answers that this server ends, for which the upstream therefore gives none. */

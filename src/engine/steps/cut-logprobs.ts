@@ -2,19 +2,19 @@ import { append } from '../../kit/collections/append.ts';
 import type { ItemDelta } from '../../canonical/events/turn-event.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
-/** Log probabilities of a text of which not all is passed on: each goes with the beginning of its token. */
+/** Log probabilities of a text that is cut or held back. Each is sent with the beginning of its token. */
 export class HeldLogprobs {
-  /** Those before `#from` are gone. Much may be held, so nothing is copied for each that comes. */
+  /** Those before `#from` were sent; removing each from a long list would be slow. */
   #waiting: Json[] = [];
   #from = 0;
-  /** So much of the text that is still to come belongs to a token whose own was passed on. */
+  /** How many of the next characters belong to a token that was sent. */
   #ahead = 0;
 
   add(logprobs: readonly Json[]): void {
     append(this.#waiting, logprobs);
   }
 
-  /** Those of the tokens that begin in the next so many characters. */
+  /** The log probabilities of tokens that begin in the next `length` characters. */
   take(length: number): readonly Json[] {
     let to = this.#from;
     let at = this.#ahead;
@@ -29,7 +29,7 @@ export class HeldLogprobs {
     return taken;
   }
 
-  /** All of them: nothing of the text is held any more. */
+  /** All that are left. */
   rest(): readonly Json[] {
     const rest = this.#waiting.slice(this.#from);
     this.#clear();
@@ -43,7 +43,7 @@ export class HeldLogprobs {
   }
 }
 
-/** The delta with the beginning of its text, and with what belongs to that. */
+/** The delta with only the beginning of its text, and the log probabilities of that. */
 export const cutDelta = ({ itemId, at, logprobs }: ItemDelta, delta: string): ItemDelta => {
   const held = new HeldLogprobs();
   held.add(logprobs ?? []);

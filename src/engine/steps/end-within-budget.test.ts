@@ -47,7 +47,7 @@ describe('endWithinBudget', () => {
     expect(await run(thrown(said(message)))).toEqual([...said(message), INCOMPLETE]);
   });
 
-  it('lets a turn fail that has produced nothing, or fails for another reason', async () => {
+  it('fails a turn that has produced nothing, or fails for another reason', async () => {
     expect(await run(emit([...said(list), failedWith()]))).toEqual([...said(list), failedWith()]);
     const other = failedWith(failure('upstream_error'));
     expect(await run(emit([...said(message), other]))).toEqual([...said(message), other]);

@@ -15,7 +15,7 @@ const kept = (run: Plan['run']): Plan =>
 const { signal } = new AbortController();
 
 describe('hideSecrets', () => {
-  it('hides them in the failure of a turn, and leaves the rest alone', async () => {
+  it('hides them in the failure of a turn, and changes nothing else', async () => {
     const text: TurnEvent = { type: 'item-delta', itemId: 'm', at: 'text', delta: 'hunter22' };
     const plan = kept(async function* () {
       yield text;

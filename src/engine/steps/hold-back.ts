@@ -5,7 +5,7 @@ import { bytesOf } from '../attempt/mailbox.ts';
 import type { Settling } from './settling.ts';
 
 /**
- * What happens to an event while it is open whether the answer is used.
+ * What happens to an event before it is decided whether the answer is used.
  * - `send`: it is sent at once, before everything that is held.
  * - `hold`: it waits.
  * - `drop`: it is never sent.
@@ -21,12 +21,12 @@ export interface HoldRules {
   /** What happens once more than the limit is held: `discard`, or `decide` without asking any further. */
   readonly whenFull: 'decide' | 'discard';
   readonly maxBytes?: number | undefined;
-  /** Everything is sent, undecided, when so much time has passed; null: there is time. */
+  /** After this time everything is sent, undecided; null: no limit. */
   readonly withinMs?: number | null;
   readonly signal?: AbortSignal;
   /** Of the run that is judged. */
   readonly settling?: Settling;
-  /** What discarded answers have cost; the end of this one includes it. */
+  /** The usage of discarded answers, added to that of this one. */
   readonly spent?: Usage | null;
 }
 
@@ -42,7 +42,15 @@ export async function* holdBack(
   rules: HoldRules,
 ): AsyncGenerator<TurnEvent, readonly TurnEvent[] | null> {
   const { judge, whenFull, signal, settling, spent = null } = rules;
-  const held = new HeldEvents(rules.maxBytes ?? MAX_HELD_BYTES);
+  const maxBytes = rules.maxBytes ?? MAX_HELD_BYTES;
+  let held: TurnEvent[] = [];
+  let heldBytes = 0;
+  const takeAll = (): readonly TurnEvent[] => {
+    const taken = held;
+    held = [];
+    heldBytes = 0;
+    return taken;
+  };
   const time = new TimeLimit(rules.withinMs ?? null);
   const iterator = events[Symbol.asyncIterator]();
   let isDecided = false;
@@ -54,24 +62,27 @@ export async function* holdBack(
       if (step === null) {
         isDecided = true;
         mayJudge = false;
-        yield* release(held.takeAll(), signal, spent);
+        yield* release(takeAll(), signal, spent);
         continue;
       }
-      if (step.done === true) return isDecided ? null : held.takeAll();
+      if (step.done === true) return isDecided ? null : held;
       const event = step.value;
       let verdict = mayJudge ? judge(event) : 'send';
-      if (verdict === 'hold' || verdict === 'discard') held.push(event);
-      if (verdict === 'hold' && held.isFull) {
+      if (verdict === 'hold' || verdict === 'discard') {
+        held.push(event);
+        heldBytes += bytesOf(event);
+      }
+      if (verdict === 'hold' && heldBytes > maxBytes) {
         verdict = whenFull;
         mayJudge = false;
       }
-      if (verdict === 'discard') return held.takeAll();
+      if (verdict === 'discard') return held;
       if (verdict === 'decide') {
         isDecided = true;
         time.stop();
-        settling?.isLast();
+        settling?.markLast();
       }
-      if (verdict === 'release' || verdict === 'decide') yield* release(held.takeAll(), signal, spent);
+      if (verdict === 'release' || verdict === 'decide') yield* release(takeAll(), signal, spent);
       // The event that fills the limit was held, and has been sent with the rest.
       const isSent = verdict === 'send' || verdict === 'release' || (verdict === 'decide' && mayJudge);
       if (isSent) yield withSpent(event, spent);
@@ -83,7 +94,7 @@ export async function* holdBack(
   }
 }
 
-/** Sends events that were held. There may be many, so other requests get their share of the loop. */
+/** Sends held events, yielding to other requests. */
 export async function* release(
   events: readonly TurnEvent[],
   signal?: AbortSignal,
@@ -104,33 +115,7 @@ export const usageOf = (held: readonly TurnEvent[]): Usage | null => {
 const withSpent = (event: TurnEvent, spent: Usage | null): TurnEvent =>
   event.type === 'turn-ended' && spent !== null ? { ...event, usage: addUsage(spent, event.usage) } : event;
 
-class HeldEvents {
-  readonly #maxBytes: number;
-  #events: TurnEvent[] = [];
-  #bytes = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  get isFull(): boolean {
-    return this.#bytes > this.#maxBytes;
-  }
-
-  push(event: TurnEvent): void {
-    this.#events.push(event);
-    this.#bytes += bytesOf(event);
-  }
-
-  takeAll(): readonly TurnEvent[] {
-    const events = this.#events;
-    this.#events = [];
-    this.#bytes = 0;
-    return events;
-  }
-}
-
-/** Ends the wait for something once. */
+/** Interrupts a wait once. */
 class TimeLimit {
   #late: Promise<null> | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -142,10 +127,10 @@ class TimeLimit {
     this.#timer = setTimeout(late.resolve, withinMs, null);
   }
 
-  /** Null: the time is up, which is said only once. */
+  /** The result of the work; null, once, when the time is up. */
   async race<Value>(work: Promise<Value>): Promise<Value | null> {
     if (this.#late === null) return work;
-    // It is waited for again when the time is up.
+    // The caller waits for it again when the time is up.
     work.catch(() => {});
     const first = await Promise.race([work, this.#late]);
     if (first === null) this.stop();

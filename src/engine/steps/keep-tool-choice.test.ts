@@ -96,11 +96,11 @@ describe('keepToolChoice', () => {
       { mode: 'named', tool: { kind: 'hosted', raw: { type: 'web_search_preview' } } },
       [accepted, ...searched, ended({ kind: 'completed' }, 1)],
     ],
-  ])('hands on an answer that keeps it: %j', async (choice, events) => {
+  ])('passes on an answer with the call: %j', async (choice, events) => {
     expect(await keep(choice, events)).toEqual({ events, insisted: [false], settled: [1] });
   });
 
-  it('runs a turn without the call once more, tells of the last one only, and adds the usage up', async () => {
+  it('runs a turn without the call again, sends only the last one, and adds up the usage', async () => {
     const [first, ...rest] = CALLS('f');
     expect(await keep({ mode: 'required' }, TALK, CALLS('f'))).toEqual({
       events: [first, ...rest.slice(0, -1), ended({ kind: 'tool-calls' }, 11)],
@@ -109,7 +109,7 @@ describe('keepToolChoice', () => {
     });
   });
 
-  it('fails before anything was told if the call does not come then either', async () => {
+  it('fails before anything is sent if the second turn has no call either', async () => {
     expect(await keep({ mode: 'named', tool: F }, TALK, CALLS('g'))).toEqual({
       events: [failedWith(11)],
       insisted: [false, true],
@@ -117,12 +117,12 @@ describe('keepToolChoice', () => {
     });
   });
 
-  it('is not content with a call that another server asks to run', async () => {
+  it('does not accept an approval request of another server', async () => {
     const choice: ToolChoice = { mode: 'allowed', required: true, tools: [F, mcp('other')] };
     expect(await keep(choice, ASKS, ASKS)).toMatchObject({ events: [failedWith(2)] });
   });
 
-  it('leaves out calls that were ruled out', async () => {
+  it('drops calls of other tools', async () => {
     expect(await keep({ mode: 'named', tool: F }, CALLS('g', 'f', 'g'))).toMatchObject({
       events: CALLS('f'),
       insisted: [false],
@@ -133,11 +133,11 @@ describe('keepToolChoice', () => {
     ['was cut', [accepted, ...text('No'), ended({ kind: 'incomplete', reason: 'max_output_tokens' }, 1)]],
     ['failed', [ended({ kind: 'failed', failure: failure('upstream_error') }, 1)]],
     ['refuses', [accepted, ...text('I will not.', 'refusal'), ended({ kind: 'completed' }, 1)]],
-  ])('hands on a turn that %s: asking again would not help', async (_, events) => {
+  ])('passes on a turn that %s: asking again would not help', async (_, events) => {
     expect(await keep({ mode: 'required' }, events)).toEqual({ events, insisted: [false], settled: [1] });
   });
 
-  it('waits while the model thinks at length, in small pieces', async () => {
+  it('waits while the model reasons at length, in small deltas', async () => {
     const head: Produced = { kind: 'reasoning', id: 'r', summary: [] };
     const at = { list: 'reasoning', index: 0 } as const;
     const pieces = Array.from({ length: 50_000 }, (): TurnEvent => ({
@@ -152,14 +152,14 @@ describe('keepToolChoice', () => {
     expect(insisted).toEqual([false]);
   });
 
-  it('gives an attempt up that writes on and on', async () => {
+  it('gives up an attempt that writes too much', async () => {
     const endless = [accepted, ...Array.from({ length: 3 }, () => text('x'.repeat(8 * 1024 * 1024))).flat()];
     expect(await keep({ mode: 'required' }, endless, endless)).toMatchObject({
       events: [{ ...failedWith(0), usage: null }],
     });
   });
 
-  it('tells of each event at once when the call has begun', async () => {
+  it('sends each event at once when the call has begun', async () => {
     const seen: string[] = [];
     async function* source(): AsyncGenerator<TurnEvent> {
       for (const event of CALLS('f')) {

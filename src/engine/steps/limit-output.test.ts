@@ -50,12 +50,12 @@ const CUT: TurnEvent = {
 };
 
 describe('limitOutput', () => {
-  it('lets an answer through that keeps the limit', async () => {
+  it('passes an answer within the limit', async () => {
     const turn = [...messageTold('m', 'abc', 'de'), END];
     expect(await limited(turn, 5)).toEqual(turn);
   });
 
-  it('cuts inside a delta, ends what is open, and the turn as incomplete', async () => {
+  it('cuts inside a delta, ends open items, and ends the turn as incomplete', async () => {
     expect(await limited([...messageTold('m', 'abc', 'defg', 'h'), END], 5)).toEqual([
       messageStarted('m'),
       textDelta('m', 'abc'),
@@ -85,17 +85,17 @@ describe('limitOutput', () => {
     ]);
   });
 
-  it('begins no call whose name is beyond the limit', async () => {
+  it('starts no call whose name is beyond the limit', async () => {
     const turn = [...messageTold('m', 'abc'), ...callTold('f', '{}'), END];
     expect(await limited(turn, 3)).toEqual([...messageTold('m', 'abc'), CUT]);
   });
 
-  it('leaves it to a backend that was told the limit', async () => {
+  it('leaves the limit to a backend that accepts it', async () => {
     const turn = [accepted(true), ...messageTold('m', 'abcdefgh'), END];
     expect(await limited(turn, 2)).toEqual(turn);
   });
 
-  it('does it itself where the backend was not told', async () => {
+  it('limits the output if the backend does not', async () => {
     const read = await limited([accepted(false), ...messageTold('m', 'abcdefgh'), END], 2);
     expect(read.at(-1)).toEqual(CUT);
   });
@@ -181,7 +181,7 @@ describe('limitOutput with the real tokenizer', () => {
     'x',
   );
 
-  it('what comes out is a beginning of the text, of at most so many tokens', async () => {
+  it('the output is a beginning of the text within the limit', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(word, { maxLength: 200 }),
@@ -202,7 +202,7 @@ describe('limitOutput with the real tokenizer', () => {
     );
   });
 
-  it('goes through a long text without spaces too', async () => {
+  it('reads a long text without spaces', async () => {
     const deltas = Array.from({ length: 600 }, () => 'abcdefgh');
     const read = await limited([...messageTold('m', ...deltas), END], 1_000_000, tokenizer);
     expect(read.at(-1)).toEqual(END);

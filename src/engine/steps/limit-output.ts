@@ -6,20 +6,19 @@ import { tokenizerFor, type Tokenizer } from '../tokenizer.ts';
 import { cutDelta } from './cut-logprobs.ts';
 import type { Step } from './step.ts';
 
-/** Text this long is counted for good up to its last space, so that a long answer is not counted again and again. */
+/** Longer text is settled (counted for the last time) up to its last space. */
 const SETTLE_ABOVE = 256;
-/** Text without a space is counted for good here: a token more or less is better than no end. */
+/** Longer text without a space is settled anyway: an inexact count is better than counting everything again. */
 const SETTLE_ANYWAY_ABOVE = 512;
-/** Text that grows may fall into other tokens, and so into a few more than were foreseen. */
+/** Growing text may be split into other tokens, a few more than before. */
 const MARGIN = 16;
-/** How much of a long delta is counted at once at the least. */
+/** The least of a long delta that is counted at once. */
 const PIECE_CHARS = 1_024;
 
 export interface OutputLimit {
   readonly maxTokens: number;
   readonly tokenizer: Tokenizer;
   readonly clock: Clock;
-  /** The turn's: counting a long text stops when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -70,7 +69,7 @@ export async function* cutOutput(
       if (event.type !== 'item-delta' || !isEmptyDelta(event)) yield event;
       continue;
     }
-    // A call is not begun with half its name.
+    // A call never starts with half its name.
     if (event.type === 'item-delta' && allowed !== '') yield cutDelta(event, allowed);
     const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
     yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
@@ -78,25 +77,22 @@ export async function* cutOutput(
   }
 }
 
-/** What of an event counts, and what it is the text of. The name of a call is in the usage, too. */
+/** The text of an event that counts, and a key for the text that it continues. Names of calls count, too. */
 const countedText = (event: TurnEvent): { readonly of: string; readonly text: string } | null => {
   if (event.type === 'item-delta' && COUNTED.has(event.at)) return { of: event.itemId, text: event.delta };
   if (event.type !== 'item-started' || !isToolCall(event.item)) return null;
   return { of: `name of ${event.item.id}`, text: event.item.name };
 };
 
-/**
- * How much of the limit is left. No text has more tokens than bytes, so nothing is counted while even
- * that many would be within the limit: some tens of times for an answer, however many deltas it has.
- */
+/** Counts tokens against the limit. A text has at most as many tokens as bytes, so most deltas need no tokenizer. */
 class TokenBudget {
   readonly #max: number;
   readonly #tokenizer: Tokenizer;
-  /** Tokens of text that cannot change any more. */
+  /** Tokens of settled text. */
   #settled = 0;
-  /** Texts of items that may still fall into other tokens; the last one still grows. */
+  /** Texts that are not settled; the last one still grows. */
   #texts: { readonly itemId: string; text: string }[] = [];
-  /** At most so many tokens are in them. */
+  /** The most tokens that they can have. */
   #atMost = 0;
   isLimitReached = false;
 
@@ -105,12 +101,12 @@ class TokenBudget {
     this.#tokenizer = tokenizer;
   }
 
-  /** Whether an answer of a usual length would have to be counted. */
+  /** Whether an answer of usual length needs the tokenizer. */
   get willCount(): boolean {
     return this.#max < USUAL_LIMIT;
   }
 
-  /** As much of a delta as the limit allows. */
+  /** The part of a delta that the limit allows. */
   async take(itemId: string, delta: string, signal?: AbortSignal): Promise<string> {
     let allowed = '';
     for (let at = 0; at < delta.length && !this.isLimitReached;) {
@@ -149,13 +145,12 @@ class TokenBudget {
     return next;
   }
 
-  /** All but the last are whole. */
+  /** All texts but the last are complete. */
   async #settleOthers(): Promise<void> {
     for (const { text } of this.#texts.slice(0, -1)) this.#settled += await this.#tokenizer.count(text);
     this.#texts = this.#texts.slice(-1);
   }
 
-  /** Text that can no longer grow into other tokens is not counted again. */
   async #settle(last: { text: string }): Promise<void> {
     const end = settledEnd(last.text);
     if (end === 0) return;
@@ -165,9 +160,9 @@ class TokenBudget {
   }
 }
 
-/** Bytes of a unit of a text, at the most. */
+/** The most bytes of a UTF-16 code unit. */
 const MAX_BYTES = 3;
-/** Answers beyond this many bytes are rare. */
+/** Longer answers, in bytes, are rare. */
 const USUAL_LIMIT = 64 * 1024;
 
 const bytesOf = (text: string): number => {
@@ -182,7 +177,7 @@ const bytesOf = (text: string): number => {
 const wholeCharacters = (text: string, end: number): number =>
   /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end + 1 : end;
 
-/** How much of the text can no longer grow into other tokens; 0: leave it. */
+/** The length of the text whose tokens can no longer change. */
 const settledEnd = (text: string): number => {
   if (text.length <= SETTLE_ABOVE) return 0;
   const space = Math.max(text.lastIndexOf(' '), text.lastIndexOf('\n'));

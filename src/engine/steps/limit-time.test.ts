@@ -45,7 +45,7 @@ const run = (plan: Plan, signal = new AbortController().signal) => {
 };
 
 describe('limitTime', () => {
-  it('ends a turn that has said nothing', async () => {
+  it('ends a turn that has sent nothing', async () => {
     const { events, ended } = run(saying());
     await vi.advanceTimersByTimeAsync(999);
     expect(events).toEqual([]);
@@ -54,7 +54,7 @@ describe('limitTime', () => {
     expect(events).toEqual([late]);
   });
 
-  it('ends one in its middle, with what is open', async () => {
+  it('ends a turn during its answer, with its open items', async () => {
     const { events, ended } = run(saying(ACCEPTED, started, said));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
@@ -76,7 +76,7 @@ describe('limitTime', () => {
     ]);
   });
 
-  it('lets those alone that end in time', async () => {
+  it('does not change turns that end in time', async () => {
     const { events, ended, settled } = run(saying(ACCEPTED, END));
     await vi.advanceTimersByTimeAsync(1_000);
     await ended;
@@ -84,7 +84,7 @@ describe('limitTime', () => {
     expect(settled).toHaveBeenCalledOnce();
   });
 
-  it('is no reason where the client went', async () => {
+  it('is not reported if the client has left', async () => {
     const gone = new AbortController();
     const { events, ended } = run(saying(ACCEPTED), gone.signal);
     await vi.advanceTimersByTimeAsync(10);
@@ -93,7 +93,7 @@ describe('limitTime', () => {
     expect([events, vi.getTimerCount()]).toEqual([[ACCEPTED], 0]);
   });
 
-  it('passes on what goes wrong otherwise', async () => {
+  it('passes on other errors', async () => {
     const broken = planOf(async function* () {
       yield ACCEPTED;
       throw new Error('broken');
@@ -103,7 +103,7 @@ describe('limitTime', () => {
     expect(events).toEqual([ACCEPTED]);
   });
 
-  it('of nothing is no limit', () => {
+  it('of 0 means no limit', () => {
     const plan = saying();
     expect(limited(0, plan)).toBe(plan);
     expect(limited(1, plan).ignored).toEqual(['user']);

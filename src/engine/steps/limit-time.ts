@@ -3,14 +3,8 @@ import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Step } from './step.ts';
 
-export interface TimeDeps {
-  /** From the start of a turn to its last event; 0: no limit. */
-  readonly turnTimeoutMs: number;
-  readonly clock: Clock;
-}
-
-/** Ends turns that take too long. */
-export const limitTime: Step<TimeDeps> = {
+/** Ends turns that take too long. `turnTimeoutMs`: from the start of a turn to its last event; 0: no limit. */
+export const limitTime: Step<{ readonly turnTimeoutMs: number; readonly clock: Clock }> = {
   name: 'limit-time',
   why: '`PROXY_TURN_TIMEOUT_MS`. Around everything that asks the model again, because the limit is for all of that together.',
   wrap: (next, { turnTimeoutMs, clock }) =>

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { collect, emit } from '../../../test/support/turn-events.ts';
 import type { Part, Produced } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { withLogprobs } from './need-logprobs.ts';
+import { requireLogprobs } from './need-logprobs.ts';
 
 const LOGPROBS = [{ token: 'Hi', logprob: -0.1 }];
 const ACCEPTED: TurnEvent = { type: 'turn-accepted', ignored: [], limitsOutput: false, headers: {} };
@@ -37,7 +37,7 @@ const first = async (events: readonly TurnEvent[], withinMs: number | null) => {
       yield event;
     }
   };
-  const iterator = withLogprobs(source(), withinMs);
+  const iterator = requireLogprobs(source(), withinMs);
   const step = await iterator.next();
   await iterator.return(undefined);
   return { step, taken };
@@ -49,17 +49,17 @@ describe('log probabilities that a client needs', () => {
     ['not to be given, because there is no text', REFUSED],
     ['not to be given, because there is nothing', [ACCEPTED, END]],
   ])('pass: %s', async (_, events) => {
-    expect(await collect(withLogprobs(emit(events), 1_000))).toEqual(events);
-    expect(await collect(withLogprobs(emit(events), null))).toEqual(events);
+    expect(await collect(requireLogprobs(emit(events), 1_000))).toEqual(events);
+    expect(await collect(requireLogprobs(emit(events), null))).toEqual(events);
   });
 
-  it('are missed before anything is said', async () => {
+  it('fail the turn before anything is sent if they are missing', async () => {
     await expect(first(NONE, 1_000)).rejects.toMatchObject(MISSING);
     await expect(first(NONE, null)).rejects.toMatchObject(MISSING);
   });
 
-  it('may come with the whole text where the answer comes whole', async () => {
-    expect(await collect(withLogprobs(emit(LATE), null))).toEqual(LATE);
+  it('may come with the whole text if the answer is sent whole', async () => {
+    expect(await collect(requireLogprobs(emit(LATE), null))).toEqual(LATE);
     await expect(first(LATE, 1_000)).rejects.toMatchObject(MISSING);
   });
 
@@ -67,12 +67,12 @@ describe('log probabilities that a client needs', () => {
     expect(await first(GIVEN, 1_000)).toMatchObject({ step: { value: ACCEPTED }, taken: 3 });
   });
 
-  it('are not waited for longer than a client may hear nothing', async () => {
+  it('are not awaited longer than the keepalive interval', async () => {
     const slow = async function* () {
       yield ACCEPTED;
       await sleep(100);
       yield* NONE.slice(1);
     };
-    expect(await collect(withLogprobs(slow(), 10))).toEqual(NONE);
+    expect(await collect(requireLogprobs(slow(), 10))).toEqual(NONE);
   });
 });

@@ -6,11 +6,11 @@ import type { Step } from './step.ts';
 
 export interface LogprobDeps {
   readonly isStream: boolean;
-  /** How long a client may hear nothing before its stream begins. */
+  /** The longest wait before a stream begins. */
   readonly keepaliveMs: number;
 }
 
-/** Gives a client that accepts no answer without log probabilities an error where they do not come. */
+/** Fails a turn without log probabilities if the client requires them. */
 export const needLogprobs: Step<LogprobDeps> = {
   name: 'need-logprobs',
   why: 'Some backends accept the parameter and ignore it, which shows in their first text. Outermost, because it decides between an answer and an HTTP error.',
@@ -19,15 +19,15 @@ export const needLogprobs: Step<LogprobDeps> = {
     (request, context) => {
       const plan = next(request, context);
       if (!request.logprobs.isNeeded) return plan;
-      return { ...plan, run: (...how) => withLogprobs(plan.run(...how), isStream ? keepaliveMs : null) };
+      return { ...plan, run: (...how) => requireLogprobs(plan.run(...how), isStream ? keepaliveMs : null) };
     },
 };
 
 /**
- * Holds the answer back until its first text. A stream waits no longer than `withinMs`: then it is committed, and what
- * is missing is null. Null: the answer is sent whole, and there is time.
+ * Holds the answer back until its first text. A stream waits at most `withinMs`: then it is committed, and missing log
+ * probabilities are null. Null: the answer is sent whole.
  */
-export async function* withLogprobs(
+export async function* requireLogprobs(
   events: AsyncIterable<TurnEvent>,
   withinMs: number | null,
 ): AsyncGenerator<TurnEvent> {
@@ -44,7 +44,7 @@ export async function* withLogprobs(
   if (held !== null) yield* release(held);
 }
 
-/** Whether log probabilities may still come; throws where they do not. */
+/** Whether log probabilities may still come; throws if they are missing. */
 const isUndecided = (event: TurnEvent, comesWhole: boolean): boolean => {
   if (event.type === 'item-delta') {
     // Only text has log probabilities.

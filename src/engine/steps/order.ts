@@ -16,13 +16,7 @@ import type { Step } from './step.ts';
 import { stopEarly } from './stop-early.ts';
 import { stopSequences } from './stop-sequences.ts';
 
-/**
- * The steps of a turn, the first outermost. Each segment is one list because its steps have different owners: those of
- * the answer depend on the API and on the mode of the request, those of the backend on the backend. An answer passes
- * all of them, first the inner list from its end to its beginning.
- */
-
-/** The steps of an answer, around the engine. */
+/** The steps of an answer, around the engine, the first outermost. They depend on the API and the request. */
 export const ANSWER_STEPS = [
   needLogprobs,
   countEnds,
@@ -32,7 +26,7 @@ export const ANSWER_STEPS = [
   repairCalls,
 ] as const;
 
-/** The steps of a backend, around the attempts at a turn. */
+/** The steps of a backend, around the attempts at a turn, the first outermost. */
 export const BACKEND_STEPS = [
   hideSecrets,
   endWithinBudget,

@@ -50,7 +50,7 @@ describe('the steps that shorten the output', () => {
     expect(await run(different)).toEqual([text, outcome]);
   });
 
-  it('does not ask for an answer of no tokens', async () => {
+  it('does not ask the model for zero tokens', async () => {
     const asking = planOf(
       () => {
         throw new Error('asked');
@@ -78,12 +78,12 @@ describe('the steps that shorten the output', () => {
     expect(settled).toBe(1);
   });
 
-  it('hands the events of the engine on untouched where there is nothing to do', () => {
+  it('passes on the events of the engine unchanged if there is nothing to do', () => {
     const plan = planOf(() => emit(TURN));
     expect(shortening(() => plan)(turnRequest(), turnContext())).toBe(plan);
   });
 
-  it('asks for less where it does something itself, and passes on what is said about the rest', async () => {
+  it('removes what it does itself from the request, and passes on the ignored paths of the rest', async () => {
     const asked: TurnRequest[] = [];
     let settled = 0;
     const said = {

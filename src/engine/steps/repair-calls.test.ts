@@ -101,14 +101,14 @@ const WRONG =
   'The arguments do not match the schema of "f": it is bad. The call was not made. Make it again with arguments that match.';
 
 describe('repairCalls', () => {
-  it('hands on what is right, and looks at strict functions only', async () => {
+  it('passes on valid calls, and checks only strict functions', async () => {
     const answer = [accepted, ...call('f', 'good'), ...call('loose', 'bad', 'c2'), ended(CALLED, 1)];
     for (const holds of ['answer', 'calls'] as const) {
       expect(await run({ holds }, answer)).toMatchObject({ events: answer, results: [], settled: 1 });
     }
   });
 
-  it('leaves a request alone that has no strict function, and where nothing is to be tried', async () => {
+  it('does not change a request without strict functions, or without attempts', async () => {
     const plan = planOf(() => emit(BAD));
     const repair: RepairRules = { attempts: 1, inStreams: false, check: async () => 'x', onRepair() {} };
     const planned = (deps: Parameters<typeof repairCalls.wrap>[1], tool: FunctionTool): Plan =>
@@ -120,7 +120,7 @@ describe('repairCalls', () => {
     expect(planned({ repair, isStream: false }, strict)).not.toBe(plan);
   });
 
-  it('tells the model what is wrong, and the client of the last attempt only', async () => {
+  it('sends the problem to the model, and only the last attempt to the client', async () => {
     const first = [
       accepted,
       ...reasoning,
@@ -150,7 +150,7 @@ describe('repairCalls', () => {
     });
   });
 
-  it('passes on what the model does not mend', async () => {
+  it('passes on what the model does not repair', async () => {
     const { events, sent, results } = await run({ attempts: 2 }, BAD, BAD, BAD);
     expect([sent.length, results]).toEqual([3, ['passed_on']]);
     expect(events.map((event) => event.type)).toEqual(BAD.map((event) => event.type));
@@ -161,14 +161,14 @@ describe('repairCalls', () => {
     ['fails', [accepted, ended({ kind: 'failed', failure: failure('upstream_error') }, 10)]],
     ['cannot be started', gatewayError('worker_unavailable')],
     ['is cut', [accepted, ended({ kind: 'incomplete', reason: 'max_output_tokens' }, 10)]],
-  ])('passes the first on where the second %s', async (_, second) => {
+  ])('passes on the first if the second %s', async (_, second) => {
     const { events, results, settled } = await run({}, BAD, second);
     expect(events.slice(0, -1)).toEqual(BAD.slice(0, -1));
     expect(events.at(-1)).toEqual(ended(CALLED, second instanceof Error ? 1 : 11));
     expect([results, settled]).toEqual([['passed_on'], 1]);
   });
 
-  it('in a stream tells what comes before the calls at once, and goes on behind it', async () => {
+  it('in a stream sends what precedes the calls at once, and continues after it', async () => {
     const again = [accepted, ...text('Again.'), ...call('f', 'good', 'c2'), ended(CALLED, 10)];
     expect(await run({ holds: 'calls' }, BAD, again)).toMatchObject({
       events: [
@@ -182,7 +182,7 @@ describe('repairCalls', () => {
     });
   });
 
-  it('in a stream does not tell the reasoning of a call that is not told', async () => {
+  it('in a stream does not send the reasoning of a rejected call', async () => {
     const first = [accepted, ...reasoning, ...call('f', 'bad'), ended(CALLED, 1)];
     const { events } = await run({ holds: 'calls' }, first, GOOD);
     expect(events).toEqual([accepted, ...GOOD.slice(1, -1), ended(CALLED, 11)]);
@@ -205,12 +205,12 @@ describe('repairCalls', () => {
     ]);
   });
 
-  it('in a stream tells calls unchecked that are too long to be held', async () => {
+  it('in a stream sends calls unchecked that are too long to be held', async () => {
     const long = [accepted, ...call('f', 'x'.repeat(2_000_000)), ...call('f', 'bad', 'c2'), ended(CALLED, 1)];
     expect(await run({ holds: 'calls' }, long, GOOD)).toMatchObject({ events: long, results: [] });
   });
 
-  it('takes so long to check and no longer, however many calls there are', async () => {
+  it('limits the time for checks, however many calls there are', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     let checks = 0;

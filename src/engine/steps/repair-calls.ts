@@ -24,7 +24,7 @@ export interface RepairRules {
   readonly onRepair: (result: RepairResult) => void;
 }
 
-/** `passed_on`: the last attempt was no better, and the client has to deal with it. */
+/** `passed_on`: the last attempt is invalid too, and the client gets it. */
 export type RepairResult = 'repaired' | 'passed_on';
 
 /**
@@ -107,7 +107,7 @@ async function* untilSound(
     const isLost = last !== null && !attempt.isSound;
     if (isLost || problems.size > 0) options.onRepair('passed_on');
     else if (last !== null) options.onRepair('repaired');
-    settling.isLast();
+    settling.markLast();
     if (isLost && last !== null) {
       const usage = addUsage(spent, usageOf(held));
       yield* release(
@@ -119,10 +119,10 @@ async function* untilSound(
   }
 }
 
-/** What is held back of a stream; beyond this it is sent unchecked. */
+/** The most that is held back of a stream; beyond this it is sent unchecked. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
-/** One answer of the model, and what of it has to wait. */
+/** One answer of the model. Decides which of its events wait. */
 class Attempt {
   readonly #holds: Repairing['holds'];
   readonly #isFirst: boolean;
@@ -130,7 +130,7 @@ class Attempt {
   #hasCall = false;
   #hasEnded = false;
   #isHolding = false;
-  /** Items that the client has seen the start of: they are sent to their end, whatever becomes of the calls. */
+  /** Items whose start was sent: they are sent to their end, even if the calls are rejected. */
   readonly #sent = new Set<string>();
   /** Items whose start is held. */
   readonly #waiting = new Set<string>();
@@ -140,7 +140,7 @@ class Attempt {
     this.#isFirst = isFirst;
   }
 
-  /** Whether it ended in a way that gives the client its answer. */
+  /** Whether it ended without a failure. */
   get isSound(): boolean {
     if (!this.#hasEnded) return false;
     const { kind } = this.reply.outcome;
@@ -188,17 +188,17 @@ class Attempt {
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** A check takes a moment, or its deadline where somebody wrote a schema for that; and there may be thousands of calls. */
+/** For all checks of an answer: a schema may be slow to check, and there may be thousands of calls. */
 const MAX_CHECK_MS = 5_000;
 
-/** By the id of the call, what is wrong with it, as far as there is time to look. */
+/** The problems found within the time limit, by call id. */
 const problemsIn = async (
   { items }: Reply,
   { strict, check, context }: Repairing,
 ): Promise<ReadonlyMap<string, string>> => {
   const problems = new Map<string, string>();
   let isLate = false;
-  const looking = async (): Promise<true> => {
+  const checking = async (): Promise<true> => {
     for (const item of items) {
       if (isLate) break;
       if (item.kind !== 'tool-call' || item.tool !== 'function' || item.namespace !== undefined) continue;
@@ -208,13 +208,13 @@ const problemsIn = async (
     }
     return true;
   };
-  isLate = (await within(looking(), MAX_CHECK_MS)) === null;
+  isLate = (await within(checking(), MAX_CHECK_MS)) === null;
   return problems;
 };
 
 const NOT_RUN = 'This call was not made, because another one in the same answer has invalid arguments.';
 
-/** A call without an output would be no conversation, so each gets one. */
+/** An output for each call, because a conversation needs one. */
 const outputsOf = (
   items: readonly Produced[],
   problems: ReadonlyMap<string, string>,

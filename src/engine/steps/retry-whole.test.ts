@@ -40,7 +40,7 @@ const run = async (...attempts: readonly (readonly TurnEvent[])[]) => {
 };
 
 describe('retryWhole', () => {
-  it('hands on a turn that came to an end', async () => {
+  it('passes on a turn that ended', async () => {
     expect(await run([accepted, said, done])).toEqual({
       events: [accepted, said, done],
       count: 1,
@@ -48,12 +48,12 @@ describe('retryWhole', () => {
     });
   });
 
-  it('lets others go first while a long one is handed on', async () => {
+  it('yields to other requests while it sends a long answer', async () => {
     const long = Array.from({ length: 200_000 }, () => said);
     expect(await turnsOfLoop(() => run([accepted, ...long, done]))).toBeGreaterThan(1);
   });
 
-  it('runs a turn again whose worker died, and tells only of the last run', async () => {
+  it('runs a turn again whose worker died, and sends only the last run', async () => {
     expect(await run([accepted, said, lost], [accepted, done])).toEqual({
       events: [accepted, done],
       count: 2,
@@ -62,7 +62,7 @@ describe('retryWhole', () => {
     });
   });
 
-  it('tells of the loss in the end, and at once of one that the engine could not mend', async () => {
+  it('reports the second loss, and at once one before the turn was accepted', async () => {
     expect(await run([accepted, said, lost], [accepted, said, lost])).toEqual({
       events: [accepted, said, lost],
       count: 2,

@@ -5,10 +5,9 @@ import { holdBack, release } from './hold-back.ts';
 import { Settling } from './settling.ts';
 import type { Step } from './step.ts';
 
-/** A turn that was lost in its middle is run once more. */
 const ATTEMPTS = 2;
 
-/** Runs a turn again whose worker died in its middle, where the client has seen nothing of it. */
+/** Runs a turn again if its worker died during the answer and the client has seen none of it. */
 export const retryWhole: Step<{ readonly isStream: boolean }> = {
   name: 'retry-whole',
   why: 'For an answer that is sent whole: the client sees nothing until it is over, so it can be run again. Only its acceptance is sent at once.',
@@ -40,10 +39,10 @@ async function* untilWhole(
       signal,
     });
     if (held === null) return;
-    // The engine itself retries a turn that is lost before it is accepted.
+    // The engine retries a turn that is lost before it is accepted.
     const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(hasRun);
     if (mayRepeat && attempt < ATTEMPTS && budget.retry('worker lost')) continue;
-    settling.isLast();
+    settling.markLast();
     yield* release(held, signal);
     return;
   }
@@ -54,6 +53,6 @@ const wasLost = (last: TurnEvent | undefined): boolean =>
   last.outcome.kind === 'failed' &&
   last.outcome.failure.kind === 'worker_lost';
 
-/** A tool has run, or may have run: running it again may not be harmless. */
+/** A tool may have run: running it again may do harm. */
 const hasRun = (event: TurnEvent): boolean =>
   event.type === 'item-started' && event.item.kind === 'hosted-call' && event.item.modelCallId !== undefined;

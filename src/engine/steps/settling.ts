@@ -1,4 +1,4 @@
-/** Keeps back that a turn does not run any more, until it is sure that it is not run again: then it needs its place. */
+/** Delays `onSettled` until it is certain that the turn is not run again, because a further run needs its slot. */
 export class Settling {
   readonly #onSettled: (() => void) | undefined;
   #isSettled = false;
@@ -8,14 +8,14 @@ export class Settling {
     this.#onSettled = onSettled;
   }
 
-  /** The turn does not run upstream any more. */
+  /** The turn no longer runs upstream. */
   readonly settle = (): void => {
     this.#isSettled = true;
     if (this.#isLast) this.#onSettled?.();
   };
 
-  /** It will not be run again. */
-  isLast(): void {
+  /** The turn will not be run again. */
+  markLast(): void {
     if (this.#isLast) return;
     this.#isLast = true;
     if (this.#isSettled) this.#onSettled?.();

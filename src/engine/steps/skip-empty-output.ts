@@ -1,6 +1,4 @@
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';
 
 /** Answers a request for zero output tokens without asking the model. */
@@ -12,17 +10,14 @@ export const skipEmptyOutput: Step<{ readonly clock: Clock }> = {
     (request, context) => {
       const plan = next(request, context);
       if (request.maxOutputTokens !== 0) return plan;
-      return { ...plan, run: (_, onSettled) => nothing(plan, clock, onSettled) };
+      return {
+        ...plan,
+        async *run(_, onSettled) {
+          onSettled?.();
+          yield { type: 'turn-accepted', ignored: plan.ignored, limitsOutput: true, headers: {} };
+          const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+          yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
+        },
+      };
     },
 };
-
-async function* nothing(
-  { ignored }: Plan,
-  clock: Clock,
-  onSettled: (() => void) | undefined,
-): AsyncGenerator<TurnEvent> {
-  onSettled?.();
-  yield { type: 'turn-accepted', ignored, limitsOutput: true, headers: {} };
-  const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
-  yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
-}

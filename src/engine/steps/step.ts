@@ -1,14 +1,14 @@
 import type { PlanTurn } from '../engine.ts';
 
 /**
- * One thing that is done for turns around the model's answer. `order.ts` is the list of all steps.
+ * A transform of turns around the model's answer. `order.ts` lists all steps.
  *
  * A step wraps the planning of a turn: it may change the request, the plan, or the events of its run. A step that has
  * nothing to do for a request returns the plan of `next` as it is, and so adds nothing to the path of its events.
  */
 export interface Step<Deps = never> {
   readonly name: string;
-  /** Why it exists, and why at its place; printed into `docs/architecture.md`. */
+  /** Why it exists, and why in this place; printed into `docs/architecture.md`. */
   readonly why: string;
   wrap(next: PlanTurn, deps: Deps): PlanTurn;
 }

@@ -1,11 +1,8 @@
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { StopEarly } from '../../canonical/events/turn-event.ts';
 import type { Step } from './step.ts';
 
-/** Ends an answer by the rules of a dialect; `leave` interrupts its turn, also one that says nothing more. */
-export type EndEarly = (events: AsyncIterable<TurnEvent>, leave: () => void) => AsyncIterable<TurnEvent>;
-
-/** Ends the answer where the dialect of the client says so, and its turn with it. */
-export const stopEarly: Step<{ readonly stopEarly: EndEarly | null }> = {
+/** Ends the answer, and its turn, where the dialect of the client says so. */
+export const stopEarly: Step<{ readonly stopEarly: StopEarly | null }> = {
   name: 'stop-early',
   why: 'Some clients run tools as soon as they have read their calls. Around the repair, so that only valid calls end an answer.',
   wrap: (next, { stopEarly: endEarly }) =>

@@ -35,7 +35,7 @@ const turn = (deltas: readonly string[]): TurnEvent[] => [
 const deltasOf = (events: readonly TurnEvent[]): string[] =>
   events.flatMap((event) => (event.type === 'item-delta' ? [event.delta] : []));
 
-/** As it stands in an engine: what is open is ended behind it. */
+/** As in the engine: open items are ended after it. */
 const stopped = (events: AsyncIterable<TurnEvent>, stops: readonly string[]) =>
   wellFormed(stopAt(events, stops, { clock, signal: new AbortController().signal }), { clock });
 const { clock } = fixedAmbient();
@@ -44,7 +44,7 @@ const run = (deltas: readonly string[], stops: readonly string[]) =>
   collect(stopped(emit(turn(deltas)), stops));
 
 describe('stopAt', () => {
-  it('ends before the stop, closes what is open, and has no usage to give', async () => {
+  it('ends before the stop, ends open items, and reports no usage', async () => {
     expect(await run(['one ', 'two END three'], ['END'])).toEqual([
       ACCEPTED,
       messageStarted('m'),
@@ -88,7 +88,7 @@ describe('stopAt', () => {
     expect(deltasOf(await run(['ab', '<st', 'rong>'], ['<stop>']))).toEqual(['ab', '<strong>']);
   });
 
-  it('gives back at the end of the message what was held back', async () => {
+  it('sends held text at the end of the message', async () => {
     expect(deltasOf(await run(['ab<sto'], ['<stop>']))).toEqual(['ab', '<sto']);
   });
 
@@ -113,7 +113,7 @@ describe('stopAt', () => {
     expect(await collect(stopped(emit(events), ['END']))).toEqual(events);
   });
 
-  it('looks at each character once, also where nearly all of a stop is there again and again', async () => {
+  it('reads each character once, even if most of a stop occurs repeatedly', async () => {
     // In a time that grows with the square of the length, this would not end before the test does.
     const stop = `${'a'.repeat(100_000)}b`;
     const text = `${'a'.repeat(300_000)}c`;
@@ -154,7 +154,7 @@ describe('stopAt, for any text in any pieces', () => {
     maxLength: 4,
   });
 
-  it('says what a naive search in the whole text says', async () => {
+  it('equals a naive search in the whole text', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(letters, { maxLength: 8 }), stops, async (deltas, some) => {
         const events = await run(deltas, some);

@@ -25,8 +25,8 @@ export const stopSequences: Step<{ readonly clock: Clock }> = {
 };
 
 /**
- * Ends the answer before the first of these texts, also when it comes in pieces. Only text that may still become a
- * stop sequence is held back. `wellFormed` around it ends the open items. Leaving the source early interrupts the turn.
+ * Ends the answer before the first of these texts, even if it is split over deltas. Holds back only text that may become
+ * a stop sequence. `wellFormed` around it ends the open items. Leaving the source early interrupts the turn.
  */
 export async function* stopAt(
   events: AsyncIterable<TurnEvent>,
@@ -35,15 +35,10 @@ export async function* stopAt(
 ): AsyncGenerator<TurnEvent> {
   const machines = stops.map(machineOf);
   const searches = new Map<string, StopSearch>();
-  const searchIn = (itemId: string): StopSearch => {
-    const known = searches.get(itemId) ?? new StopSearch(machines);
-    searches.set(itemId, known);
-    return known;
-  };
   let hasCalls = false;
   for await (const event of events) {
     if (event.type === 'item-ended' && isToolCall(event.item)) hasCalls = true;
-    // Behind the text of an item comes its refusal, or its end.
+    // The refusal or the end of an item follows its text.
     if (event.type === 'item-ended' || (event.type === 'item-delta' && event.at === 'refusal')) {
       const id = event.type === 'item-ended' ? event.item.id : event.itemId;
       const search = searches.get(id);
@@ -54,7 +49,8 @@ export async function* stopAt(
       yield event;
       continue;
     }
-    const search = searchIn(event.itemId);
+    const search = searches.get(event.itemId) ?? new StopSearch(machines);
+    searches.set(event.itemId, search);
     search.logprobs.add(event.logprobs ?? []);
     const { safe, isFound } = await search.add(event.delta, signal);
     if (!isFound) {
@@ -64,14 +60,14 @@ export async function* stopAt(
       continue;
     }
     if (safe !== '') yield withLogprobs(textOf(event.itemId, safe), search.logprobs.take(safe.length));
-    // What other items hold back is theirs to the end.
+    // Text held back in other items is not part of a stop.
     searches.delete(event.itemId);
     for (const [other, held] of searches) {
       if (held.held !== '') yield heldBy(held, other);
     }
     yield {
       type: 'turn-ended',
-      // A client that reads how the answer ended must not miss the calls in front of the stop.
+      // The outcome must report calls before the stop.
       outcome: { kind: hasCalls ? 'tool-calls' : 'completed' },
       usage: null,
       isEndedHere: true,
@@ -88,11 +84,10 @@ const textOf = (itemId: string, delta: string): ItemDelta => ({
   delta,
 });
 
-/** What a search holds back is no stop. */
 const heldBy = ({ held, logprobs }: StopSearch, itemId: string): ItemDelta =>
   withLogprobs(textOf(itemId, held), logprobs.rest());
 
-/** A stop, and for each length of it how much of its beginning is also its end there: Knuth, Morris and Pratt. */
+/** A stop sequence with its failure table (Knuth, Morris and Pratt). */
 interface StopMachine {
   readonly stop: string;
   readonly fallbacks: Uint32Array;
@@ -108,13 +103,13 @@ const machineOf = (stop: string): StopMachine => {
   return { stop, fallbacks };
 };
 
-/** So many characters are looked at before others get their turn. */
+/** Characters to search before other requests get their share of the loop. */
 const STEP_CHARS = 64 * 1024;
 
-/** Looks for stops in one message. Each character is looked at once, however the text is cut into deltas. */
+/** Searches one message for stops. Reads each character once, however the text is split into deltas. */
 class StopSearch {
   readonly #machines: readonly StopMachine[];
-  /** How much of each stop the text ends with. */
+  /** For each stop, the length of its beginning that the text ends with. */
   readonly #matched: number[];
   /** The end of the text that may be the beginning of a stop. */
   held = '';
@@ -125,7 +120,7 @@ class StopSearch {
     this.#matched = machines.map(() => 0);
   }
 
-  /** What may be sent of the text so far, and whether a stop stands behind it. */
+  /** The text that may be sent now, and whether a stop follows it. */
   async add(
     delta: string,
     signal: AbortSignal,
@@ -141,10 +136,7 @@ class StopSearch {
     return { safe: text.slice(0, end), isFound: false };
   }
 
-  /**
-   * The length of the stop that is whole with this character, or 0. The one that is whole first counts,
-   * so that the answer does not depend on deltas; of two that end together it is the longer one.
-   */
+  /** The length of the stop that this character completes, or 0; of two that end together, the longer one. */
   #step(char: number): number {
     let found = 0;
     for (const [index, { stop, fallbacks }] of this.#machines.entries()) {

@@ -1,0 +1,60 @@
+import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { AppServer } from '../../codex/app-server.ts';
+import { RPC_CODES, RpcError } from '../../codex/rpc/errors.ts';
+import { toReviewStart, toTurnStart } from '../../codex/translate/turn-start.ts';
+import { rpcFailure } from './rpc-failure.ts';
+
+/** The ids for steering and interrupting a turn. */
+export interface RunningTurn {
+  readonly threadId: string;
+  readonly turnId: string;
+}
+
+/** A review runs an inner turn, and only that one can be interrupted; an empty id means any turn. */
+const ANY_TURN = '';
+
+/** Starts the turn of a thread that has the conversation. */
+export const startTurn = async (
+  appServer: AppServer,
+  request: TurnRequest,
+  threadId: string,
+): Promise<{ readonly turnId: string; readonly running: RunningTurn }> => {
+  const isReview = request.isReview === true;
+  const { turn } = isReview
+    ? await appServer.request('review/start', toReviewStart(request, threadId))
+    : await appServer.request('turn/start', toTurnStart(request, threadId));
+  return { turnId: turn.id, running: { threadId, turnId: isReview ? ANY_TURN : turn.id } };
+};
+
+/** Sends user input to a turn. Null: it does not run, or its model cannot read input now. */
+export const steerTurn = async (
+  appServer: AppServer,
+  running: RunningTurn | null,
+  texts: readonly string[],
+): Promise<void> => {
+  if (running === null) throw gatewayError('response_not_steerable');
+  const { threadId, turnId: expectedTurnId } = running;
+  const input = texts.map((text) => ({ type: 'text' as const, text, text_elements: [] }));
+  try {
+    await appServer.request('turn/steer', { threadId, expectedTurnId, input });
+  } catch (error) {
+    // It has ended meanwhile.
+    if (error instanceof RpcError && error.code === RPC_CODES.invalidRequest)
+      throw gatewayError('response_not_steerable');
+    throw new GatewayError(rpcFailure(error), { cause: error });
+  }
+};
+
+/**
+ * Interrupts a running turn and closes its thread: a turn that waits for a tool call would keep its thread. Does not
+ * wait for the answer to the interrupt, which may never come.
+ */
+export const closeTurn = async (
+  appServer: AppServer,
+  running: RunningTurn | null,
+  threadId: string | null,
+): Promise<void> => {
+  if (running !== null) void appServer.request('turn/interrupt', running).catch(() => {});
+  if (threadId !== null) await appServer.request('thread/unsubscribe', { threadId }).catch(() => {});
+};
