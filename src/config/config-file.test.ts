@@ -218,6 +218,8 @@ describe('the config file', () => {
     rmSync(file);
     writeFileSync(file, '{\n  "apiKey": hunter2\n}');
     expect(refusal()).toEqual([`Config file ${file} is not valid JSON: see line 2, column 13.`]);
+    writeFileSync(file, '{\n  "port": 1,\n  "port": 2\n}');
+    expect(refusal()).toEqual([`Config file ${file} has a key twice: see line 3, column 3.`]);
     writeFileSync(file, ' '.repeat(1024 * 1024 + 1));
     expect(refusal()).toEqual([`Config file ${file} is larger than 1 MB.`]);
     symlinkSync(path.join(state, 'gone'), defaultFile);

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-import { jsonErrorPlace } from '../kit/json/json-error-place.ts';
+import { jsonErrorPlace, type JsonPlace } from '../kit/json/json-error-place.ts';
+import { repeatedKeyPlace } from '../kit/json/repeated-key-place.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
@@ -12,13 +13,17 @@ export const readJsonFile = (file: string): JsonFile => {
   if (typeof read !== 'string') return read;
   // Some editors begin a file with a byte order mark.
   const text = read.replace(/^\uFEFF/, '');
+  let value: unknown;
   try {
-    return { value: JSON.parse(text) };
+    value = JSON.parse(text);
   } catch {
-    const { line, column } = jsonErrorPlace(text);
-    return { problem: `is not valid JSON: see line ${line}, column ${column}.` };
+    return { problem: `is not valid JSON: see ${shown(jsonErrorPlace(text))}.` };
   }
+  const repeated = repeatedKeyPlace(text);
+  return repeated === null ? { value } : { problem: `has a key twice: see ${shown(repeated)}.` };
 };
+
+const shown = ({ line, column }: JsonPlace): string => `line ${line}, column ${column}`;
 
 const readText = (file: string): string | { readonly problem: string } => {
   let opened: number | null = null;

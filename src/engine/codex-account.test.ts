@@ -23,7 +23,7 @@ const LIMITS = {
   rateLimitResetCredits: { availableCount: 2, credits: null },
 };
 
-/** An app-server that says this; it counts what it is asked, and whether everybody gave it back. */
+/** An app-server with these answers; it counts requests and open leases. */
 const setUp = (
   says: Readonly<Record<string, unknown>>,
   backend: CodexAccountOptions['backend'] = 'chatgpt',
@@ -72,8 +72,8 @@ const kindOf = async (asking: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof GatewayError ? error.failure.kind : error),
   );
 
-describe('the desk', () => {
-  it('asks once for all who want to know, for some seconds', async () => {
+describe('the codex account', () => {
+  it('shares one request among callers for some seconds', async () => {
     const { codexAccount, asked, pass, out } = setUp({ 'account/rateLimits/read': LIMITS });
     const [one, other] = await Promise.all([codexAccount.rateLimits(), codexAccount.rateLimits()]);
     expect(one).toBe(other);
@@ -85,7 +85,7 @@ describe('the desk', () => {
     expect([asked.length, out()]).toEqual([2, 0]);
   });
 
-  it('tells the limits with their windows, and nothing of whose they are', async () => {
+  it('reports the limits with their windows, without the owner', async () => {
     const { codexAccount } = setUp({ 'account/rateLimits/read': LIMITS });
     const limits = await codexAccount.rateLimits();
     expect(limits).toMatchObject({
@@ -100,7 +100,7 @@ describe('the desk', () => {
     expect(JSON.stringify(limits)).not.toContain('acc-secret');
   });
 
-  it('sends feedback, one at a time, and says who could not take it', async () => {
+  it('sends feedback, one at a time, and reports failures', async () => {
     const { codexAccount, asked } = setUp(
       { 'feedback/upload': { threadId: 'thread-1', promptHash: null } },
       'demo',
@@ -114,7 +114,7 @@ describe('the desk', () => {
     expect(await codexAccount.sendFeedback(feedback)).toBe('thread-1');
   });
 
-  it('has nothing to ask where there is no ChatGPT account', async () => {
+  it('sends no request without a ChatGPT account', async () => {
     for (const backend of ['demo', 'provider', 'api-key', 'none'] as const) {
       const { codexAccount, asked } = setUp({}, backend);
       expect(await codexAccount.account()).toEqual({ backend, plan: null, isConfirmed: true });
@@ -122,7 +122,7 @@ describe('the desk', () => {
     }
   });
 
-  it('knows who is signed in also where the account cannot be asked', async () => {
+  it('knows the login even if the account cannot be read', async () => {
     const offline = new RpcError({ code: -32_603, message: 'error sending request for url (http://secret)' });
     const { codexAccount } = setUp({ 'account/read': offline, getAuthStatus: { authMethod: 'chatgpt' } });
     expect(await codexAccount.account()).toEqual({ backend: 'chatgpt', plan: null, isConfirmed: false });
@@ -135,7 +135,7 @@ describe('the desk', () => {
     ],
     [new RequestTimeout('account/usage/read', 15_000), 'upstream_timeout'],
     [new ConnectionClosed(), 'worker_lost'],
-  ])('says what is wrong: %s', async (error, kind) => {
+  ])('reports an error: %s', async (error, kind) => {
     const { codexAccount, asked, pass, out } = setUp({ 'account/usage/read': error });
     expect(await kindOf(codexAccount.usage())).toBe(kind);
     expect(await kindOf(codexAccount.usage())).toBe(kind);

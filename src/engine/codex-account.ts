@@ -11,18 +11,18 @@ import { keepAnswer } from '../kit/async/keep-answer.ts';
 import { rpcFailure } from './attempt/rpc-failure.ts';
 
 /**
- * What can be asked of the app-server beside turns. Every answer is kept for some seconds, and no question is asked
- * twice at once: who has a key must not be able to hammer the account's backend. All throw a `GatewayError`.
+ * Methods of the app-server other than turns. Answers are cached for some seconds and concurrent requests are shared, so
+ * that clients cannot overload the account's backend. All throw a `GatewayError`.
  */
 export interface CodexAccount {
   account(): Promise<Account>;
-  /** Null: nothing is metered here that could be asked for. */
+  /** Null: there is no ChatGPT account. */
   rateLimits(): Promise<RateLimits | null>;
-  /** Null: nobody counts. */
+  /** Null: there is no ChatGPT account. */
   usage(): Promise<TokenTotals | null>;
-  /** The settings of the app-server itself, as far as strangers may see them. */
+  /** The public settings of the app-server. */
   config(): Promise<JsonObject>;
-  /** Sends it to the makers of codex, without logs, one at a time; the id by which they find it. */
+  /** Sends feedback to OpenAI, without logs, one at a time. Returns its id. */
   sendFeedback(feedback: Feedback): Promise<string>;
 }
 
@@ -32,8 +32,8 @@ export interface CodexAccountOptions {
   readonly clock: Clock;
 }
 
-/** The account's service is asked by way of the app-server, which waits for it without an end of its own. */
-const ASK_MS = 15_000;
+/** The app-server itself has no timeout for the account's service. */
+const LIMITS = { timeoutMs: 15_000 };
 const KEEP_MS = 10_000;
 const KEEP_FAILURE_MS = 5_000;
 const ONE_FEEDBACK = {
@@ -47,7 +47,7 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
     try {
       return await ask(lease.appServer);
     } catch (error) {
-      throw new GatewayError(deskFailure(error), { cause: error });
+      throw new GatewayError(accountFailure(error), { cause: error });
     } finally {
       lease.release();
     }
@@ -55,16 +55,14 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
   const kept = <T>(ask: (appServer: AppServer) => Promise<T>): (() => Promise<T>) =>
     keepAnswer(() => once(ask), { clock, keepMs: () => KEEP_MS, keepFailureMs: KEEP_FAILURE_MS });
   let isSending = false;
-  const limits = { timeoutMs: ASK_MS };
   const account = kept((appServer) => readAccount(appServer, backend));
-  const rateLimits = kept(async (appServer) =>
-    // How each credit came about is a request of its own, and nobody here shows it.
-    toRateLimits(
-      await appServer.request('account/rateLimits/read', { excludeResetCreditDetails: true }, limits),
-    ),
-  );
+  const rateLimits = kept(async (appServer) => {
+    // The details of credits would take another request, and are not shown.
+    const params = { excludeResetCreditDetails: true };
+    return toRateLimits(await appServer.request('account/rateLimits/read', params, LIMITS));
+  });
   const usage = kept(async (appServer) =>
-    toTokenTotals(await appServer.request('account/usage/read', {}, limits)),
+    toTokenTotals(await appServer.request('account/usage/read', {}, LIMITS)),
   );
   const hasAccount = backend === 'chatgpt';
   return {
@@ -72,14 +70,14 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
     rateLimits: async () => (hasAccount ? rateLimits() : null),
     usage: async () => (hasAccount ? usage() : null),
     config: kept(async (appServer) =>
-      publicConfig((await appServer.request('config/read', {}, limits)).config),
+      publicConfig((await appServer.request('config/read', {}, LIMITS)).config),
     ),
     async sendFeedback(feedback) {
       if (isSending) throw gatewayError('concurrency_limit', ONE_FEEDBACK);
       isSending = true;
       try {
         const params = { ...feedback, includeLogs: false };
-        return (await once((appServer) => appServer.request('feedback/upload', params, limits))).threadId;
+        return (await once((appServer) => appServer.request('feedback/upload', params, LIMITS))).threadId;
       } finally {
         isSending = false;
       }
@@ -87,21 +85,21 @@ export const createCodexAccount = ({ backend, workers, clock }: CodexAccountOpti
   };
 };
 
-/** Without a network codex cannot say whose account it is, but turns may run all the same. */
+/** Without a network codex cannot read the account, but turns may still run. */
 const readAccount = async (appServer: AppServer, backend: Account['backend']): Promise<Account> => {
   try {
-    const { account } = await appServer.request('account/read', {}, { timeoutMs: ASK_MS });
+    const { account } = await appServer.request('account/read', {}, LIMITS);
     if (account?.type === 'chatgpt') return { backend, plan: account.planType, isConfirmed: true };
   } catch (error) {
     if (!(error instanceof RpcError) && !(error instanceof RequestTimeout)) throw error;
   }
   const params = { includeToken: false, refreshToken: false };
-  const { authMethod } = await appServer.request('getAuthStatus', params, { timeoutMs: ASK_MS });
+  const { authMethod } = await appServer.request('getAuthStatus', params, LIMITS);
   return { backend: authMethod === null ? 'none' : backend, plan: null, isConfirmed: false };
 };
 
-/** Its own words may name addresses and accounts: they are for the log. */
-const deskFailure = (error: unknown): Failure => {
+/** The original message may name addresses and accounts, so it is only logged. */
+const accountFailure = (error: unknown): Failure => {
   if (error instanceof RequestTimeout) return failure('upstream_timeout');
   if (error instanceof RpcError && error.code === RPC_CODES.internal) {
     return failure('upstream_error', { message: 'The service that codex uses did not answer.' });

@@ -13,19 +13,19 @@ export interface Counting {
   readonly signal: AbortSignal;
 }
 
-/** So much is counted at once. Requests that are counted at the same time take turns after each piece. */
+/** The most that is counted at once. Concurrent requests take turns after each piece. */
 const PIECE_CHARS = 16 * 1024;
 const MAX_TEXTS = 4_096;
-/** What is not counted by then is estimated from what is: some megabytes of prose, less of rare characters. */
+/** After this time, some megabytes of prose, the rest is estimated. */
 const MAX_MS = 5_000;
 
-/** How many tokens a model reads for a request. Rejects with the reason of the signal. */
+/** Counts the input tokens of a request. Rejects with the reason of the signal. */
 export const countInput = (
   request: Parameters<typeof countableInput>[0],
   counting: Counting,
 ): Promise<number> => countAll(countableInput(request), request.model, counting);
 
-/** The usage of a turn whose upstream gave none, by counting what was asked and what was answered. */
+/** Counts the usage of a turn for which the upstream reports none. */
 export const countUsage = async (
   request: TurnRequest,
   items: readonly Item[],
@@ -47,10 +47,10 @@ export const countUsage = async (
   };
 };
 
-/** The limit of an output is about its words, so these are counted without the marks between items. */
+/** The texts of the items, without the tokens between items, which an output limit does not count. */
 function* writtenParts(items: readonly Item[]): Generator<Countable> {
   for (const item of items) {
-    // A summary is not what the model wrote; how much that was is not known.
+    // A summary is not what the model wrote; the length of that is unknown.
     if (isReasoning(item)) yield { texts: item.content ?? [], tokens: 0 };
     else for (const { texts } of countableItem(item, '')) yield { texts, tokens: 0 };
   }

@@ -4,30 +4,28 @@ import type { Rejection } from '../canonical/failure/rejection.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 
-/** Plans a turn: what will become of a request, as far as that is known before its backend is asked. */
+/** Plans a turn: what is known about a request before its backend is asked. */
 export type PlanTurn = (request: TurnRequest, context: TurnContext) => Plan;
 
-/** Runs turns. The port between the client side, which knows no app-server, and the backend side, which knows no HTTP. */
+/** Runs turns. The port between the client side (HTTP) and the backend side (app-server). */
 export interface Engine {
   readonly plan: PlanTurn;
 }
 
 export interface Plan {
-  /** What was asked for and will have no effect. The first event of the turn says it again, with what was found out since. */
+  /** Parts of the request without effect. The first event of the turn has the final list. */
   readonly ignored: readonly Path[];
-  /** Why the request must not be run; empty: it may be. */
+  /** Why the request must not be run; empty: it may be run. */
   readonly refused: readonly Rejection[];
   /** Whether the backend fetches images by URL itself; absent: it takes only their bytes. */
   readonly takesImageUrls?: boolean;
-  /** False once something was learned that may change this plan: it can still be run, but a new one is better. */
+  /** False once something was learned that may change this plan: it still works, but a new one is better. */
   isCurrent(): boolean;
   /**
-   * The events of one turn; a plan may be run several times. Throws a `GatewayError` when the turn could
-   * not be started; once it runs, its failure is the outcome of `turn-ended`. Aborting the signal, or
-   * leaving the iteration early, interrupts the turn.
+   * The events of one turn; a plan may be run several times. Throws a `GatewayError` if the turn cannot be started; later
+   * failures are the outcome of `turn-ended`. Aborting the signal, or leaving the iteration early, interrupts the turn.
    *
-   * `onSettled` is called when an accepted turn no longer runs upstream. Its reader may be far behind by then,
-   * and must not hold up others.
+   * `onSettled` is called when an accepted turn no longer runs upstream, before the client has read everything.
    */
   run(signal: AbortSignal, onSettled?: () => void): AsyncIterable<TurnEvent>;
 }

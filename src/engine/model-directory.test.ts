@@ -4,7 +4,7 @@ import { knownModel, modelList } from '../../test/support/models.ts';
 import { createModelDirectory } from './model-directory.ts';
 
 describe('createModelDirectory', () => {
-  it('has the names of what its source lists, and makes them anew only when the list is another', async () => {
+  it('has the names that its source lists, and creates them again only when the list changes', async () => {
     let list = modelList([knownModel('a', { efforts: ['low'] })]);
     const directory = createModelDirectory({ models: async () => list }, { house: 'a-low' });
     const [first, second] = [await directory.names(), await directory.names()];

@@ -5,9 +5,9 @@ import {
   type ModelNames,
 } from '../canonical/models/model-names.ts';
 
-/** Where the models come from: codex's own catalogue, the list of an account, or that of a provider. */
+/** Lists the models of codex's own catalogue, of an account, or of a provider. */
 export interface ModelSource {
-  /** Never fails, and waits a few seconds at the most. The same object as long as nothing has changed. */
+  /** Never fails, and takes at most a few seconds. Returns the same object until something changes. */
   models(): Promise<ModelList>;
 }
 

@@ -1,29 +1,25 @@
-/**
- * Counts tokens as the models do. A port: the real one carries a large table and lives in a thread of
- * its own, so it is asked as seldom as possible.
- */
+/** Counts tokens as the models do. The implementation runs in a thread, so calls are expensive. Callers take turns. */
 export interface Tokenizer {
-  /** Questions are about to come. */
+  /** Starts the thread before the first call. */
   warmUp(): void;
-  /** Callers take turns. */
   count(text: string, caller?: string): Promise<number>;
-  /** The longest beginning of the text that is at most this many tokens. */
+  /** The longest beginning of the text with at most this many tokens. */
   head(text: string, tokens: number, caller?: string): Promise<string>;
 }
 
-/** Counts what is not cut afterwards, in the encoding of its model. */
+/** Counts tokens in the encoding of a model. */
 export interface TokenCounter {
-  /** The tokens of all texts together, each counted by itself. */
+  /** The total of all texts, each counted separately. */
   countTexts(texts: readonly string[], by: TokenUse): Promise<number>;
 }
 
-/** Whose tokens they are: the model decides about the encoding, and callers take turns. */
+/** The model, which decides the encoding, and the caller. */
 export interface TokenUse {
   readonly model: string;
   readonly caller: string;
 }
 
-/** The tokenizer as one caller uses it. */
+/** The tokenizer for one caller. */
 export const tokenizerFor = (tokenizer: Tokenizer, caller: string): Tokenizer => ({
   warmUp: () => tokenizer.warmUp(),
   count: (text) => tokenizer.count(text, caller),

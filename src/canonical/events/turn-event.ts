@@ -82,6 +82,10 @@ export type StopEarly = (
   cancelTurn: () => void,
 ) => AsyncIterable<TurnEvent>;
 
+/** Whether the event starts a call of the model that the app-server runs. */
+export const isModelCall = (event: TurnEvent): boolean =>
+  event.type === 'item-started' && event.item.kind === 'hosted-call' && event.item.modelCallId !== undefined;
+
 /** The id of the event's item; null for events of the turn itself. */
 export const itemIdOf = (event: TurnEvent): string | null => {
   if (event.type === 'item-started' || event.type === 'item-ended') return event.item.id;

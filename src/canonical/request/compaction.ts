@@ -45,13 +45,13 @@ const userMessage = (text: string): Message => ({
 
 const ASK = `The conversation above is about to be replaced by a summary, because it has become too long. Write that summary now.
 
-Whoever goes on reads the messages of the user again and your summary, and nothing else: none of your answers, no calls of tools, no outputs. Say:
-- what the user wants, and every rule or preference that still holds;
+The reader of this summary sees the messages of the user again and your summary, and nothing else: none of your answers, no tool calls, no outputs. Include:
+- what the user wants, and every rule or preference that still applies;
 - what has been done and found out, with the exact names, paths, commands, numbers, links and short quotes that will be needed;
 - what was decided and why, and what was tried and failed;
-- where things stand, and what comes next.
+- the current state, and the next steps.
 
-Write in the language of the conversation, briefly and in full. Call no tool, and do not go on with the task itself.`;
+Write in the language of the conversation, briefly but completely. Do not call tools, and do not continue the task itself.`;
 
 const PREFACE =
   'The conversation so far was replaced by this summary of it, to save room. Go on from where it ends; what it says has been done need not be done again.';

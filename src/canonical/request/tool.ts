@@ -17,6 +17,12 @@ export interface FunctionTool {
   readonly more?: JsonObject;
 }
 
+/** The choice with each tool reference replaced. */
+export const mapRefs = (choice: ToolChoice, change: (ref: ToolRef) => ToolRef): ToolChoice => {
+  if (choice.mode === 'named') return { ...choice, tool: change(choice.tool) };
+  return choice.mode === 'allowed' ? { ...choice, tools: choice.tools.map(change) } : choice;
+};
+
 /** The schema for a function without parameters. */
 export const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
 

@@ -4,15 +4,15 @@ import type { JsonObject } from '../../kit/json/json.ts';
 /** A server that threads can be started with. */
 export interface ReachableMcp {
   readonly server: McpServer;
-  /** Its entry in `config.mcp_servers` of `thread/start`, without anything that is secret over HTTP. */
+  /** Its entry in `config.mcp_servers` of `thread/start`, without secrets over HTTP. */
   readonly config: JsonObject;
-  /** Why the last message to it came to nothing, as the end of a sentence about it; null: not known. */
+  /** The error of the last message to it, as the end of a sentence about it; null: not known. */
   lastError(): string | null;
-  /** Of a server that a client named: its turn is over, and its thread is being closed. */
+  /** For a server that a client named: the turn has ended. */
   close(): void;
 }
 
-/** Which MCP servers there are, and how threads reach them. */
+/** The MCP servers, and how threads reach them. */
 export interface McpAccess {
   /** The servers of the deployment, by label. */
   readonly deployment: ReadonlyMap<string, ReachableMcp>;

@@ -16,7 +16,7 @@ const LISTS: Readonly<Record<'well' | 'ill', McpToolList>> = {
   ill: { status: 'failed', lastError: 'ended before it answered' },
 };
 
-it('looks once for all who ask, keeps what is well for a minute and trouble for a moment', async () => {
+it('lists once for concurrent callers, and keeps a good list for a minute and a failed one for seconds', async () => {
   let now = 0;
   let looks = 0;
   let list = LISTS.well;

@@ -2,15 +2,15 @@ import type { Clock } from '../../kit/ambient.ts';
 import { keepAnswer } from '../../kit/async/keep-answer.ts';
 import type { ListedMcp } from './mcp-tools.ts';
 
-/** The MCP servers of the deployment and their tools, as they were a short while ago. */
+/** The MCP servers of the deployment and their tools, cached for a short time. */
 export interface McpDirectory {
   list(): Promise<readonly ListedMcp[]>;
 }
 
-/** Every look starts each server once more. */
+/** Each listing starts every server. */
 const KEEP_MS = 60_000;
-/** A server that failed may be well again soon. */
-const KEEP_TROUBLE_MS = 5_000;
+/** A server that failed may recover soon. */
+const KEEP_FAILED_MS = 5_000;
 
 export const createMcpDirectory = (
   look: () => Promise<readonly ListedMcp[]>,
@@ -18,7 +18,7 @@ export const createMcpDirectory = (
 ): McpDirectory => ({
   list: keepAnswer(look, {
     clock,
-    keepMs: (all) => (all.every(({ list }) => list.status === 'connected') ? KEEP_MS : KEEP_TROUBLE_MS),
+    keepMs: (all) => (all.every(({ list }) => list.status === 'connected') ? KEEP_MS : KEEP_FAILED_MS),
     keepFailureMs: 0,
   }),
 });

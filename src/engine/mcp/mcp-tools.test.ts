@@ -34,7 +34,7 @@ const listing = (answer: unknown, lastError: string | null = null) =>
 
 const status = (more: object): unknown => ({ data: [{ name: 'a', tools: {}, toolsError: null, ...more }] });
 
-it('asks the thread for one server, and waits a little longer than the server may take to start', async () => {
+it('asks the thread for one server, and waits slightly longer than its start timeout', async () => {
   const { appServer, asked } = answering(
     status({ runtimeStatus: 'connected', tools: { x: { name: 'x', inputSchema: {} } } }),
   );
@@ -59,7 +59,7 @@ it('asks the thread for one server, and waits a little longer than the server ma
   ]);
 });
 
-it('lists them by name: the app-server has no order', async () => {
+it('sorts tools by name: the app-server has no order', async () => {
   const tools = Object.fromEntries(['b', 'c', 'a'].map((name) => [name, { name, inputSchema: {} }]));
   expect(await listing(status({ runtimeStatus: 'connected', tools }))).toMatchObject({
     tools: [{ name: 'a' }, { name: 'b' }, { name: 'c' }],
@@ -74,10 +74,10 @@ it.each([
   ['no answer', new RequestTimeout('m', 1), null, 'did not answer within 12 s'],
   ['no secret', status({ runtimeStatus: 'failed', toolsError: 'no: let-me-in' }), null, 'failed: no: ***'],
   ['a refusal', new RpcError({ code: 1, message: 'thread not found' }), null, 'failed: thread not found'],
-])('says what is wrong: %s', async (_, answer, lastError, said) => {
+])('reports %s', async (_, answer, lastError, said) => {
   expect(await listing(answer, lastError)).toEqual({ status: 'failed', lastError: said });
 });
 
-it('passes on what is no fault of the server', async () => {
+it('throws errors that are not about the server', async () => {
   await expect(listing(new Error('lost'))).rejects.toThrow('lost');
 });

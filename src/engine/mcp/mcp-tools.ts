@@ -14,13 +14,12 @@ import { rpcFailure } from '../attempt/rpc-failure.ts';
 
 type Status = ResultOf<'mcpServerStatus/list'>['data'][number];
 
-/** The app-server gives up on a server by itself: only if it does not, we do. */
+/** The app-server has a timeout of its own; this one is for the case that it does not keep it. */
 const MARGIN_MS = 5_000;
 
 /**
- * The tools of a server that the thread was started with. Waits for the server's start; a server that is slow or
- * dead is no error here. The thread's own connection is asked, so no further process is started, and nobody else
- * of the app-server waits. Closing the thread ends the wait.
+ * Lists the tools of a server that the thread was started with, through the thread's own connection. Waits for the
+ * server's start; a slow or dead server is reported, not thrown. Closing the thread ends the wait.
  */
 export const listThreadTools = async (
   appServer: AppServer,
@@ -30,10 +29,10 @@ export const listThreadTools = async (
 ): Promise<McpToolList> => {
   const { server } = reachable;
   const timeoutMs = Math.min(server.startupSeconds * 1000 + MARGIN_MS, maxMs);
-  // It may quote the token that it was started with.
-  const failed = (lastError: string): McpToolList => ({
+  // The relay's error is more precise than the app-server's. Either may quote the server's token.
+  const failed = (error: string): McpToolList => ({
     status: 'failed',
-    lastError: hideSecrets(mcpSecrets(server))(lastError),
+    lastError: hideSecrets(mcpSecrets(server))(reachable.lastError() ?? error),
   });
   try {
     const { data } = await appServer.request(
@@ -43,25 +42,21 @@ export const listThreadTools = async (
     );
     const status = data.find(({ name }) => name === server.label);
     if (status?.runtimeStatus === 'connected' && status.toolsError === null) return connected(status);
-    // What the relay saw is nearer to the truth than what the app-server makes of it.
-    return failed(reachable.lastError() ?? troubleIn(status));
+    return failed(
+      status?.toolsError == null
+        ? `is not connected (${status?.runtimeStatus ?? 'unknown'})`
+        : mcpErrorText(status.toolsError),
+    );
   } catch (error) {
-    if (error instanceof RequestTimeout) {
-      return failed(reachable.lastError() ?? silentFor(timeoutMs));
-    }
-    if (error instanceof RpcError) return failed(reachable.lastError() ?? mcpErrorText(error.message));
+    if (error instanceof RequestTimeout) return failed(silentFor(timeoutMs));
+    if (error instanceof RpcError) return failed(mcpErrorText(error.message));
     throw error;
   }
 };
 
-const troubleIn = (status: Status | undefined): string =>
-  status?.toolsError === undefined || status.toolsError === null
-    ? `is not connected (${status?.runtimeStatus ?? 'unknown'})`
-    : mcpErrorText(status.toolsError);
-
 const connected = ({ tools }: Status): McpToolList => ({
   status: 'connected',
-  // The app-server gives them in another order each time.
+  // The app-server lists them in no fixed order.
   tools: Object.values(tools)
     .flatMap((tool): McpToolInfo[] =>
       tool === undefined
@@ -80,7 +75,7 @@ const connected = ({ tools }: Status): McpToolList => ({
     .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
 });
 
-/** A tool in an `mcp_list_tools` item. What its server does not say is left out: some clients reject null there. */
+/** A tool in an `mcp_list_tools` item. Absent fields are left out: some clients reject null there. */
 export const toListedTool = (tool: McpToolInfo): JsonObject => ({
   name: tool.name,
   ...(tool.title === null ? {} : { title: tool.title }),
@@ -98,11 +93,11 @@ export interface ListedMcp {
 export interface ListMcpOptions {
   readonly workers: Pick<WorkerPool, 'lease'>;
   readonly workdir: string;
-  /** No server is waited for longer than this. */
+  /** The longest wait for a server. */
   readonly maxMs: number;
 }
 
-/** The tools of all these servers, by way of a thread that is started for it and closed again. */
+/** Lists the tools of all these servers, in a thread of its own. */
 export const listMcpTools = async (
   servers: readonly ReachableMcp[],
   { workers, workdir, maxMs }: ListMcpOptions,
@@ -133,7 +128,7 @@ export const listMcpTools = async (
   } catch (error) {
     throw new GatewayError(rpcFailure(error), { cause: error });
   } finally {
-    // With it go the processes of the servers.
+    // Ends the processes of the servers, too.
     if (threadId !== null) await appServer.request('thread/unsubscribe', { threadId }).catch(() => {});
     lease.release();
   }

@@ -5,7 +5,7 @@ import type { McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
 import { isAmong, needsApproval, type McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isModelCall, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { AppServer } from '../../codex/app-server.ts';
 import { mcpErrorText, silentFor } from '../../codex/failures/mcp-error.ts';
 import type { ParamsOf, ResultOf } from '../../codex/protocol/methods.ts';
@@ -28,31 +28,31 @@ import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/j
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
 import { listThreadTools, toListedTool } from './mcp-tools.ts';
 
-/** What a request wants of MCP servers. */
+/** The use of MCP servers in a request. */
 export interface McpWish {
   readonly uses: readonly McpUse[];
-  /** Servers of which the client has a list of tools. */
+  /** Servers whose tools the client has listed already. */
   readonly listed: ReadonlySet<string>;
   readonly approved: readonly ApprovedCall[];
-  /** How many calls there may be; null: any number. */
+  /** Null: no limit. */
   readonly maxCalls: number | null;
 }
 
-/** How approved calls ended, by their ids: they are run once, however often the turn is tried. */
+/** The results of approved calls, by id: each call runs once, however many attempts the turn has. */
 export type ApprovedResults = Map<string, McpOutcome>;
 
 interface Member {
   readonly use: McpUse;
   readonly reachable: ReachableMcp;
-  /** A client named it for this turn. */
+  /** The client named it; it is not of the deployment. */
   readonly isNamed: boolean;
   tools: readonly McpToolInfo[];
   names: McpToolNames;
 }
 
-/** The app-server gives up on a server by itself: only if it does not, we do. */
+/** The app-server has a timeout of its own; this one is for the case that it does not keep it. */
 const MARGIN_MS = 10_000;
-/** The app-server does not answer a request of more than 128 levels. */
+/** The app-server does not answer a request with more than 128 levels. */
 const MAX_ARGUMENT_DEPTH = 100;
 
 /** The MCP servers of one turn: they start with its thread and end with it. */
@@ -71,7 +71,7 @@ export class McpTurn implements McpShape {
     this.#ids = ids;
   }
 
-  /** Null: the request wants no servers. */
+  /** Null: the request uses no servers. */
   static async open(
     wish: McpWish,
     access: McpAccess,
@@ -85,11 +85,11 @@ export class McpTurn implements McpShape {
         const known = access.deployment.get(use.server.label);
         const isNamed = known?.server !== use.server;
         const reachable = isNamed ? await access.reach?.(use.server, signal) : known;
-        if (reachable === undefined) throw new Error('a server without a way to it was not refused');
+        if (reachable === undefined) throw new Error('a server that cannot be reached was not rejected');
         members.push({ use, reachable, isNamed, tools: [], names: new McpToolNames([]) });
       }
     } catch (error) {
-      leave(members);
+      closeNamed(members);
       throw error;
     }
     return new McpTurn(wish, members, ids);
@@ -102,12 +102,12 @@ export class McpTurn implements McpShape {
     );
   }
 
-  /** How long nothing may be heard while a tool runs. */
+  /** How long a running tool may be silent. */
   get callMs(): number {
     return Math.max(...this.#all.map(({ use }) => use.server.callSeconds)) * 1000 + MARGIN_MS;
   }
 
-  /** It waits for the servers. Throws a failure that names the one that is to blame. */
+  /** Starts the thread and its servers. The failure names the server that did not start. */
   async startThread(
     appServer: AppServer,
     start: ParamsOf<'thread/start'>,
@@ -119,14 +119,14 @@ export class McpTurn implements McpShape {
       if (error instanceof RequestTimeout) throw unavailable(this.#all, silentFor(timeoutMs));
       const said = error instanceof RpcError ? FAILED.exec(error.message)?.[1] : undefined;
       if (said === undefined) throw error;
-      const guilty = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
-      if (guilty === undefined) throw unavailable(this.#all, mcpErrorText(said));
-      const words = said.slice(guilty.use.server.label.length + 2);
-      throw unavailable([guilty], guilty.reachable.lastError() ?? mcpErrorText(words));
+      const failed = this.#all.find(({ use }) => said.startsWith(`${use.server.label}: `));
+      if (failed === undefined) throw unavailable(this.#all, mcpErrorText(said));
+      const words = said.slice(failed.use.server.label.length + 2);
+      throw unavailable([failed], failed.reachable.lastError() ?? mcpErrorText(words));
     }
   }
 
-  /** Asks which tools there are, and runs what was agreed to. Gives the request with what came of that. */
+  /** Lists the tools, and runs approved calls. Returns the request with their outputs. */
   async prepare(
     request: TurnRequest,
     appServer: AppServer,
@@ -136,11 +136,11 @@ export class McpTurn implements McpShape {
     await Promise.all(this.#all.map((member) => this.#list(member, appServer, threadId)));
     for (const call of this.#wish.approved) {
       const known = results.get(call.callId);
-      // If the worker dies while it runs, nobody knows whether it has been run: once more may be once too often.
+      // If the worker dies meanwhile, the call may have run: it must not run again.
       if (known === undefined) results.set(call.callId, LOST);
       const outcome = known ?? (await this.#run(call, appServer, threadId));
       results.set(call.callId, outcome);
-      this.#show(approvedCall(call), call, outcome);
+      this.#show(call, outcome);
     }
     const items = request.items.map((item): Item => {
       const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
@@ -150,14 +150,14 @@ export class McpTurn implements McpShape {
     return { ...request, items, toolChoice: this.#choice(request.toolChoice) };
   }
 
-  /** What the client is told in front of the answer. */
+  /** The events before the answer; empties the list. */
   takePreface(): readonly TurnEvent[] {
     const preface = this.#preface;
     this.#preface = [];
     return preface;
   }
 
-  /** Which tool a call of the model's means. */
+  /** Finds the MCP tool of a call. */
   readonly find: FindMcpTool = ({ name, namespace }) => {
     if (namespace === undefined) return this.#resource(name);
     const member = this.#members.get(namespace);
@@ -165,16 +165,14 @@ export class McpTurn implements McpShape {
     const { label } = member.use.server;
     const tool = member.names.find(name);
     if (tool === null) return null;
-    // Which of them it is only the app-server knows, and it asks for no approval: it would refuse to run it.
+    // Only the app-server knows which of them it is. It runs none that needs an approval.
     if (tool === 'many') return { label, name, needsApproval: false };
     const isWithdrawn = this.#isWithdrawn;
     return { label, name: tool.name, needsApproval: needsApproval(member.use.approval, tool), isWithdrawn };
   };
 
   offered(namespace: string, wireName: string): ReturnType<McpShape['offered']> {
-    const member = this.#members.get(namespace);
-    if (member === undefined) return undefined;
-    return member.names.find(wireName);
+    return this.#members.get(namespace)?.names.find(wireName);
   }
 
   offersResource(name: string): boolean {
@@ -187,28 +185,22 @@ export class McpTurn implements McpShape {
   }
 
   count(events: readonly TurnEvent[]): void {
-    this.#calls += events.filter(
-      (event) =>
-        event.type === 'item-started' &&
-        event.item.kind === 'hosted-call' &&
-        event.item.modelCallId !== undefined,
-    ).length;
+    this.#calls += events.filter(isModelCall).length;
   }
 
-  /** A choice names servers, or their tools by the servers' own names; the model knows their namespaces. */
+  /** Turns the servers and MCP tools of a choice into the names that the model knows. */
   #choice(choice: ToolChoice): ToolChoice {
     if (choice.mode === 'allowed')
       return { ...choice, tools: choice.tools.flatMap((ref) => this.#refs(ref)) };
     if (choice.mode !== 'named') return choice;
     const [first, ...others] = this.#refs(choice.tool);
-    if (first === undefined) throw nothingChosen();
+    if (first === undefined) throw gatewayError('invalid_value', NOTHING_CHOSEN);
     if (others.length === 0) return { mode: 'named', tool: first };
     return { mode: 'allowed', required: true, tools: [first, ...others] };
   }
 
-  /** The turn is over, and its thread is being closed. */
   close(): void {
-    leave(this.#all);
+    closeNamed(this.#all);
   }
 
   get #all(): readonly Member[] {
@@ -261,8 +253,10 @@ export class McpTurn implements McpShape {
     }
   }
 
-  #show(raw: RawItem, { callId, arguments: given }: ApprovedCall, outcome: McpOutcome): void {
+  #show(call: ApprovedCall, outcome: McpOutcome): void {
+    const { callId, label, name, arguments: given, requestId } = call;
     const id = `mcp_${callId}`;
+    const raw = { ...mcpCall(label, name), approval_request_id: requestId };
     this.#preface.push(
       { type: 'item-started', item: { kind: 'hosted-call', id, raw } },
       { type: 'item-status', itemId: id, status: 'in_progress' },
@@ -271,7 +265,7 @@ export class McpTurn implements McpShape {
     );
   }
 
-  /** Offered by its name alone: it is for all servers. */
+  /** Resource tools have no namespace: they are for all servers. */
   #resource(name: string): McpToolRef | null {
     if (!RESOURCE_TOOLS.has(name)) return null;
     const asking = this.#all.find(({ use }) => use.allowed?.names?.has(name) === true);
@@ -290,8 +284,8 @@ export class McpTurn implements McpShape {
   }
 }
 
-/** The servers of the deployment are there for others too. */
-const leave = (members: readonly Member[]): void => {
+/** Servers of the deployment are shared, so they are not closed. */
+const closeNamed = (members: readonly Member[]): void => {
   for (const { isNamed, reachable } of members) if (isNamed) reachable.close();
 };
 
@@ -303,15 +297,9 @@ const unavailable = (members: readonly Member[], lastError: string): GatewayErro
   return gatewayError('mcp_server_unavailable', { message: `${whose} ${lastError}.` });
 };
 
-const nothingChosen = (): GatewayError =>
-  gatewayError('invalid_value', {
-    param: 'tool_choice',
-    message: "Invalid 'tool_choice': the MCP server does not have this tool, or it is not allowed.",
-  });
+const NOTHING_CHOSEN = {
+  param: 'tool_choice',
+  message: "Invalid 'tool_choice': the MCP server does not have this tool, or it is not allowed.",
+};
 
 const LOST = failedWith('The process that ran the call was lost.');
-
-const approvedCall = ({ label, name, requestId }: ApprovedCall): RawItem => ({
-  ...mcpCall(label, name),
-  approval_request_id: requestId,
-});

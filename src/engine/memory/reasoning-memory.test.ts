@@ -71,7 +71,7 @@ describe('the memory of reasoning', () => {
     ).toEqual([true, false, false, false, false]);
   });
 
-  it('knows an id that was drawn by chance in any conversation, and a number only in its own', () => {
+  it('finds a random id in any conversation, and a number only in its own', () => {
     const { backend } = memoryOf();
     const elsewhere = { conversation: 'another' };
     for (const id of [ID, 'call_0', '0b9d3a52-8a5e-4a53-9d0e-5f2b1c7e6a11', 'functions.getTheWeather:0']) {
@@ -84,7 +84,7 @@ describe('the memory of reasoning', () => {
     }
   });
 
-  it('tells rounds apart in which a backend gives the same number', () => {
+  it('distinguishes rounds in which a backend uses the same number', () => {
     const { backend } = memoryOf();
     const first = continues('call_0');
     backend.remember(asks(), [thought('rs_1'), call('call_0')]);
@@ -96,7 +96,7 @@ describe('the memory of reasoning', () => {
     expect(ids).toEqual(['message', 'rs_1', 'tool-call', 'tool-output', 'rs_2', 'tool-call', 'tool-output']);
   });
 
-  it('forgets what was thought before a call whose id comes again without a thought', () => {
+  it('forgets the reasoning of a call whose id is used again without reasoning', () => {
     const { memory, backend } = memoryOf();
     backend.remember(asks(), [thought('rs_1'), call(ID)]);
     backend.remember(asks(), [call(ID)]);
@@ -112,7 +112,7 @@ describe('the memory of reasoning', () => {
     expect(recalls(backend.recall(continues(ID)))).toBe(true);
   });
 
-  it('is not asked for a while where a backend takes no reasoning', () => {
+  it('is not used for a while if a backend takes no reasoning', () => {
     const { backend, pass } = memoryOf();
     const again = (): boolean => {
       backend.remember(asks(), [thought('rs_1'), call(ID)]);
@@ -136,7 +136,7 @@ describe('the memory of reasoning', () => {
     expect([recalls(backend.recall(continues(ID))), memory.bytes, told()]).toEqual([false, 0, 0]);
   });
 
-  it('holds no more than it may, and whoever holds the most loses the oldest', () => {
+  it('keeps its limit, and the caller with the most loses its oldest answer', () => {
     const { memory, backend, told } = memoryOf(20_000);
     const idOf = (index: number): string => `call_${index}_Ab3dEf6hIj9lMn2pQr5t`;
     backend.remember(asks({ keyId: 'quiet' }), [thought('rs_q', 2_000), call(ID)]);
@@ -151,7 +151,7 @@ describe('the memory of reasoning', () => {
     expect(recalls(backend.recall(continues(ID, { keyId: 'quiet' })))).toBe(true);
   });
 
-  it('counts what a text takes', () => {
+  it('counts the memory of texts', () => {
     const wide: Produced = { kind: 'reasoning', id: 'rs_1', summary: [], content: ['–'.repeat(5_000)] };
     const held = [thought('rs_1', 5_000), wide].map((reasoning) => {
       const { memory, backend } = memoryOf();
@@ -161,7 +161,7 @@ describe('the memory of reasoning', () => {
     expect((held[1] ?? 0) - (held[0] ?? 0)).toBe(5_000);
   });
 
-  it('holds nothing when it may not, nor what is larger than all it may hold', () => {
+  it('holds nothing if it is off, and no answer larger than its limit', () => {
     for (const maxBytes of [0, 1_000]) {
       const { memory, backend } = memoryOf(maxBytes);
       backend.remember(asks(), [thought('rs_1', 5_000), call(ID)]);

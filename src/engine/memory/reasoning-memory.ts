@@ -22,25 +22,25 @@ export interface ReasoningMemoryOptions {
   readonly onChange: (bytes: number) => void;
 }
 
-/** The memory as the engine of one backend has it: nobody else can read what that one encrypted. */
+/** The memory for one backend: reasoning is encrypted, and only its backend can read it. */
 export interface BackendMemory {
-  /** An answer that called tools was given to this request. */
+  /** Remembers an answer with tool calls to this request. */
   remember(turn: Turn, answer: readonly Produced[]): void;
   /** The request's conversation with the reasoning that its client left out. */
   recall(turn: Turn): History;
-  /** The backend refused this request, and took it without what was recalled for it. */
+  /** The backend rejected this request, and accepted it without the recalled reasoning. */
   refused(turn: Turn, refusal: Failure): void;
 }
 
-/** Behind the last request that needed it. */
+/** Since the last request that needed it. */
 const REMEMBERED_FOR_MS = 60 * 60_000;
-/** What a map, its keys and the objects in it take, about. */
+/** The memory of a map, its keys and its objects, roughly. */
 const ANSWER_BYTES = 400;
 const STEP_BYTES = 200;
 
 /**
- * Reasoning of answers that called tools, by the ids of their calls: a Chat client cannot send it back,
- * and others do not. It is the caller's alone, and the model's that thought it.
+ * Remembers the reasoning of answers that called tools, because Chat clients cannot send it back, and others do not. By
+ * call id, separately for each caller and model.
  */
 export class ReasoningMemory {
   readonly #answers: FairCache<CallingAnswer>;
@@ -63,15 +63,11 @@ export class ReasoningMemory {
         const keys = calls.map((callId) => keyOf(backend, turn, callId, asked));
         const answer = callingAnswerOf(items);
         if (answer !== null) {
-          answers.add({
-            holder: turn.context.caller.keyId,
-            keys,
-            value: answer,
-            bytes: bytesOf(answer, keys),
-          });
+          const holder = turn.context.caller.keyId;
+          answers.add({ holder, keys, value: answer, bytes: bytesOf(answer, keys) });
           return;
         }
-        // An id that comes again means its newest call, also where nothing was thought before it.
+        // An id that is used again means its newest call, even one without reasoning.
         for (const key of keys) answers.drop(key);
         answers.settle();
       },
@@ -106,10 +102,7 @@ const bytesOf = ({ steps }: CallingAnswer, keys: readonly string[]): number =>
   steps.reduce((sum, step) => sum + bytesOfStep(step), ANSWER_BYTES) +
   keys.reduce((sum, key) => sum + bytesOfText(key), 0);
 
-/**
- * There are backends that number their calls, so that one id is used in every conversation: then it takes
- * the conversation and what the answer was an answer to.
- */
+/** Some backends number their calls, so the key of such an id includes the conversation and the item before the answer. */
 const keyOf = (
   backend: string,
   { request: { model }, context: { caller, conversation } }: Turn,
@@ -121,15 +114,15 @@ const keyOf = (
     caller.keyId,
     model,
     excerptOf(callId),
-    ...(isRandomId(callId) ? [] : [conversation, traceOf(asked)]),
+    ...(isRandomId(callId) ? [] : [conversation, identityOf(asked)]),
   ]);
 
-/** Of parts, and of each end of a text. */
 const MAX_PARTS = 8;
+/** Characters of each end of a text. */
 const MAX_END = 200;
 
-/** Enough of an item to tell it from others. */
-const traceOf = (item: Item | undefined): readonly unknown[] => {
+/** Enough of an item to identify it. */
+const identityOf = (item: Item | undefined): readonly unknown[] => {
   if (item?.kind === 'tool-output') {
     const { callId, output } = item;
     return [excerptOf(callId), ...(typeof output === 'string' ? [excerptOf(output)] : partsOf(output))];

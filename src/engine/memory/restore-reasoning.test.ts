@@ -62,7 +62,7 @@ describe('reasoning that a client did not send back', () => {
     expect(restored(answer, [user, call('a'), output('a')])).toBe('user, +r, call a, output a');
   });
 
-  it('stays where it was when there is more of it', () => {
+  it('keeps its places when there is more of it', () => {
     const answer = [thought('r'), said('One.'), thought('s'), call('a'), thought('t'), call('b')];
     expect(restored(answer, [user, said('One.'), call('a'), call('b'), output('b'), output('a')])).toBe(
       'user, +r, said, +s, call a, +t, call b, output b, output a',
@@ -72,7 +72,7 @@ describe('reasoning that a client did not send back', () => {
     );
   });
 
-  it('comes once for parallel calls, also when they stand apart or one is gone', () => {
+  it('is restored once for parallel calls, even if they are apart or one is missing', () => {
     const answer = [thought('r'), call('a'), call('b')];
     expect(restored(answer, [user, call('a'), output('a'), call('b'), output('b')])).toBe(
       'user, +r, call a, output a, call b, output b',
@@ -81,7 +81,7 @@ describe('reasoning that a client did not send back', () => {
     expect(restored(answer, [call('b'), call('a')])).toBe('+r, call b, call a');
   });
 
-  it('finds hosted calls by their ids, and does without those that a client cannot send', () => {
+  it('finds hosted calls by their ids, and skips those that a client cannot send', () => {
     const answer = [thought('r'), search('ws_1'), thought('s'), said('Now.'), call('a')];
     expect(restored(answer, [user, search('ws_1'), said('Now.'), call('a')])).toBe(
       'user, +r, ws_1, +s, said, call a',
@@ -89,7 +89,7 @@ describe('reasoning that a client did not send back', () => {
     expect(restored(answer, [user, said('Now.'), call('a')])).toBe('user, +r, +s, said, call a');
   });
 
-  it('is not added to what the client sent of it', () => {
+  it('is not added if the client sent it', () => {
     const answer = [thought('r'), call('a'), call('b')];
     const own: Item = { ...thought('x') };
     expect(restored(answer, [user, own, call('a'), output('a'), call('b'), output('b')])).toBe(
@@ -97,7 +97,7 @@ describe('reasoning that a client did not send back', () => {
     );
   });
 
-  it('takes the place of a summary that nobody could read', () => {
+  it('replaces a summary without content', () => {
     const summary: Item = { kind: 'reasoning', id: 'r', summary: ['why'] };
     expect(restored([thought('r'), call('a')], [user, summary, call('a'), output('a')])).toBe(
       'user, r, call a, output a',
@@ -107,7 +107,7 @@ describe('reasoning that a client did not send back', () => {
     );
   });
 
-  it('is none of what an answer without reasoning, or without a call, has', () => {
+  it('is not remembered of an answer without reasoning or without a call', () => {
     expect([callingAnswerOf([call('a')]), callingAnswerOf([thought('r'), said('Hi.')])]).toEqual([
       null,
       null,
@@ -115,7 +115,7 @@ describe('reasoning that a client did not send back', () => {
     expect(callingAnswerOf([{ kind: 'reasoning', id: 'r', summary: ['why'] }, call('a')])).toBe(null);
   });
 
-  it('never changes what the client sent, nor its order, and comes at most once', () => {
+  it('never changes what the client sent, or its order, and is restored at most once', () => {
     const some = fc.constantFrom('r', 's', 't');
     const produced = fc.oneof(
       some.map(thought),

@@ -7,25 +7,24 @@ import {
   type Item,
   type Produced,
   type Reasoning,
-  type ToolCall,
 } from '../../canonical/request/item.ts';
 import { isUsableReasoning, type History } from '../../codex/translate/fit-history.ts';
 
-/** What stood in an answer up to its last call: reasoning whole, and of the rest only what it was. */
+/** An item of an answer up to its last call. Only reasoning is kept whole. */
 export type AnswerStep =
   | { readonly kind: 'reasoning'; readonly reasoning: Reasoning }
   | { readonly kind: 'message' }
   | { readonly kind: 'call'; readonly callId: string }
   | { readonly kind: 'other'; readonly id: string };
 
-/** An answer that called tools, as far as it is remembered. */
+/** What is remembered of an answer that called tools. */
 export interface CallingAnswer {
   readonly steps: readonly AnswerStep[];
-  /** Where the calls stand among the steps. */
+  /** The index of each call among the steps, by call id. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
-/** Null: there is nothing in it that a client could lose. */
+/** Null: the answer has no reasoning before a call. */
 export const callingAnswerOf = (answer: readonly Produced[]): CallingAnswer | null => {
   const last = answer.findLastIndex((item) => isToolCall(item));
   const steps = answer.slice(0, last + 1).flatMap(stepOf);
@@ -40,95 +39,89 @@ const stepOf = (item: Produced): readonly AnswerStep[] => {
     return isUsableReasoning(item) ? [{ kind: 'reasoning', reasoning }] : [];
   }
   if (isToolCall(item)) return [{ kind: 'call', callId: item.callId }];
-  // A message without words does not come back.
+  // Clients do not send an empty message back.
   if (isMessage(item)) return hasNoContent(item.parts) ? [] : [{ kind: 'message' }];
   return [{ kind: 'other', id: item.id }];
 };
 
-/** The answer that made a call; `asked` is the last thing that it was an answer to. */
+/** The answer that made a call; `asked` is the last item before that answer. */
 export type FindAnswer = (callId: string, asked: Item | undefined) => CallingAnswer | null;
 
-/** The last thing that an answer to this conversation is an answer to. */
+/** The last item before the answer to this conversation. */
 export const lastAsked = (items: readonly Item[]): Item | undefined =>
   items.findLast((item) => !isOfAnswer(item));
 
-/** Whether it is part of an answer of the model's. */
 const isOfAnswer = (item: Item): boolean => isModelOutput(item) || isReasoning(item);
 
 /**
- * Puts reasoning that the client did not send back where the model had it: in front of the message or
- * the call that followed it. An answer of which the client sent reasoning that can be read is left as it is.
+ * Restores reasoning that the client did not send: before the message or the call that followed it. Does not change an
+ * answer of which the client sent readable reasoning.
  */
 export const restoreReasoning = (items: readonly Item[], find: FindAnswer): History => {
   const restoring = new Restoring(items);
-  const answers = new Map<Answered, CallingAnswer>();
-  const own = new Set<CallingAnswer>();
-  const runs = runsOf(items);
-  for (const run of runs) {
-    for (const call of run.calls) {
-      const answer = find(call.item.callId, items[run.start - 1]);
-      if (answer === null) continue;
-      answers.set(call, answer);
-      // Calls of one answer may stand apart, each with its output.
-      if (run.hasReasoning) own.add(answer);
-    }
-  }
-  for (const run of runs) {
-    let from = run.start;
-    for (const call of run.calls) {
-      const answer = answers.get(call);
-      if (answer !== undefined && !own.has(answer)) restoring.place(answer, call, from);
+  const found: { readonly answer: CallingAnswer; readonly call: FoundCall; readonly from: number }[] = [];
+  const complete = new Set<CallingAnswer>();
+  for (const { start, calls, hasReasoning } of runsOf(items)) {
+    let from = start;
+    for (const call of calls) {
+      const answer = find(call.callId, items[start - 1]);
+      if (answer !== null) found.push({ answer, call, from });
+      // Calls of one answer may be apart, each followed by its output.
+      if (answer !== null && hasReasoning) complete.add(answer);
       from = call.index + 1;
     }
+  }
+  for (const { answer, call, from } of found) {
+    if (!complete.has(answer)) restoring.place(answer, call, from);
   }
   return restoring.history();
 };
 
-interface Answered {
-  readonly item: ToolCall;
+interface FoundCall {
+  readonly callId: string;
   readonly index: number;
 }
 
-/** What the model said and did without anybody else in between. */
+/** Adjacent items of the model. */
 interface Run {
   readonly start: number;
-  readonly calls: readonly Answered[];
-  /** Whether some of it is reasoning that can be read. */
-  readonly hasReasoning: boolean;
+  readonly calls: FoundCall[];
+  /** Whether it has readable reasoning. */
+  hasReasoning: boolean;
 }
 
 const runsOf = (items: readonly Item[]): readonly Run[] => {
-  const runs: { start: number; calls: Answered[]; hasReasoning: boolean }[] = [];
-  let open: (typeof runs)[number] | null = null;
+  const runs: Run[] = [];
+  let open: Run | null = null;
   for (const [index, item] of items.entries()) {
     if (!isOfAnswer(item)) {
       open = null;
       continue;
     }
     if (open === null) runs.push((open = { start: index, calls: [], hasReasoning: false }));
-    if (isToolCall(item)) open.calls.push({ item, index });
+    if (isToolCall(item)) open.calls.push({ callId: item.callId, index });
     if (isReasoning(item) && isUsableReasoning(item)) open.hasReasoning = true;
   }
   return runs;
 };
 
-/** Where reasoning goes into a conversation. */
+/** Finds the places of reasoning in a conversation. */
 class Restoring {
   readonly #items: readonly Item[];
-  /** By the place that it goes before, the last first. */
+  /** By the index of the item that it precedes, the last first. */
   readonly #before = new Map<number, Reasoning[]>();
-  /** In the place of what the client sent of it. */
+  /** Replacements of incomplete reasoning that the client sent. */
   readonly #instead = new Map<number, Reasoning>();
-  /** How many steps of an answer are where they belong: no call gets what another one got. */
+  /** How many steps of an answer are placed: each is placed once. */
   readonly #done = new Map<CallingAnswer, number>();
 
   constructor(items: readonly Item[]) {
     this.#items = items;
   }
 
-  /** Goes back from a call to the one before it, and through the answer beside it. */
-  place(answer: CallingAnswer, { item: call, index }: Answered, from: number): void {
-    const end = answer.calls.get(call.callId) ?? -1;
+  /** Goes back from a call to `from`, and through the steps of the answer at the same time. */
+  place(answer: CallingAnswer, { callId, index }: FoundCall, from: number): void {
+    const end = answer.calls.get(callId) ?? -1;
     const start = this.#done.get(answer) ?? 0;
     if (end < start) return;
     this.#done.set(answer, end + 1);
@@ -154,7 +147,7 @@ class Restoring {
     return { items, places };
   }
 
-  /** Reasoning of which the client sent an id and a summary only, by its id. */
+  /** The indices of reasoning of which the client sent only an id and a summary, by id. */
   #lost(from: number, to: number): ReadonlyMap<string, number> {
     const lost = this.#items
       .slice(from, to)
@@ -172,18 +165,13 @@ class Restoring {
     else before.push(reasoning);
   }
 
-  /** The place of this step, if the client sent it; else what led to it leads to the next one. */
+  /** The index of this step, if the client sent it, else `target`: then reasoning before it goes to the next step. */
   #stepBack(step: AnswerStep, target: number, from: number): number {
     let at = target - 1;
-    while (at >= from && isReasoningAt(this.#items, at)) at -= 1;
+    while (at >= from && this.#items[at]?.kind === 'reasoning') at -= 1;
     const item = at >= from ? this.#items[at] : undefined;
     if (item === undefined) return target;
     const isStep = step.kind === 'message' ? isMessage(item) : step.kind === 'other' && item.id === step.id;
     return isStep ? at : target;
   }
 }
-
-const isReasoningAt = (items: readonly Item[], at: number): boolean => {
-  const item = items[at];
-  return item !== undefined && isReasoning(item);
-};

@@ -1,7 +1,7 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Tool } from '../../canonical/request/tool.ts';
 
-/** What a backend says that knows functions and no custom tools; not what it says of one that it knows. */
+/** Whether a backend rejects custom tools as such, and not the definition of one. */
 export const isAboutCustomTools = (refusal: Failure, tools: readonly Tool[]): boolean => {
   const { status, param, message } = refusal;
   if (status !== 400 || /grammar|lark|regex|syntax|\bformat\b|duplicate/i.test(`${param ?? ''} ${message}`)) {
@@ -21,10 +21,10 @@ const COMPLAINS =
 const ONLY_FUNCTIONS =
   /\btools?\b.*(?:(?:must|should) be|only|expected)\W{0,8}(?:of type\W{0,3})?functions?\b|only\W{0,3}functions?\W{0,3}tools?\b/i;
 
-/** A backend that does not hear in which namespace a called tool stands. */
+/** Whether a backend rejects the namespaces of calls. */
 export const isAboutNamespaces = ({ status, param, message }: Failure): boolean =>
   status === 400 &&
   /\bnamespace\b/.test(`${param ?? ''} ${message}`) &&
-  // A tool of that type is another matter.
+  // A rejection of a tool of that type is something else.
   !/^tools\b/.test(param ?? '') &&
   COMPLAINS.test(message);

@@ -30,7 +30,7 @@ const loaded: Item = {
   tools: [{ kind: 'namespace', name: 'n', raw: rawSpace, members: [{ tool: 'custom', name: 'm' }] }],
 };
 
-it('says all of custom tools in the words of functions', () => {
+it('turns everything about custom tools into functions', () => {
   const request = turnRequest({
     tools: [functionTool('f'), CUSTOM],
     toolChoice: { mode: 'allowed', required: true, tools: [{ kind: 'custom', name: 'c' }] },
@@ -69,11 +69,11 @@ it.each<[boolean, readonly Tool[], readonly Item[]]>([
   [true, [CUSTOM], []],
   [true, [], [loaded]],
   [true, [], [call, output]],
-])('knows whether there are any: %s', (expected, tools, items) => {
+])('finds out whether there are custom tools: %s', (expected, tools, items) => {
   expect(hasCustomTools({ tools, items })).toBe(expected);
 });
 
-it('makes calls of such functions custom again, and no others', async () => {
+it('turns only calls of such functions back into custom calls', async () => {
   const told = (name: string, namespace?: string): readonly TurnEvent[] => {
     const spaced = namespace === undefined ? {} : { namespace };
     const head = { kind: 'tool-call', id: name, tool: 'function', callId: name, name, ...spaced } as const;

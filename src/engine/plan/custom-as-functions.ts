@@ -2,6 +2,7 @@ import type { Item, Produced, ToolCall } from '../../canonical/request/item.ts';
 import {
   allTools,
   FLAT_NAMESPACE,
+  mapRefs,
   refKey,
   refOfCall,
   type CalledRef,
@@ -10,7 +11,6 @@ import {
   type NamespaceMember,
   type RawTool,
   type Tool,
-  type ToolChoice,
   type ToolRef,
 } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -18,20 +18,20 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { InputOfArguments } from './input-of-arguments.ts';
 
-/** Whether a request says anything of custom tools. */
+/** Whether a request has custom tools, or calls of them. */
 export const hasCustomTools = (request: Pick<TurnRequest, 'tools' | 'items'>): boolean =>
   customRefs(allTools(request)).length > 0 ||
   request.items.some((item) => 'tool' in item && item.tool === 'custom');
 
-/** The same for a backend without custom tools: each is a function with one text. */
+/** The request for a backend without custom tools: each becomes a function with one text. */
 export const withoutCustomTools = (request: TurnRequest): TurnRequest => ({
   ...request,
   tools: request.tools.map(asFunction),
-  toolChoice: choiceOfFunctions(request.toolChoice),
+  toolChoice: mapRefs(request.toolChoice, refOfFunction),
   items: request.items.map(itemOfFunctions),
 });
 
-/** The events of such a request, as the caller is to see them: calls of those functions are custom again. */
+/** The events for the caller: calls of those functions become custom calls again. */
 export async function* customAgain(
   events: AsyncIterable<TurnEvent>,
   request: Pick<TurnRequest, 'tools' | 'items'>,
@@ -78,7 +78,7 @@ const asFunction = (tool: Tool): Tool => {
   return { ...tool, members, raw: { ...tool.raw, tools: rawFunctions(tool.raw) } };
 };
 
-/** The arguments of a function that stands for a custom tool. */
+/** The parameters of a function that replaces a custom tool. */
 export const ONE_INPUT: JsonObject = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The whole input of the tool.' } },
@@ -95,7 +95,7 @@ const functionFor = ({ name, description, format, more }: CustomTool): FunctionT
   ...(more === undefined ? {} : { more }),
 });
 
-/** A backend that knows no grammars can still be told of one. */
+/** The description includes the grammar, which the function cannot enforce. */
 const described = (description: Json | undefined, format: Json | undefined): string => {
   const own = typeof description === 'string' && description !== '' ? [description] : [];
   const { syntax, definition } = isJsonObject(format) ? format : {};
@@ -106,19 +106,15 @@ const described = (description: Json | undefined, format: Json | undefined): str
   return [...own, rule].join('\n\n');
 };
 
-/** The same for tools that stand in a namespace, or in an item. */
+/** The tools of a namespace or of an item, with custom tools as functions. */
 const rawFunctions = (around: JsonObject): readonly Json[] =>
   listIn(around, 'tools').map((tool) => {
     if (!isJsonObject(tool)) return tool;
     if (tool['type'] === 'namespace') return { ...tool, tools: rawFunctions(tool) };
     if (tool['type'] !== 'custom') return tool;
-    const { format, description, ...rest } = tool;
-    return {
-      ...rest,
-      type: 'function',
-      description: described(description, format),
-      parameters: ONE_INPUT,
-    } satisfies RawTool;
+    const { format, ...rest } = tool;
+    const description = described(tool['description'], format);
+    return { ...rest, type: 'function', description, parameters: ONE_INPUT } satisfies RawTool;
   });
 
 const itemOfFunctions = (item: Item): Item => {
@@ -129,12 +125,6 @@ const itemOfFunctions = (item: Item): Item => {
   if (item.kind !== 'loaded-tools') return item;
   const raw = { ...item.raw, tools: rawFunctions(item.raw) };
   return { ...item, raw, tools: item.tools.map(asFunction) };
-};
-
-const choiceOfFunctions = (choice: ToolChoice): ToolChoice => {
-  if (choice.mode === 'named') return { ...choice, tool: refOfFunction(choice.tool) };
-  if (choice.mode === 'allowed') return { ...choice, tools: choice.tools.map(refOfFunction) };
-  return choice;
 };
 
 const refOfFunction = (ref: ToolRef): ToolRef => (ref.kind === 'custom' ? { ...ref, kind: 'function' } : ref);

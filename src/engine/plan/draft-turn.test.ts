@@ -64,7 +64,7 @@ const warm = { ...NO_SAMPLING, temperature: 0.5 };
 const context = turnContext();
 
 describe('a draft', () => {
-  it('is the request as its backend takes it, and says what of it is lost, by its first places', () => {
+  it('is the request for its backend, and reports lost parts by their original paths', () => {
     const request = turnRequest({
       items: [forgotten, user, low],
       sampling: warm,
@@ -91,7 +91,7 @@ describe('a draft', () => {
     });
   });
 
-  it('says in words what must be called, where no field says it or the model did not heed it', () => {
+  it('has a message about a forced call, if there is no field for it or the model ignored that', () => {
     const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
     const said = (different: Partial<TurnRequest>, requestFormat: 'responses' | 'codex', deps = CHATGPT) =>
       draftTurn(turnOf({ items: [user], ...different }), { ...KEPT, requestFormat }, deps).request.items;
@@ -131,7 +131,7 @@ describe('a draft', () => {
     },
   };
 
-  it('has files where the backend takes them, and elsewhere the text of text files', () => {
+  it('has files if the backend takes them, otherwise the text of text files', () => {
     const readable = file({ filename: 'a.md', file_data: 'IyBI' });
     const paper = file({ filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' });
     const items = [
@@ -157,7 +157,7 @@ describe('a draft', () => {
     }
   });
 
-  it('has items that nobody knows where a relay can put them back', () => {
+  it('has unknown items if a relay can restore them', () => {
     const cut = { kind: 'hosted-call', raw: { type: 'image_generation_call', result: null } } as const;
     const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;
     const odd = { kind: 'opaque', raw: { type: 'telepathy' } } as const;
@@ -173,7 +173,7 @@ describe('a draft', () => {
     });
   });
 
-  it('counts the calls of servers that run here, and misses a limit of calls only for other tools', () => {
+  it('counts calls of local servers, and ignores a limit of calls only for other tools', () => {
     const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
     const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;
     const draft = (...tools: readonly Tool[]) =>
@@ -182,7 +182,7 @@ describe('a draft', () => {
     expect(draft(web, search)).toMatchObject({ unsaid: ['maxToolCalls'], mcp: { maxCalls: 2 } });
   });
 
-  it('refuses what cannot be run at all, and what a strict request cannot do without', () => {
+  it('rejects what cannot be run, and ignored parts of a strict request', () => {
     const why = (different: Partial<TurnRequest>) =>
       draftTurn(turnOf(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
     const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;

@@ -30,34 +30,33 @@ import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-fun
 import type { McpAccess } from '../mcp/mcp-access.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
 
-/** What is known of the backend before it is asked. */
+/** What is known about the backend before a request. */
 export interface DraftDeps {
   /** Null: the app-server talks to its backend directly. */
   readonly relay: Pick<Relay, 'profile' | 'refusedFor'> | null;
-  /** What the backend takes of a history. */
   readonly historyRules: HistoryRules;
-  /** The efforts of a model, where its backend refuses others; null: not known. */
+  /** The efforts of a model, if its backend rejects others; null: not known. */
   readonly effortsOf: (model: string) => readonly string[] | null;
   readonly settings: Pick<ThreadSettings, 'knows'>;
   readonly mcp: McpAccess;
 }
 
-/** A request as it is put before its backend in one way. */
+/** A request for the backend by one strategy. */
 export interface Draft {
   readonly strategy: RequestStrategy;
-  /** What its backend takes of it. */
+  /** The request without what the backend does not take. */
   readonly request: TurnRequest;
-  /** The events of that, as the caller is to see them. */
+  /** Turns the events of that request into those for the caller. */
   readonly shown: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
   readonly mcp: McpWish;
-  /** What only a field of the backend's request could say, and none will. */
+  /** Settings for which the backend's request has no field. */
   readonly unsaid: readonly Path[];
-  /** What is left out or changed beside that. */
+  /** Other parts that are left out or changed. */
   readonly leftOut: readonly Path[];
   readonly refused: readonly Rejection[];
 }
 
-/** `given`: the conversation, with what was put into it for the client. */
+/** `given`: the conversation, with restored reasoning. */
 export const draftTurn = (
   { request, context }: Turn,
   strategy: RequestStrategy,
@@ -105,10 +104,12 @@ export const draftTurn = (
     ...sorted.ignored,
     ...(flat?.ignored ?? []),
   ];
-  const told = insisting(fitted, says('tool_choice'));
+  const sent = insisting(fitted, says('tool_choice'));
+  const usesFunctions = strategy.customTools === 'functions' && hasCustomTools(sent);
   return {
     strategy,
-    ...(strategy.customTools === 'native' ? asItIs(told) : withFunctions(told)),
+    request: usesFunctions ? withoutCustomTools(sent) : sent,
+    shown: (events) => (usesFunctions ? customAgain(events, sent) : events),
     mcp: {
       uses: sorted.uses,
       listed: whole.listed,
@@ -130,16 +131,7 @@ export const draftTurn = (
   };
 };
 
-const asItIs = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => ({
-  request,
-  shown: (events) => events,
-});
-
-const withFunctions = (request: TurnRequest): Pick<Draft, 'request' | 'shown'> => {
-  if (!hasCustomTools(request)) return asItIs(request);
-  return { request: withoutCustomTools(request), shown: (events) => customAgain(events, request) };
-};
-/** Calls that were agreed to, of servers that are not among the tools of the request. */
+/** Approved calls of servers that are not among the tools of the request. */
 const unusable = (
   { approved }: McpHistory,
   uses: McpWish['uses'],
@@ -159,7 +151,7 @@ const NOTHING_LEFT: Rejection = {
   why: 'it contains only reasoning without encrypted content. Reasoning is not stored: send its encrypted content, or other items.',
 };
 
-/** A call that must come is asked for in words, at the end, where no field says it or the model did not heed it. */
+/** Adds a message about a forced call, if the request has no field for it or the model ignored that. */
 const insisting = (request: TurnRequest, isSaid: boolean): TurnRequest => {
   const { toolChoice, insists, items } = request;
   if (!isForced(toolChoice) || (isSaid && insists !== true) || items.length === 0) return request;

@@ -17,7 +17,7 @@ const cut = (text: string, at: readonly number[]): readonly string[] => {
   return [...places, text.length].map((place, index) => text.slice(places[index - 1] ?? 0, place));
 };
 
-it('decodes the input of any text, however its arguments are cut', () => {
+it('decodes any input, however its arguments are split', () => {
   const anyText = fc.oneof(
     fc.array(trickyText, { maxLength: 8 }).map((texts) => texts.join('')),
     fc.string({ unit: 'binary', maxLength: 20 }),
@@ -42,7 +42,7 @@ it('decodes the input of any text, however its arguments are cut', () => {
   );
 });
 
-it('says what it knows at once, and no half characters', () => {
+it('returns text at once, and no half characters', () => {
   const { said } = read(['{"inp', 'ut": "a', 'b\\', 'n\\u00', '41\\ud83d', '\\ude00c', '"}']);
   expect(said).toEqual(['', 'a', 'b', '\n', 'A', '😀c', '', '']);
 });
@@ -50,17 +50,17 @@ it('says what it knows at once, and no half characters', () => {
 it.each([
   ['no arguments', '', ''],
   ['an empty object', '{}', ''],
-  ['what is no JSON', '*** Begin Patch', '*** Begin Patch'],
+  ['text that is not JSON', '*** Begin Patch', '*** Begin Patch'],
   ['another object', '{"patch":"x"}', '{"patch":"x"}'],
-  ['an input that is no text', '{"input":{"a":1}}', '{"input":{"a":1}}'],
+  ['an input that is not a string', '{"input":{"a":1}}', '{"input":{"a":1}}'],
   ['a text in quotes', '"x"', '"x"'],
-  ['a text that breaks off', '{"input":"a\\nb', 'a\nb'],
+  ['an incomplete text', '{"input":"a\\nb', 'a\nb'],
   ['a text that breaks off in an escape', '{"input":"a\\u00', 'a\\u00'],
   ['a text with line breaks of its own', '{"input":"a\nb"}', 'a\nb'],
   ['escapes that JSON does not have', '{"input":"\\d\\uzzzz"}', '\\d\\uzzzz'],
   ['escapes of both kinds', '{"input":"\\n\\d\\\\\\"q\\u0041"}', '\n\\d\\"qA'],
   ['many spaces', `{${' '.repeat(500)}"input":"x"}`, 'x'],
-])('makes the best of %s', (_, args, expected) => {
+])('reads %s', (_, args, expected) => {
   for (const deltas of [[args], args.split('')]) expect(read(deltas).text).toBe(expected);
 });
 

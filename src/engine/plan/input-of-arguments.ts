@@ -1,47 +1,41 @@
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 
-/** How the arguments begin, as far as they have come. */
+/** The beginning of the arguments, complete and incomplete. */
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/;
 const MAY_BEGIN = /^\s*(?:\{\s*(?:"(?:i(?:n(?:p(?:u(?:t(?:"\s*(?::\s*)?)?)?)?)?)?)?)?)?$/;
-/** Whoever writes more spaces than this in front of the input means something else. */
 const LONGEST_BEGINNING = 200;
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /**
- * The arguments of a function that stands for a custom tool → the tool's input, as they come. Arguments
- * are `{"input":"…"}`: the string is decoded as it is written, and what comes behind it has no place.
- * Anything else is waited for: an object may have its `input` elsewhere, and what is no such object is
- * itself the input, because a model that was told of a text may have written just that.
+ * Turns the arguments of a function that replaces a custom tool into the tool's input, delta by delta. Arguments are
+ * `{"input":"…"}`: the string is decoded as it comes. Others are decoded at their end: an object may have more members,
+ * and text that is not such an object is itself the input.
  */
 export class InputOfArguments {
-  #state: 'before' | 'inside' | 'behind' | 'other' = 'before';
-  /** What has come and was not decoded. */
+  #state: 'before' | 'inside' | 'after' | 'other' = 'before';
+  /** The text that was not decoded. */
   #rest = '';
-  /** The first half of a character. */
+  /** The first half of a surrogate pair. */
   #half = '';
-  #text = '';
-
-  /** All of the input so far. */
-  get text(): string {
-    return this.#text;
-  }
+  /** The input so far. */
+  text = '';
 
   take(delta: string): string {
-    if (this.#state === 'behind') return '';
+    if (this.#state === 'after') return '';
     this.#rest += delta;
     if (this.#state === 'before') this.#begin();
-    return this.#state === 'inside' ? this.#say(this.#decode()) : '';
+    return this.#state === 'inside' ? this.#add(this.#decode()) : '';
   }
 
-  /** Nothing more comes: what of the input has not been said. */
+  /** Ends the arguments; returns the rest of the input. */
   end(): string {
     const rest = this.#state === 'before' || this.#state === 'other' ? inputIn(this.#rest) : this.#rest;
-    const left = this.#half + (this.#state === 'behind' ? '' : rest);
-    this.#text += left;
+    const left = this.#half + (this.#state === 'after' ? '' : rest);
+    this.text += left;
     this.#half = '';
     this.#rest = '';
-    this.#state = 'behind';
+    this.#state = 'after';
     return left;
   }
 
@@ -53,23 +47,23 @@ export class InputOfArguments {
     } else if (this.#rest.length > LONGEST_BEGINNING || !MAY_BEGIN.test(this.#rest)) this.#state = 'other';
   }
 
-  /** Up to the end of the string, or to an escape that is not whole. */
+  /** Decodes up to the end of the string, or to an incomplete escape. */
   #decode(): string {
     const rest = this.#rest;
     const end = endOfString(rest);
     const isWhole = rest.charCodeAt(end) === QUOTE;
-    if (isWhole) this.#state = 'behind';
+    if (isWhole) this.#state = 'after';
     this.#rest = isWhole ? '' : rest.slice(end);
     return decoded(rest.slice(0, end));
   }
 
-  /** A character is said whole. */
-  #say(decoded: string): string {
-    const said = this.#half + decoded;
-    const isHalf = /[\uD800-\uDBFF]$/.test(said);
-    this.#half = isHalf ? said.slice(-1) : '';
-    const whole = isHalf ? said.slice(0, -1) : said;
-    this.#text += whole;
+  /** Holds back half a surrogate pair. */
+  #add(decoded: string): string {
+    const text = this.#half + decoded;
+    const isHalf = /[\uD800-\uDBFF]$/.test(text);
+    this.#half = isHalf ? text.slice(-1) : '';
+    const whole = isHalf ? text.slice(0, -1) : text;
+    this.text += whole;
     return whole;
   }
 }
@@ -77,7 +71,7 @@ export class InputOfArguments {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Where the string ends, or an escape that is not whole begins. */
+/** The end of the string, or the beginning of an incomplete escape. */
 const endOfString = (text: string): number => {
   let at = 0;
   while (at < text.length) {
@@ -90,7 +84,7 @@ const endOfString = (text: string): number => {
   return at;
 };
 
-/** The parser of the runtime is many times faster, and a whole input may come at once; but it takes no mistakes. */
+/** `JSON.parse` is many times faster, but accepts no invalid escapes. */
 const decoded = (text: string): string => {
   if (!text.includes('\\')) return text;
   try {
@@ -100,7 +94,7 @@ const decoded = (text: string): string => {
   }
 };
 
-/** What is no escape of JSON's is what the model wrote. */
+/** Decodes an escape; an invalid one stays as it is. */
 const unescaped = (escape: string): string => {
   const mark = escape[1] ?? '';
   if (mark === 'u') {

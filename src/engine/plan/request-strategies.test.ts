@@ -50,7 +50,7 @@ const sol = (different: Different = {}): Turn => turnOf({ model: 'sol', ...diffe
 const refusal = (message: string, code?: string) =>
   failure('invalid_prompt', code === undefined ? { message } : { message, code });
 
-describe('the first approach', () => {
+describe('the first strategy', () => {
   it.each([
     ['a lite model', sol(), CODEX],
     [
@@ -69,13 +69,13 @@ describe('the first approach', () => {
     expect(strategies().first(request)).toEqual(expected);
   });
 
-  it('is what the deployment says', () => {
+  it('is the configured one', () => {
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
     expect(strategies({ formats: { ...formats, setting: 'responses' } }).first(sol())).toEqual(RESPONSES);
     expect(strategies({ formats: { ...formats, setting: 'codex' } }).first(forced)).toEqual(CODEX);
   });
 
-  it('is plain where there is one request format, and needs a relay for instructions in their field', () => {
+  it('has the Responses format if there is only one, and needs a relay for the instructions field', () => {
     expect(strategies({ formats: null }).first(sol())).toEqual({ ...RESPONSES, slug: 'sol' });
     expect(strategies({ formats: null, hasRelay: false }).first(sol())).toEqual({
       ...RESPONSES,
@@ -90,7 +90,7 @@ describe('the first approach', () => {
   });
 });
 
-describe('the next approach', () => {
+describe('the next strategy', () => {
   it('is the other request format, once', () => {
     const ways = strategies();
     expect(ways.next(sol(), [CODEX], refusal('Something is not supported.'))).toEqual(RESPONSES);
@@ -102,7 +102,7 @@ describe('the next approach', () => {
     ).toBeNull();
   });
 
-  it('is never the codex format for a tool that the backend runs, whatever was learnt', () => {
+  it('is never the codex format for a hosted tool, whatever was learned', () => {
     const ways = strategies();
     const request = sol({ tools: [{ kind: 'hosted', raw: { type: 'web_search' } }] });
     expect(ways.next(request, [RESPONSES], refusal('Something is not supported.'))).toBeNull();
@@ -113,7 +113,7 @@ describe('the next approach', () => {
     ]);
   });
 
-  it('is none where the refusal has a cause of its own, unless that is the request format', () => {
+  it('is null if the rejection has a cause other than the request format', () => {
     const ways = strategies();
     expect(ways.next(sol(), [CODEX], failure('context_length_exceeded'))).toBeNull();
     expect(ways.next(sol(), [CODEX], failure('model_not_found'))).toBeNull();
@@ -126,7 +126,7 @@ describe('the next approach', () => {
     'Instructions are required',
     'Instructions are not valid',
     "Unsupported parameter: 'instructions'",
-  ])('says instructions as a message after "%s"', (message) => {
+  ])('has instructions as a message after "%s"', (message) => {
     const asMessage = { ...RESPONSES, instructions: 'message' };
     expect(strategies().next(sol(), [RESPONSES], refusal(message))).toEqual(asMessage);
   });
@@ -153,7 +153,7 @@ describe('tools that a backend does not know', () => {
   const FUNCTIONS = { ...RESPONSES, customTools: 'functions' } as const;
   const FLAT = { ...FUNCTIONS, namespaces: 'left-out' } as const;
 
-  it('are told in another way, one after the other, and that is learnt', () => {
+  it('are sent in another form, one after the other, and that is learned', () => {
     const ways = strategies({ formats: null });
     const first = ways.first(request);
     const next = (tried: readonly RequestStrategy[], message: string) =>
@@ -170,7 +170,7 @@ describe('tools that a backend does not know', () => {
     expect(ways.first({ ...request, context: turnContext({ caller: { keyId: 'another' } }) })).toEqual(first);
   });
 
-  it('are not the reason where there are none', () => {
+  it('are not the cause if the request has none', () => {
     const ways = strategies({ formats: null });
     const plain = sol({ tools: [tool] });
     for (const message of ['Unsupported tool type: custom', 'Unknown field: namespace']) {
@@ -179,8 +179,8 @@ describe('tools that a backend does not know', () => {
   });
 });
 
-describe('what the caller is told', () => {
-  it('says what helps where only the relay would', () => {
+describe('the rejection for the caller', () => {
+  it('names the relay if only that helps', () => {
     const required = refusal('Instructions are required');
     expect(strategies().explained(required)).toEqual(required);
     expect(strategies({ hasRelay: false }).explained(required).message).toMatch(
@@ -191,8 +191,8 @@ describe('what the caller is told', () => {
   });
 });
 
-describe('what is learnt', () => {
-  it('a request format that was refused, for its model and for a while', () => {
+describe('what is learned', () => {
+  it('a rejected request format, for its model and for a while', () => {
     let now = 0;
     const ways = strategies({ clock: { now: () => now } });
     ways.worked(sol(), [CODEX, RESPONSES]);
@@ -201,7 +201,7 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ conversation: 'another' }))).toEqual(CODEX);
   });
 
-  it('nothing about a request format that answers others: the refusal is about that request', () => {
+  it('nothing about a request format that works for others: the rejection is about that request', () => {
     let now = 0;
     const ways = strategies({ clock: { now: () => now } });
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' } });
@@ -228,7 +228,7 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ keyId: 'a', conversation: 'new', reasoning: high }))).toEqual(CODEX);
   });
 
-  it('nothing that would take from a caller what it insists on', () => {
+  it('nothing that would remove what a strict caller needs', () => {
     const ways = strategies();
     const forced = sol({ tools: [tool], toolChoice: { mode: 'required' }, conversation: 'new' });
     ways.worked(forced, [RESPONSES, CODEX]);
@@ -237,14 +237,14 @@ describe('what is learnt', () => {
     expect(ways.first(sol({ isStrict: true }))).toEqual(CODEX);
   });
 
-  it('where instructions stand', () => {
+  it('the place of instructions', () => {
     const ways = strategies();
     const asMessage = { ...RESPONSES, instructions: 'message' } as const;
     ways.worked(sol(), [RESPONSES, asMessage]);
     expect(ways.first(sol({ tools: [tool], parallelToolCalls: true }))).toEqual(asMessage);
   });
 
-  it('the request format of a conversation, for the sake of its cache', () => {
+  it('the request format of a conversation, for its prompt cache', () => {
     const ways = strategies();
     ways.worked(sol({ conversation: 'a' }), [RESPONSES]);
     expect(ways.first(sol({ conversation: 'a' }))).toEqual(RESPONSES);

@@ -56,11 +56,11 @@ export class RequestStrategies {
     return this.#on(this.#formatFor(turn), turn, 'kept');
   }
 
-  /** What to try after a refusal that came before the answer began; null: the refusal is the answer. */
+  /** The strategy after a rejection that came before the answer; null: the client gets the rejection. */
   next(turn: Turn, tried: readonly RequestStrategy[], refusal: Failure): RequestStrategy | null {
     const { request } = turn;
     const last = tried.at(-1);
-    if (last === undefined || tried.length >= MAX_APPROACHES) return null;
+    if (last === undefined || tried.length >= MAX_STRATEGIES) return null;
     if (isUnreadable(refusal)) {
       const canGoWithout =
         last.reasoning === 'kept' && withoutReasoning(wholeHistory(request.items)) !== null;
@@ -82,7 +82,8 @@ export class RequestStrategies {
     const requestFormat: RequestFormat = last.requestFormat === 'responses' ? 'codex' : 'responses';
     if (requestFormat === 'codex' && request.tools.some(isResponsesOnly)) return null;
     const isTried = tried.some((strategy) => strategy.requestFormat === requestFormat);
-    if (isTried || !this.#maySwitch(request.model) || !isAboutFormat(refusal)) return null;
+    const maySwitch = this.#hasBothFormats(request.model) && this.#options.formats?.setting === 'auto';
+    if (isTried || !maySwitch || !isAboutFormat(refusal)) return null;
     const { reasoning, customTools, namespaces } = last;
     return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces };
   }
@@ -93,7 +94,7 @@ export class RequestStrategies {
     return { ...refusal, message: `${refusal.message} ${ONLY_WITH_RELAY}` };
   }
 
-  /** The last of these was taken, those before it were refused. */
+  /** Learns from a turn: the last strategy was accepted, those before it were rejected. */
   worked(turn: Turn, tried: readonly RequestStrategy[]): void {
     const { request, context } = turn;
     const { refusals } = this.#options;
@@ -101,7 +102,7 @@ export class RequestStrategies {
     if (last === undefined) return;
     for (const refused of tried.slice(0, -1)) {
       if (refused.requestFormat !== last.requestFormat) {
-        // One client's request must not take the request format, and what it alone can say, from all others.
+        // One request must not disable a request format for all others.
         if (this.#answered.get(`${refused.requestFormat} ${request.model}`) !== undefined) continue;
         refusals.add(turn, `${refused.requestFormat} format`);
         refusals.remove(turn, `${last.requestFormat} format`);
@@ -121,7 +122,7 @@ export class RequestStrategies {
     const { request, context } = turn;
     const { formats, hasRelay, refusals } = this.#options;
     if (formats === null || !formats.usesCodexFormat(request.model)) return 'responses';
-    // Only a relay can give a model of the Responses format its name back.
+    // The Responses format uses another model name, which only a relay can replace.
     if (!hasRelay) return 'codex';
     if (formats.setting !== 'auto') return formats.setting;
     if (refusals.has(turn, 'codex format')) return 'responses';
@@ -136,11 +137,12 @@ export class RequestStrategies {
 
   #on(requestFormat: RequestFormat, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
     const { model } = turn.request;
-    const { hasRelay, refusals } = this.#options;
+    const { formats, hasRelay, refusals } = this.#options;
+    const hasOwnSlug = requestFormat === 'responses' && this.#hasBothFormats(model);
     const isMessage = requestFormat === 'codex' || !hasRelay || refusals.has(turn, 'instructions field');
     return {
       requestFormat,
-      slug: requestFormat === 'responses' && this.#hasBothFormats(model) ? this.#responsesSlug(model) : model,
+      slug: hasOwnSlug ? (formats?.responsesSlug(model) ?? model) : model,
       instructions: isMessage ? 'message' : 'field',
       reasoning,
       // The app-server itself knows only functions.
@@ -149,28 +151,19 @@ export class RequestStrategies {
     };
   }
 
-  #responsesSlug(model: string): string {
-    return this.#options.formats?.responsesSlug(model) ?? model;
-  }
-
   #hasBothFormats(model: string): boolean {
     const { formats, hasRelay } = this.#options;
     return hasRelay && formats !== null && formats.usesCodexFormat(model);
   }
-
-  #maySwitch(model: string): boolean {
-    return this.#hasBothFormats(model) && this.#options.formats?.setting === 'auto';
-  }
 }
 
-/** codex writes instructions as a message, whatever the model. */
 const ONLY_WITH_RELAY =
   '(This model needs instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
-/** Both request formats, instructions in both places, with and without reasoning, custom tools, namespaces: more is no answer. */
-const MAX_APPROACHES = 7;
+/** Both request formats, instructions in both places, with and without reasoning, custom tools, and namespaces. */
+const MAX_STRATEGIES = 7;
 
-/** Reasoning of another account, or of a key that is gone. */
+/** Whether the backend cannot decrypt reasoning, such as that of another account. */
 export const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';
 
 const isAboutInstructions = ({ status, message }: Failure): boolean =>
@@ -180,7 +173,7 @@ const isAboutInstructions = ({ status, message }: Failure): boolean =>
     message,
   );
 
-/** A refusal with a code of its own has a cause of its own; these words are about the request format all the same. */
+/** A rejection with a specific code has another cause, unless its message is about the request format. */
 const isAboutFormat = ({ kind, code, message }: Failure): boolean =>
   kind === 'invalid_prompt' &&
   (code === 'invalid_prompt' ||

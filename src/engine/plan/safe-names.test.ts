@@ -30,7 +30,7 @@ const sentFor = (request: TurnRequest): TurnRequest => {
 };
 
 describe('safeNames', () => {
-  it('puts others in the place of taken names, wherever a request has them', () => {
+  it('replaces reserved names everywhere in a request', () => {
     const taken = { kind: 'function', name: 'mcp__x' } as const;
     const request = turnRequest({
       tools: [functionTool('mcp__x'), functionTool('tool_mcp__x'), functionTool('f')],
@@ -63,7 +63,7 @@ describe('safeNames', () => {
     });
   });
 
-  it('leaves a request alone whose names are free', () => {
+  it('does not change a request without reserved names', () => {
     const request = turnRequest({ tools: [functionTool('f')], items: [call('g')] });
     expect(sentFor(request)).toBe(request);
   });
@@ -74,7 +74,7 @@ describe('safeNames', () => {
     fc.stringMatching(/^[a-z_]{1,8}$/),
   );
 
-  it('gives every name one of its own, and gives it back', async () => {
+  it('gives each name a unique replacement, and restores it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(name, { maxLength: 12 }), fc.array(name), async (tools, called) => {
         const request = turnRequest({

@@ -1,5 +1,5 @@
 import type { Item, Produced } from '../../canonical/request/item.ts';
-import type { Tool, ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
+import { mapRefs, type Tool } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
@@ -31,17 +31,12 @@ export const safeNames: Step<{ readonly hasRelay: boolean }> = {
         },
 };
 
-interface Names {
-  readonly safe: ReadonlyMap<string, string>;
-  readonly own: ReadonlyMap<string, string>;
-}
-
-/** Each taken name has one of its own that nobody else has in this request; the same in every request like it. */
-const namesOf = (request: TurnRequest): Names => {
+/** A unique replacement for each reserved name (`safe`), and the way back (`own`). Depends on the request only. */
+const namesOf = (request: TurnRequest): Record<'safe' | 'own', ReadonlyMap<string, string>> => {
   const all = new Set([...request.tools.flatMap(nameOfTool), ...request.items.flatMap(nameOfItem)]);
   const safe = new Map<string, string>();
   const own = new Map<string, string>();
-  // It counts for all names together: however many get in each other's way, each way is tried once.
+  // Shared by all names, so that each number is tried once.
   let nth = 1;
   for (const name of all) {
     if (!isReservedToolName(name)) continue;
@@ -64,16 +59,11 @@ const renamed = (request: TurnRequest, safe: (name: string) => string): TurnRequ
   tools: request.tools.map((tool) =>
     tool.kind === 'function' || tool.kind === 'custom' ? { ...tool, name: safe(tool.name) } : tool,
   ),
-  toolChoice: renamedChoice(request.toolChoice, safe),
+  toolChoice: mapRefs(request.toolChoice, (ref) =>
+    ref.kind === 'hosted' || ref.namespace !== undefined ? ref : { ...ref, name: safe(ref.name) },
+  ),
   items: request.items.map((item) => renamedItem(item, safe)),
 });
 
 const renamedItem = <I extends Item | Produced>(item: I, name: (name: string) => string): I =>
   item.kind === 'tool-call' && item.namespace === undefined ? { ...item, name: name(item.name) } : item;
-
-const renamedChoice = (choice: ToolChoice, safe: (name: string) => string): ToolChoice => {
-  const renamedRef = (ref: ToolRef): ToolRef =>
-    ref.kind === 'hosted' || ref.namespace !== undefined ? ref : { ...ref, name: safe(ref.name) };
-  if (choice.mode === 'named') return { ...choice, tool: renamedRef(choice.tool) };
-  return choice.mode === 'allowed' ? { ...choice, tools: choice.tools.map(renamedRef) } : choice;
-};

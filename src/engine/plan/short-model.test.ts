@@ -32,7 +32,7 @@ it.each([
   expect(shortModelOf(names, named, 'asked')).toEqual({ model, efforts, serviceTier });
 });
 
-it('is the model that was asked for where none is listed', () => {
+it('is the requested model if none is listed', () => {
   const none = createModelNames({ models: [], standard: null, unlisted: [] });
   expect(shortModelOf(none, null, 'asked')).toEqual({
     model: 'asked',

@@ -1,5 +1,5 @@
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import { isModelCall, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, release } from './hold-back.ts';
 import { Settling } from './settling.ts';
@@ -39,8 +39,8 @@ async function* untilWhole(
       signal,
     });
     if (held === null) return;
-    // The engine retries a turn that is lost before it is accepted.
-    const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(hasRun);
+    // The engine retries a turn that is lost before it is accepted. A tool that may have run must not run again.
+    const mayRepeat = isAccepted && wasLost(held.at(-1)) && !held.some(isModelCall);
     if (mayRepeat && attempt < ATTEMPTS && budget.retry('worker lost')) continue;
     settling.markLast();
     yield* release(held, signal);
@@ -52,7 +52,3 @@ const wasLost = (last: TurnEvent | undefined): boolean =>
   last?.type === 'turn-ended' &&
   last.outcome.kind === 'failed' &&
   last.outcome.failure.kind === 'worker_lost';
-
-/** A tool may have run: running it again may do harm. */
-const hasRun = (event: TurnEvent): boolean =>
-  event.type === 'item-started' && event.item.kind === 'hosted-call' && event.item.modelCallId !== undefined;

@@ -72,6 +72,49 @@ it('rejects a part without a name, and one with endless headers', async () => {
   expect(await refusal(written(long))).toContain('invalid_form: ');
 });
 
+const part = (headers: string, value: string): string => `--b\r\n${headers}\r\n\r\n${value}\r\n`;
+const NAMED = 'content-disposition: form-data; name="a"';
+
+it.each([
+  ['a part without a content-disposition', part('content-type: text/plain', 'x')],
+  ['a part with another disposition', part('content-disposition: attachment; name="a"', 'x')],
+  ['a part with a malformed disposition', part('content-disposition: form-data; name="a', 'x')],
+  ['a text that contains the delimiter', field('a', 'x\r\n--better\r\ny')],
+  ['parts after the end', `${field('a', 'x')}--b--\r\n${field('c', 'y')}`],
+  ['two ends', `${field('a', 'x')}--b--\r\n`],
+  ['text before the form', `y\r\n${field('a', 'x')}`],
+  ['an unknown charset', part(`${NAMED}\r\ncontent-type: text/plain; charset=x-other`, 'x')],
+  [
+    'an unsupported transfer encoding',
+    part(`${NAMED}\r\ncontent-transfer-encoding: quoted-printable`, 'x=3D'),
+  ],
+])('rejects %s, which the parser would drop or change', async (_, body) => {
+  expect(await refusal(written(`${body}--b--\r\n`))).toContain('invalid_form: ');
+});
+
+it('rejects text after the end', async () => {
+  expect(await refusal(written(`${field('a', 'x')}--b--\r\ny`))).toContain('invalid_form: ');
+});
+
+it('finds delimiters at every place of a slice', async () => {
+  for (let length = 65_478; length < 65_492; length += 1) {
+    const body = `${field('a', 'x'.repeat(length))}${part('x: y', 'x')}--b--`;
+    expect(await refusal(written(body))).toContain('invalid_form: ');
+    expect(await readForm(written(body.replace('x: y', NAMED)), { maxBytes: 1e6 })).toHaveLength(2);
+  }
+});
+
+it('decodes base64, and accepts a leading line break and other parameters of the type', async () => {
+  const encoded = (headers: string): string =>
+    part(`${headers}\r\ncontent-transfer-encoding: Base64 `, 'R3LDvMOfZQ==');
+  const body = `\r\n${encoded(NAMED)}${encoded(`${NAMED}; filename="f"`)}--b--`;
+  const type = 'multipart/form-data; charset=utf-8; boundary="b"; ';
+  expect(await readForm(requestOf(body, { 'content-type': type }), { maxBytes: 1e6 })).toEqual([
+    { name: 'a', value: 'Grüße', isFile: false },
+    { name: 'a', value: 'data:image/png;base64,R3LDvMOfZQ==', isFile: true },
+  ]);
+});
+
 it('handles a form truncated anywhere', async () => {
   const file = '--b\r\ncontent-disposition: form-data; name="f"; filename="f"\r\n\r\nx\r\n';
   const odd = '--b\r\ncontent-type: text/plain\r\n\r\nx\r\n';

@@ -1,5 +1,5 @@
-/** The position where a text stops being JSON, counted from 1. */
-export interface JsonErrorPlace {
+/** A position in a text, counted from 1. */
+export interface JsonPlace {
   readonly line: number;
   readonly column: number;
 }
@@ -8,7 +8,7 @@ export interface JsonErrorPlace {
  * Finds the syntax error of a text that `JSON.parse` rejects. Its messages quote the text, which may be secret, and some
  * have no position: so this searches for the longest prefix that could continue as JSON.
  */
-export const jsonErrorPlace = (text: string): JsonErrorPlace => {
+export const jsonErrorPlace = (text: string): JsonPlace => {
   let good = 0;
   let bad = text.length + 1;
   while (bad - good > 1) {
@@ -16,7 +16,11 @@ export const jsonErrorPlace = (text: string): JsonErrorPlace => {
     if (couldContinue(text.slice(0, middle))) good = middle;
     else bad = middle;
   }
-  const before = text.slice(0, good).split('\n');
+  return placeAt(text, good);
+};
+
+export const placeAt = (text: string, index: number): JsonPlace => {
+  const before = text.slice(0, index).split('\n');
   return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
 };
 
