@@ -15,10 +15,7 @@ import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { BackendMemory } from '../memory/reasoning-memory.ts';
 import { TurnAttempt } from './turn-attempt.ts';
 
-export interface EngineDeps extends AttemptDeps, DraftDeps {
-  readonly relay: AttemptDeps['relay'];
-  readonly settings: AttemptDeps['settings'];
-  readonly mcp: AttemptDeps['mcp'];
+export interface EngineDeps extends AttemptDeps, Omit<DraftDeps, keyof AttemptDeps> {
   readonly workers: WorkerPool;
   readonly strategies: RequestStrategies;
   /** What the backend was found to reject. */

@@ -18,12 +18,8 @@ export class InputOfArguments {
   #rest = '';
   /** The first half of a surrogate pair. */
   #half = '';
-  #text = '';
-
   /** The input so far. */
-  get text(): string {
-    return this.#text;
-  }
+  text = '';
 
   take(delta: string): string {
     if (this.#state === 'after') return '';
@@ -36,7 +32,7 @@ export class InputOfArguments {
   end(): string {
     const rest = this.#state === 'before' || this.#state === 'other' ? inputIn(this.#rest) : this.#rest;
     const left = this.#half + (this.#state === 'after' ? '' : rest);
-    this.#text += left;
+    this.text += left;
     this.#half = '';
     this.#rest = '';
     this.#state = 'after';
@@ -67,7 +63,7 @@ export class InputOfArguments {
     const isHalf = /[\uD800-\uDBFF]$/.test(text);
     this.#half = isHalf ? text.slice(-1) : '';
     const whole = isHalf ? text.slice(0, -1) : text;
-    this.#text += whole;
+    this.text += whole;
     return whole;
   }
 }

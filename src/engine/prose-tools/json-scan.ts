@@ -64,7 +64,7 @@ export class JsonScan {
   }
 
   #structure(char: string): ScanState {
-    if (isJsonSpace(char)) return 'open';
+    if (' \n\r\t'.includes(char)) return 'open';
     const expecting = this.#expecting;
     if (char === '}' || char === ']') return this.#close(char);
     if (expecting === 'colon' || expecting === 'next-or-end') {
@@ -98,6 +98,3 @@ export class JsonScan {
     return this.#open.length === 0 ? 'whole' : 'open';
   }
 }
-
-const isJsonSpace = (char: string): boolean =>
-  char === ' ' || char === '\n' || char === '\r' || char === '\t';

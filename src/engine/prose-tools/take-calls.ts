@@ -64,8 +64,12 @@ export class CallTaking {
       case 'item-delta': {
         const message = this.#messages.get(event.itemId);
         if (message === undefined) yield event;
-        else if (event.at === 'text') yield* this.#text(message, event);
-        else {
+        else if (event.at === 'text') {
+          message.logprobs.add(event.logprobs ?? []);
+          yield* this.#pieces(message, message.reader.read(event.delta));
+          if (event.annotation !== undefined) message.citations.push(event.annotation);
+          yield* this.#cite(message);
+        } else {
           // A refusal follows the text.
           yield* this.#pieces(message, message.reader.end('finished'));
           yield* this.#open(message);
@@ -89,14 +93,6 @@ export class CallTaking {
       default:
         assertNever(event);
     }
-  }
-
-  async *#text(message: OpenMessage, event: ItemDelta): AsyncGenerator<TurnEvent> {
-    message.logprobs.add(event.logprobs ?? []);
-    yield* this.#pieces(message, message.reader.read(event.delta));
-    if (event.annotation === undefined) return;
-    message.citations.push(event.annotation);
-    yield* this.#cite(message);
   }
 
   async *#pieces(message: OpenMessage, reading: Sliced<readonly Piece[]>): AsyncGenerator<TurnEvent> {

@@ -125,7 +125,9 @@ class TokenBudget {
     last.text += piece;
     this.#atMost += bytesOf(piece);
     if (this.#settled + this.#atMost + MARGIN <= this.#max) return piece;
-    await this.#settleOthers();
+    // All texts but the last are complete.
+    for (const { text } of this.#texts.slice(0, -1)) this.#settled += await this.#tokenizer.count(text);
+    this.#texts = [last];
     const count = await this.#tokenizer.count(last.text);
     if (this.#settled + count > this.#max) {
       this.isLimitReached = true;
@@ -143,12 +145,6 @@ class TokenBudget {
     const next = { itemId, text: '' };
     this.#texts.push(next);
     return next;
-  }
-
-  /** All texts but the last are complete. */
-  async #settleOthers(): Promise<void> {
-    for (const { text } of this.#texts.slice(0, -1)) this.#settled += await this.#tokenizer.count(text);
-    this.#texts = this.#texts.slice(-1);
   }
 
   async #settle(last: { text: string }): Promise<void> {
