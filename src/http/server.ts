@@ -23,8 +23,6 @@ export interface Route {
   readonly path: string;
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
-  /** The error bodies of its API; default: OpenAI's. */
-  readonly errorBody?: (failed: Failure) => unknown;
   handle(
     http: Request,
     exchange: Exchange,
@@ -124,7 +122,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         const err = error instanceof GatewayError ? (error.cause ?? error) : error;
         deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
       }
-      return errorResponse(failed, route.errorBody);
+      return errorResponse(failed);
     }
   };
 
@@ -180,7 +178,7 @@ const uploadFailure = (why: Stall): GatewayError =>
 /** Time for aborted requests to end. */
 const ABORT_GRACE_MS = 2_000;
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
+type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 

@@ -146,7 +146,8 @@ describe('doctor', () => {
     await mkdir(room.stateDir, { recursive: true, mode: 0o700 });
     const file = path.join(room.stateDir, 'config.json');
     await writeFile(file, JSON.stringify({ demo: false, apiKey: ['sk-hidden'], port: 1 }));
-    const { says, out } = await examine(['--no-turns']);
+    const { says, out } = await examine(['--no-turns'], { PROXY_PROT: '80' });
+    expect(says['settings']).toContain('PROXY_PROT is not a setting of this server');
     expect(says['settings']).toContain(`config file ${file}; Everyday: PORT (environment), `);
     expect(says['settings']).toContain('PROXY_API_KEY (config file)');
     expect(says['settings']).toContain('Deployment: PROXY_DEMO (config file)');

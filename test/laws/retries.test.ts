@@ -5,7 +5,6 @@ import { MAX_RETRIES, ModelBudget, type Retry } from '../../src/canonical/contex
 import { failure } from '../../src/canonical/failure/failure.ts';
 import type { Produced } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import type { PlanTurn } from '../../src/engine/engine.ts';
 import {
   ANSWER_STEPS,
@@ -16,6 +15,7 @@ import {
 import { writeCall } from '../../src/engine/prose-tools/written-call.ts';
 import { withSteps } from '../../src/engine/steps/step.ts';
 import { planOf } from '../support/plan.ts';
+import { answerStepDeps, backendStepDeps } from '../support/step-deps.ts';
 import { accepted, ended } from '../support/spent-turns.ts';
 import { collect, emit, fixedAmbient } from '../support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
@@ -66,30 +66,14 @@ const run = async (attempts: readonly string[], isProse: boolean, isStream: bool
       requests += 1;
       return emit(FAILURES[attempts[(requests - 1) % attempts.length] ?? ''] ?? []);
     });
+  const deps = backendStepDeps(ambient);
   const backend = withSteps<BackendStepDeps>(BACKEND_STEPS, plan, {
-    ...ambient,
-    secrets: [],
-    turnTimeoutMs: 0,
-    tokenizer: { warmUp() {}, count: async () => 0, head: async () => '' },
-    hasRelay: true,
-    refusals: new Refusals(ambient.clock),
-    compaction: 'native',
-    onNoCompaction() {},
-    prose: {
-      isProse: () => isProse,
-      guide: { guide: async (schemas) => schemas.map(() => null) },
-      instructionsTarget: 'base',
-      ambient,
-      onAnomaly() {},
-    },
+    ...deps,
+    prose: { ...deps.prose, isProse: () => isProse },
   });
   const answer = withSteps<AnswerStepDeps>(ANSWER_STEPS, backend, {
-    clock: ambient.clock,
+    ...answerStepDeps(ambient),
     isStream,
-    keepaliveMs: 1_000,
-    tokenizer: { countTexts: async () => 0 },
-    short: null,
-    stopEarly: null,
     // More than the budget allows.
     repair: { attempts: 100, inStreams: true, check: async () => 'wrong', onRepair() {} },
   });

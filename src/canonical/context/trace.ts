@@ -1,7 +1,4 @@
-/**
- * Records what is sent and received for one request, on the client side and the backend side. Recorded facts must not
- * be changed afterwards.
- */
+/** Records what is sent and received for one request, on both sides. Recorded facts must not be changed. */
 export interface Trace {
   /** False if `record` does nothing, so that expensive facts need not be collected. */
   readonly isRecording: boolean;

@@ -106,10 +106,7 @@ export class Accumulator {
     return [...this.#items.values()].slice(index).flatMap(({ ended }) => (ended === null ? [] : [ended]));
   }
 
-  /**
-   * Ends all open items in the order they started, except those that `isKept` accepts. `isCut`: the turn was ended
-   * early, so an open call is half written.
-   */
+  /** Ends the open items in their order, except those that `isKept` accepts. `isCut`: an open call is half written. */
   endOpen(
     status: ItemStatus,
     {

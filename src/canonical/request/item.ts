@@ -77,10 +77,7 @@ export interface AudioPart extends PartOptions {
   readonly data: string;
 }
 
-/**
- * A file, or an image stored as a file, in Responses API form. It is passed through unread if the backend accepts
- * files (see `text-file.ts`).
- */
+/** A file, or an image stored as a file, in Responses API form. Passed through if the backend accepts files. */
 export interface FilePart extends PartOptions {
   readonly kind: 'file';
   readonly raw: RawPart;

@@ -13,10 +13,7 @@ export interface Countable {
   readonly tokens: number;
 }
 
-/**
- * The input of a model request, piece by piece. docs/token-counting.md explains the rules; the numbers follow
- * OpenAI's chat format.
- */
+/** The input of a model request, piece by piece, by the rules in docs/token-counting.md. */
 export function* countableInput(
   request: Pick<TurnRequest, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
 ): Generator<Countable> {

@@ -2,10 +2,7 @@ import { imageTokens } from './image-tokens.ts';
 import type { FilePart } from '../request/item.ts';
 import { fileBytesOf } from '../request/text-file.ts';
 
-/**
- * Estimates the tokens of a file that is not plain text. For a PDF, a backend sends the model the text and an image
- * of each page; how it handles other formats is unknown.
- */
+/** Estimates the tokens of a file that is not plain text. Of a PDF, the model gets text and an image per page. */
 export const fileTokens = (part: FilePart, model: string): number => {
   const bytes = fileBytesOf(part);
   // The backend stores the file or fetches it.

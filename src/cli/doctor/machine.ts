@@ -62,7 +62,11 @@ export const settingsCheck = (environment: Readonly<Record<string, string | unde
       const facts = sourcesFacts(config);
       return config.warnings.length === 0
         ? ok(describeSources(config), facts)
-        : warning(config.warnings.join('\n'), 'see docs/configuration.md, or unset it', facts);
+        : warning(
+            [describeSources(config), ...config.warnings].join('\n'),
+            'see docs/configuration.md, or unset it',
+            facts,
+          );
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       return problem(error.problems.join('\n'), 'correct it: docs/configuration.md');

@@ -30,10 +30,7 @@ const DELTAS: Readonly<Record<string, DeltaRule>> = {
 
 export const deltaRule = (type: string): DeltaRule | null => DELTAS[type] ?? null;
 
-/**
- * Events with the whole text of an item, which some backends send instead of pieces, and the field that holds
- * it.
- */
+/** Events with the whole text of an item, which some backends send instead of pieces, and the field that holds it. */
 const WHOLE: Readonly<Record<string, DeltaRule & { readonly field: string }>> = {
   'response.refusal.done': { kind: 'message', slot: () => 'refusal', field: 'refusal' },
   'response.function_call_arguments.done': { kind: 'tool-call', slot: () => 'input', field: 'arguments' },
@@ -75,10 +72,7 @@ export interface Progress {
   readonly status: string;
 }
 
-/**
- * The progress of a hosted tool, such as `response.web_search_call.searching`. Any status is passed on
- * unchanged.
- */
+/** The progress of a hosted tool, such as `response.web_search_call.searching`. Any status is passed on unchanged. */
 export const progressOf = (type: string): Progress | null => {
   const [, of, status] = /^response\.(\w+)\.(\w+)$/.exec(type) ?? [];
   return of === undefined || status === undefined || READ_ELSEWHERE.has(of) ? null : { of, status };

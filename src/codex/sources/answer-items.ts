@@ -11,10 +11,7 @@ export interface AnswerItem {
   isDone: boolean;
 }
 
-/**
- * The items of one answer, by how the backend's events refer to them. Backends omit ids, use one twice, or
- * send an item only in the answer's last event.
- */
+/** The items of one answer. Backends omit ids, use one twice, or send an item only in the answer's last event. */
 export class AnswerItems {
   readonly #byName = new Map<string, AnswerItem>();
   readonly #byIndex = new Map<number, AnswerItem>();
@@ -62,10 +59,7 @@ export class AnswerItems {
     if (typeof index === 'number') this.#doneIndexes.add(index);
   }
 
-  /**
-   * The items of an answer's output that were not streamed completely. Empty if unsure: no item may appear
-   * twice.
-   */
+  /** The items of an answer's output that were not streamed completely. Empty if unsure: no item may appear twice. */
   missingIn(output: Json | undefined): readonly (readonly [raw: JsonObject, index: number])[] {
     if (!Array.isArray(output) || this.#doneCount >= output.length) return [];
     return (output as readonly Json[]).flatMap((raw, index) =>
@@ -81,10 +75,7 @@ export class AnswerItems {
 const namesOf = (raw: JsonObject): readonly string[] =>
   [raw['id'], raw['call_id']].filter((name) => typeof name === 'string' && name !== '') as string[];
 
-/**
- * Whether an item identifies itself at its start. Calls without a name and encrypted items are emitted when
- * they are complete.
- */
+/** Whether an item identifies itself at its start. Others are emitted when they are complete. */
 export const hasHead = (raw: JsonObject): boolean => {
   const type = textIn(raw, 'type');
   const isCall = type === 'function_call' || type === 'custom_tool_call';

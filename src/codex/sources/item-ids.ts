@@ -1,9 +1,6 @@
 import type { IdSource } from '../../kit/ambient.ts';
 
-/**
- * The ids of a turn's items. They are the upstream's own, unless one is missing or used twice: clients could
- * not assemble an answer with two items of the same id.
- */
+/** The ids of a turn's items: the upstream's own, unless one is missing or used twice. */
 export class ItemIds {
   readonly #source: IdSource;
   readonly #ours = new Map<string, string>();

@@ -1,10 +1,7 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
 
-/**
- * More than any answer has. The app-server's time for output items grows quadratically: 2 s for 2,000, a
- * minute for 40,000.
- */
+/** More than any answer has. The app-server's time for output items grows quadratically: 40,000 take a minute. */
 export const MAX_ITEMS = 5_000;
 
 /** How a turn with this many items ends; null if it may continue. */

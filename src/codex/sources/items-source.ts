@@ -2,6 +2,7 @@ import type { Outcome } from '../../canonical/events/outcome.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { Produced } from '../../canonical/request/item.ts';
+import { mcpToolCall } from '../protocol/methods.ts';
 import type { SourceOptions, SourceSignal, TurnSource } from './source.ts';
 import { TurnItems } from './turn-items.ts';
 
@@ -47,4 +48,17 @@ export abstract class ItemsSource<Options extends SourceOptions> implements Turn
   }
 
   protected abstract endTurn(outcome: Outcome, events: TurnEvent[]): void;
+
+  protected toolCompleted(params: Parameters<typeof mcpToolCall>[0], events: TurnEvent[]): void {
+    const call = mcpToolCall(params);
+    if (call !== null) this.items.toolEnded(call.id, call, events);
+    this.endIfLast(events);
+  }
+
+  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
+  protected endIfLast(events: TurnEvent[]): void {
+    const { lastOutcome, isRunning } = this.items;
+    if (!this.isAnswered || lastOutcome === null || isRunning) return;
+    this.items.end(lastOutcome, this.usage, events);
+  }
 }

@@ -12,9 +12,7 @@ import type { ItemDelta } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, objectsIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
-/**
- * Items that codex writes into a conversation for itself, and its answers to calls that are not the client's.
- */
+/** Items that codex writes into a conversation for itself, and its answers to calls that are not the client's. */
 const CODEX_OWN: ReadonlySet<string> = new Set([
   'additional_tools',
   'agent_message',
@@ -76,48 +74,18 @@ export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
 
 /** What is known of an item at its start: its texts follow, and encrypted content may still change. */
 export const itemHead = (item: OutputItem): OutputItem => {
-  switch (item.kind) {
-    case 'message': {
-      const { status: _, ...head } = item;
-      return { ...head, parts: [] };
-    }
-    case 'reasoning':
-      return { kind: 'reasoning', summary: [] };
-    case 'tool-call': {
-      const { status: _, ...head } = item;
-      return { ...head, input: '' };
-    }
-    case 'hosted-call': {
-      const { status: _, ...head } = item;
-      return head;
-    }
-    case 'compaction':
-    case 'opaque':
-      return item;
-    default:
-      return assertNever(item);
-  }
+  if (item.kind === 'reasoning') return { kind: 'reasoning', summary: [] };
+  if (item.kind === 'compaction' || item.kind === 'opaque') return item;
+  const { status: _, ...head } = item;
+  if (head.kind === 'message') return { ...head, parts: [] };
+  return head.kind === 'tool-call' ? { ...head, input: '' } : head;
 };
 
 /** The fields that a client has read at an item's start: they stay, whatever the complete item says. */
 export const startFields = (head: OutputItem): Partial<OutputItem> => {
-  switch (head.kind) {
-    case 'message': {
-      const { parts: _, ...facts } = head;
-      return facts;
-    }
-    case 'tool-call': {
-      const { input: _, ...facts } = head;
-      return facts;
-    }
-    case 'reasoning':
-    case 'hosted-call':
-    case 'compaction':
-    case 'opaque':
-      return {};
-    default:
-      return assertNever(head);
-  }
+  if (head.kind !== 'message' && head.kind !== 'tool-call') return {};
+  const { parts: _, input: _input, ...facts } = { parts: [], input: '', ...head };
+  return facts;
 };
 
 /** The texts of an item that are streamed as deltas. */
@@ -260,7 +228,7 @@ const rawOf = (raw: JsonObject, type: string): RawItem => {
 const statusOf = (raw: JsonObject): ItemStatus =>
   raw['status'] === 'incomplete' ? 'incomplete' : 'completed';
 
-const phaseOf = (phase: Json | undefined): Phase | null =>
+export const phaseOf = (phase: unknown): Phase | null =>
   phase === 'commentary' || phase === 'final_answer' ? phase : null;
 
 /** The streamed entries, then the rest of the complete list. */

@@ -4,7 +4,7 @@ import type { Outcome } from '../../canonical/events/outcome.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
 import { toFailure } from '../translate/failures.ts';
 import { preferBackendFailure, toOutcome } from '../translate/outcomes.ts';
 import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
@@ -74,9 +74,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
   #notified({ method, params }: KnownNotification, events: TurnEvent[]): void {
     if (method === 'turn/completed') this.#turnCompleted(toOutcome(params.turn), events);
     else if (method === 'item/completed') {
-      const call = mcpToolCall(params);
-      if (call !== null) this.items.toolEnded(call.id, call, events);
-      this.#endIfLast(events);
+      this.toolCompleted(params, events);
       this.#endIfExceeded(events);
     }
     // codex would retry a lost network without limit; clients are promised that nothing is sent twice.
@@ -150,15 +148,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     this.items.finishOpen(events);
     this.usage = addUsage(this.usage, readUsage(response));
     this.isAnswered = true;
-    this.#endIfLast(events);
-  }
-
-  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
-  #endIfLast(events: TurnEvent[]): void {
-    const { lastOutcome, isRunning } = this.items;
-    if (this.isAnswered && lastOutcome !== null && !isRunning) {
-      this.items.end(lastOutcome, this.usage, events);
-    }
+    this.endIfLast(events);
   }
 
   /** Items that only the last event of an answer contains. */

@@ -1,4 +1,4 @@
-import type { Message, Phase, Slot } from '../../canonical/request/item.ts';
+import type { Message, Slot } from '../../canonical/request/item.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
@@ -6,11 +6,11 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ResponseItem } from '../protocol/generated/ResponseItem.ts';
-import { mcpToolCall, type KnownNotification } from '../protocol/methods.ts';
+import type { KnownNotification } from '../protocol/methods.ts';
 import { isUsageUnread, toFailure, unfinishedAnswer } from '../translate/failures.ts';
 import { toOutcome } from '../translate/outcomes.ts';
 import { toUsage } from '../translate/to-usage.ts';
-import { readItem, type OutputItem } from './read-item.ts';
+import { phaseOf, readItem, type OutputItem } from './read-item.ts';
 import { ItemsSource } from './items-source.ts';
 import type { SourceOptions, SourceSignal } from './source.ts';
 
@@ -21,7 +21,6 @@ export interface RpcSourceOptions extends SourceOptions {
 
 /** Reads the content of a turn from the app-server's notifications. Used without a relay. */
 export class RpcSource extends ItemsSource<RpcSourceOptions> {
-  /** The last answer is complete, and no other has started. */
   /** Usage of the whole thread, so of this turn; the only source if a response is incomplete. */
   #threadUsage: Usage | null = null;
 
@@ -69,15 +68,12 @@ export class RpcSource extends ItemsSource<RpcSourceOptions> {
         // An empty answer counts too.
         this.#inAnswer();
         this.isAnswered = true;
-        this.#endIfLast(events);
+        this.endIfLast(events);
         this.#endIfExceeded(events);
         return;
-      case 'item/completed': {
-        const call = mcpToolCall(params);
-        if (call !== null) this.items.toolEnded(call.id, call, events);
-        this.#endIfLast(events);
+      case 'item/completed':
+        this.toolCompleted(params, events);
         return;
-      }
       case 'thread/tokenUsage/updated':
         this.#threadUsage = toUsage(params.tokenUsage.total);
         return;
@@ -122,12 +118,6 @@ export class RpcSource extends ItemsSource<RpcSourceOptions> {
     const { budget } = this.options;
     if (this.ended || !this.items.willAskAgain || budget.take()) return;
     this.endTurn({ kind: 'failed', failure: budget.exceeded() }, events);
-  }
-
-  /** The client's calls end the turn, after all tools that the app-server runs have ended. */
-  #endIfLast(events: TurnEvent[]): void {
-    const { lastOutcome, isRunning } = this.items;
-    if (this.isAnswered && lastOutcome !== null && !isRunning) this.endTurn(lastOutcome, events);
   }
 
   #itemStarted(
@@ -189,6 +179,3 @@ type EndedTurn = Parameters<typeof toOutcome>[0];
 
 const MESSAGE: Message = { kind: 'message', role: 'assistant', parts: [] };
 const REASONING: OutputItem = { kind: 'reasoning', summary: [] };
-
-const phaseOf = (phase: unknown): Phase | null =>
-  phase === 'commentary' || phase === 'final_answer' ? phase : null;

@@ -69,10 +69,7 @@ export class TurnItems {
     return this.#ended;
   }
 
-  /**
-   * How the turn ends with this answer: the client has calls to answer, or a hosted tool waits for the
-   * client. Null: it may continue.
-   */
+  /** How the turn ends with this answer, if the client has something to answer. Null: it may continue. */
   get lastOutcome(): Outcome | null {
     if (this.#calls > 0) return { kind: 'tool-calls' };
     return this.#asked.size > 0 ? { kind: 'completed' } : null;

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { planOf } from '../../../test/support/plan.ts';
+import { answerStepDeps, backendStepDeps } from '../../../test/support/step-deps.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
-import { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { Plan } from '../engine.ts';
 import { ANSWER_STEPS, BACKEND_STEPS, type AnswerStepDeps, type BackendStepDeps } from './order.ts';
 import { withSteps } from './step.ts';
@@ -16,32 +16,8 @@ const steps = [...ANSWER_STEPS, ...BACKEND_STEPS];
 const names: readonly string[] = steps.map(({ name }) => name);
 
 const ambient = fixedAmbient();
-const answerDeps: AnswerStepDeps = {
-  clock: ambient.clock,
-  isStream: true,
-  keepaliveMs: 1_000,
-  tokenizer: { countTexts: async () => 0 },
-  short: null,
-  stopEarly: null,
-  repair: { attempts: 1, inStreams: true, check: async () => null, onRepair() {} },
-};
-const backendDeps: BackendStepDeps = {
-  ...ambient,
-  secrets: ['hunter22'],
-  turnTimeoutMs: 0,
-  tokenizer: { warmUp() {}, count: async () => 0, head: async () => '' },
-  hasRelay: true,
-  refusals: new Refusals(ambient.clock),
-  compaction: 'native',
-  onNoCompaction() {},
-  prose: {
-    isProse: () => false,
-    guide: { guide: async () => [] },
-    instructionsTarget: 'base',
-    ambient,
-    onAnomaly() {},
-  },
-};
+const answerDeps = answerStepDeps(ambient);
+const backendDeps: BackendStepDeps = { ...backendStepDeps(ambient), secrets: ['hunter22'] };
 
 describe('the list of steps', () => {
   it('has every step of the engine, once, with a reason', () => {

@@ -19,6 +19,7 @@ const STYLE = `
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
+h2 { font-size: 1.1rem; }
 dt { font-weight: 600; margin-top: .6rem; }
 dd { margin: 0; }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }

@@ -47,7 +47,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const items = deps.items.of(caller, (_, bytes) => countReferred(bytes));
     const context = { headers: http.headers, ambient: deps.ambient, models };
     const parsed = responses.parse(whole, context);
-    const ask = responses.toTurn(parsed, loadItems(parsed.references, items), context);
+    const ask = responses.toTurn(parsed, loadItems(parsed.references ?? [], items), context);
     exchange.note({ model: ask.model, client: ask.client });
     const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
     const plan = deps.engine.plan(request, {

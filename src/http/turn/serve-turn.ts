@@ -39,7 +39,7 @@ const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** Reads a request, starts its run, and shows the run to the client as a stream or as JSON. */
 export const serveTurn = (api: Api, deps: TurnDeps) =>
-  withTrace(deps, api, async (http, exchange, trace) => {
+  withTrace(deps, async (http, exchange, trace) => {
     exchange.note({ named: namedSessionOf(http.headers) });
     const { parsed, held } = await readRequest(api, http, { exchange, deps, trace });
     const request = summaryOf(requestsOf(parsed), held.bytes);
@@ -148,7 +148,7 @@ const readRequest = async (
     });
     const context = { headers: http.headers, ambient: deps.ambient, models };
     const parsed = api.parse(body, context);
-    return { parsed: api.toTurn(parsed, loadItems(parsed.references, items), context), held };
+    return { parsed: api.toTurn(parsed, loadItems(parsed.references ?? [], items), context), held };
   } catch (error) {
     held.letGo();
     throw error;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { charsIn, isDeeperThan, wellFormedJson } from './json.ts';
+import { charsIn, isDeeperThan, present, wellFormedJson } from './json.ts';
 
 describe('isDeeperThan', () => {
   it('counts the levels of lists and objects', () => {
@@ -49,5 +49,17 @@ describe('charsIn', () => {
     let deep: unknown = 'x';
     for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
     expect(charsIn(deep)).toBe(1);
+  });
+});
+
+describe('present', () => {
+  it('removes members without a value, and keeps the order of the others', () => {
+    const members = { b: false, n: null, a: 0, u: undefined, t: '', l: [] };
+    expect(Object.entries(present(members))).toEqual([
+      ['b', false],
+      ['a', 0],
+      ['t', ''],
+      ['l', []],
+    ]);
   });
 });

@@ -19,6 +19,10 @@ export const listIn = (object: JsonObject, key: string): readonly Json[] => {
 export const objectsIn = (object: JsonObject, key: string): readonly JsonObject[] =>
   listIn(object, key).filter(isJsonObject);
 
+/** The members that have a value. */
+export const present = (members: Readonly<Record<string, Json | undefined>>): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
+
 /** The total length of all strings in a value. */
 export const charsIn = (value: unknown): number => {
   let chars = 0;

@@ -5,8 +5,7 @@ import { renderChat } from './render.ts';
 import { sideRequestOf } from '../clients/side-request.ts';
 import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
-import type { Api, WithReferences } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
+import type { Api } from '../../turns/api.ts';
 import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ChatOptions extends AnswerLimits {
@@ -18,13 +17,11 @@ export interface ChatOptions extends AnswerLimits {
 }
 
 /** Chat completions. */
-export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
+export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
   path: '/v1/chat/completions',
-  parse: (body, { models }) => ({
-    read: toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
-    references: [],
-  }),
-  toTurn({ read }, _, { headers, ambient }) {
+  parse: (body, { models }) =>
+    toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
+  toTurn(read, _, { headers, ambient }) {
     const { parsed, request, isLegacy, sentAsFunctions, formatPlace } = read;
     const common = commonFields(read, headers, options);
     const { client } = common;
@@ -51,9 +48,4 @@ export const chatApi = (options: ChatOptions): Api<ParsedBody, ChatMeta> => ({
   },
   render: (meta, turns) => renderChat(turns, meta),
   project: (meta, replies) => projectChat(replies, meta),
-  errorBody,
 });
-
-interface ParsedBody extends WithReferences {
-  readonly read: ParsedChat;
-}

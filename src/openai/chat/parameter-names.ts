@@ -1,5 +1,6 @@
 import type { Setting } from '../../canonical/request/path.ts';
 import { SHARED_SETTINGS, type ParameterNames } from '../shared/parameter-names.ts';
+import type { ReadTools } from './tools.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
   ...SHARED_SETTINGS,
@@ -13,37 +14,28 @@ export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {
 };
 
 /** The spelling of a chat request: some settings have two names. */
-interface Spelling {
+interface Spelling extends Pick<ReadTools, 'isLegacy' | 'webSearchAt' | 'placeOf'> {
   readonly places: readonly string[];
-  /** The legacy form, with `functions`. */
-  readonly isLegacy: boolean;
-  /** The index of the tool from `web_search_options`. */
-  readonly webSearchAt: number | null;
   /** The effort is in `reasoning`, as in the Responses API. */
   readonly hasReasoning: boolean;
-  /** The location of a tool in the body. */
-  readonly placeOf: (index: number) => string;
 }
 
-export const chatNames = ({
-  places,
-  isLegacy,
-  webSearchAt,
-  hasReasoning,
-  placeOf,
-}: Spelling): ParameterNames => ({
-  settings: {
-    ...CHAT_SETTINGS,
-    ...(isLegacy ? { tools: 'functions', toolChoice: 'function_call' } : {}),
-    ...(hasReasoning ? { 'reasoning.effort': 'reasoning.effort' } : {}),
-  },
-  places,
-  tool(index) {
-    if (index === webSearchAt) return 'web_search_options';
-    return isLegacy ? `functions[${index}]` : `tools[${index}]`;
-  },
-  toolField: (index, field) => `${placeOf(index)}.${field}`,
-  formatPlace: 'response_format.json_schema',
-  // In Chat, `include` can only request log probabilities.
-  include: () => CHAT_SETTINGS.include,
-});
+export const chatNames = (spelling: Spelling): ParameterNames => {
+  const { places, isLegacy, webSearchAt, hasReasoning, placeOf } = spelling;
+  return {
+    settings: {
+      ...CHAT_SETTINGS,
+      ...(isLegacy ? { tools: 'functions', toolChoice: 'function_call' } : {}),
+      ...(hasReasoning ? { 'reasoning.effort': 'reasoning.effort' } : {}),
+    },
+    places,
+    tool(index) {
+      if (index === webSearchAt) return 'web_search_options';
+      return isLegacy ? `functions[${index}]` : `tools[${index}]`;
+    },
+    toolField: (index, field) => `${placeOf(index)}.${field}`,
+    formatPlace: 'response_format.json_schema',
+    // In Chat, `include` can only request log probabilities.
+    include: () => CHAT_SETTINGS.include,
+  };
+};

@@ -1,23 +1,34 @@
-import type { ParameterTable } from '../shared/parameters.ts';
+import type { ParameterRow, ParameterTable } from '../shared/parameters.ts';
 import type { CreateChat } from './schema.ts';
 
 const SILENT = 'The answer is the same without it.';
 const LOGPROBS = 'Given where the backend gives them, else 400.';
 
-/** How each field of a chat request is handled. A new field does not compile without a row. */
-export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
+/** Fields that chat, completions and responses handle alike. */
+const TEXT_PARAMETERS = {
   model: {
     asks: ['model'],
     note: 'Sent to the backend; an alias such as `<model>-high` also sets the effort.',
   },
-  messages: {
-    asks: ['items', 'cache.breakpoints'],
-    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no field at the backend and is reported as ignored (the legacy role `function` uses it to find its call). `reasoning_content` and `reasoning` from earlier answers are not sent to the model. A body with `input` instead of `messages` is read as a Responses request and answered as a chat; a body with both gets a 400.',
-  },
-  prompt: {
-    policy: 'mapped',
-    note: 'The last user message of a request without one; otherwise it is reported as ignored. Without it, `messages` must have at least one message, of any role.',
-  },
+  temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
+  top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
+  presence_penalty: { asks: ['sampling.presencePenalty'], note: '-2 to 2.' },
+  frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
+} as const satisfies Record<string, ParameterRow>;
+
+/** Fields that chat and responses handle alike. */
+export const CONVERSATION_PARAMETERS = {
+  ...TEXT_PARAMETERS,
+  tool_choice: { asks: ['toolChoice'], note: '' },
+  parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
+  service_tier: { asks: ['serviceTier'], note: 'Sent to the backend.' },
+  prompt_cache_options: { asks: ['cache.options'], note: 'Sent to the backend unchanged.' },
+  moderation: { policy: 'ignored', note: 'No moderation is run here.' },
+} as const satisfies Record<string, ParameterRow>;
+
+/** Fields that chat and completions handle alike. */
+export const CHOICE_PARAMETERS = {
+  ...TEXT_PARAMETERS,
   stream: { policy: 'mapped', note: 'Chunks, or one JSON object built from the same events.' },
   stream_options: {
     policy: 'mapped',
@@ -27,6 +38,30 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     policy: 'emulated',
     note: '1 to 128 turns in parallel; the usage is summed, and one failure ends all. More than `PROXY_MAX_CONCURRENT_TURNS` gets a 400.',
   },
+  stop: {
+    asks: ['stop'],
+    note: 'Up to 4 texts of up to 4,096 characters: the answer ends before the first match, with `finish_reason: stop`.',
+  },
+  seed: { asks: ['sampling.seed'], note: '' },
+  logit_bias: {
+    policy: 'ignored',
+    note: '-100 to 100 per token id. A Responses backend has no field for it.',
+  },
+  user: { asks: ['user'], note: SILENT },
+} as const satisfies Record<string, ParameterRow>;
+
+/** How each field of a chat request is handled. A new field does not compile without a row. */
+export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
+  ...CONVERSATION_PARAMETERS,
+  ...CHOICE_PARAMETERS,
+  messages: {
+    asks: ['items', 'cache.breakpoints'],
+    note: 'Every message keeps its role, order, parts, call ids and argument strings. `name` has no field at the backend and is reported as ignored (the legacy role `function` uses it to find its call). `reasoning_content` and `reasoning` from earlier answers are not sent to the model. A body with `input` instead of `messages` is read as a Responses request and answered as a chat; a body with both gets a 400.',
+  },
+  prompt: {
+    policy: 'mapped',
+    note: 'The last user message of a request without one; otherwise it is reported as ignored. Without it, `messages` must have at least one message, of any role.',
+  },
   max_tokens: {
     asks: ['maxOutputTokens'],
     note: 'As `max_completion_tokens`; both at once get a 400.',
@@ -34,10 +69,6 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   max_completion_tokens: {
     asks: ['maxOutputTokens'],
     note: 'A truncated answer has `finish_reason: length`.',
-  },
-  stop: {
-    asks: ['stop'],
-    note: 'Up to 4 texts of up to 4,096 characters: the answer ends before the first match, with `finish_reason: stop`.',
   },
   response_format: {
     asks: ['format'],
@@ -47,8 +78,6 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     asks: ['tools'],
     note: 'Up to 128: functions, custom tools, and tools that the backend runs (`web_search` …). Hosted tools and other fields are sent to the backend unchanged; Chat shows only their citations. A tool may also have the form of the Responses API; calls of such a custom tool are sent as function calls whose `arguments` are the text. Tools that need a special answer from the client (`shell`, `computer` …) do not exist in Chat: 400 `unsupported_tool`.',
   },
-  tool_choice: { asks: ['toolChoice'], note: '' },
-  parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
   functions: {
     asks: ['tools'],
     note: 'The legacy form of `tools`: the answer has `function_call` and at most one call.',
@@ -60,27 +89,15 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     note: '`effort` as `reasoning_effort`; `summary` requests the summary, which is returned as both `reasoning_content` and `reasoning` (see `PROXY_CHAT_REASONING`).',
   },
   verbosity: { asks: ['verbosity'], note: '' },
-  temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
-  top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
-  presence_penalty: { asks: ['sampling.presencePenalty'], note: '-2 to 2.' },
-  frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
-  seed: { asks: ['sampling.seed'], note: '' },
-  logit_bias: {
-    policy: 'ignored',
-    note: '-100 to 100 per token id. A Responses backend has no field for it.',
-  },
   logprobs: { asks: ['include'], otherwise: 'rejected', note: LOGPROBS },
   top_logprobs: { asks: ['logprobs.top'], otherwise: 'rejected', note: LOGPROBS },
-  service_tier: { asks: ['serviceTier'], note: 'Sent to the backend.' },
   metadata: { asks: ['metadata'], note: SILENT },
-  user: { asks: ['user'], note: SILENT },
   safety_identifier: { asks: ['safetyIdentifier'], note: SILENT },
   prompt_cache_key: {
     asks: ['cache.key'],
     note: 'Sent to the backend. Default: one key per conversation.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], note: SILENT },
-  prompt_cache_options: { asks: ['cache.options'], note: 'Sent to the backend unchanged.' },
   store: { policy: 'ignored', note: 'Chat completions are not stored; `true` is reported as ignored.' },
   modalities: { policy: 'rejected', note: 'Only text is answered: `audio` gets a 400.' },
   audio: { policy: 'ignored', note: 'Only text is answered.' },
@@ -89,5 +106,4 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     asks: ['tools'],
     note: 'Becomes the hosted tool `web_search`; citations are returned as `annotations`.',
   },
-  moderation: { policy: 'ignored', note: 'No moderation is run here.' },
 };

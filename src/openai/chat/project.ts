@@ -10,12 +10,13 @@ import {
 } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { projectUsage, type UsagePolicy } from '../shared/completion-usage.ts';
+import { projectUsage } from '../shared/completion-usage.ts';
 import { JoinedText } from '../shared/joined-text.ts';
+import type { ChoicesOptions } from '../shared/render-choices.ts';
 import { append } from '../../kit/collections/append.ts';
 
 /** What a chat completion needs besides the replies. */
-export interface ChatMeta {
+export interface ChatMeta extends ChoicesOptions {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -26,8 +27,6 @@ export interface ChatMeta {
   readonly isLegacy: boolean;
   /** Sends the first call in the legacy form too. */
   readonly isAlsoLegacy: boolean;
-  readonly includeUsage: boolean;
-  readonly usagePolicy: UsagePolicy;
 }
 
 /** The backend does not report its configuration. */

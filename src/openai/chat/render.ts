@@ -8,12 +8,9 @@ import {
 } from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { interleave } from '../../kit/async/interleave.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
-import { projectUsage } from '../shared/completion-usage.ts';
-import { errorBody } from '../shared/error-body.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import { DONE, usageNote } from '../shared/sse.ts';
+import { renderChoices } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';
 import {
   annotationsOf,
@@ -29,35 +26,17 @@ import {
 } from './project.ts';
 
 /** Renders the turns of all choices as chunks, in the order of their events. */
-export async function* renderChat(
+export const renderChat = (
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   meta: ChatMeta,
-): AsyncGenerator<Frame> {
+): AsyncIterable<Frame> => {
   const choices = mapAll(turns, (_, index) => new ChoiceRenderer(index, meta));
-  const ended: TurnEnded[] = [];
-  for await (const [index, event] of interleave(turns)) {
-    if (event.type === 'turn-ended') {
-      if (event.outcome.kind === 'failed') {
-        yield { event: null, data: errorBody(event.outcome.failure) };
-        yield { event: null, data: DONE };
-        return;
-      }
-      ended.push(event);
-    }
-    yield* (choices[index] ?? choices[0]).next(event);
-  }
-  const usage = meta.includeUsage ? projectUsage(ended, meta.usagePolicy) : null;
-  if (usage !== null) {
-    yield {
-      event: null,
-      data: { ...commonFields(meta), object: 'chat.completion.chunk', choices: [], usage },
-      ...usageNote(ended),
-    };
-  }
-  yield { event: null, data: DONE };
-}
+  const fields = { ...commonFields(meta), object: 'chat.completion.chunk' };
+  return renderChoices(turns, fields, meta, (event, index) => (choices[index] ?? choices[0]).next(event));
+};
 
-/** Fields of a chunk besides its delta. */
+/** A choice in a chunk, and its fields besides index and delta. */
+type Choice = Readonly<Record<string, unknown>>;
 interface ChunkRest {
   readonly logprobs?: ReturnType<typeof projectLogprobs>;
   readonly finish_reason?: string;
@@ -73,7 +52,6 @@ interface CallChunk {
 class ChoiceRenderer {
   readonly #index: number;
   readonly #meta: ChatMeta;
-  readonly #fields: ReturnType<typeof commonFields>;
   readonly #content = new JoinedText();
   readonly #refusal = new JoinedText();
   readonly #reasoning = new JoinedText();
@@ -86,10 +64,9 @@ class ChoiceRenderer {
   constructor(index: number, meta: ChatMeta) {
     this.#index = index;
     this.#meta = meta;
-    this.#fields = commonFields(meta);
   }
 
-  *next(event: TurnEvent): Generator<Frame> {
+  *next(event: TurnEvent): Generator<Choice> {
     switch (event.type) {
       case 'item-started':
         if (!isToolCall(event.item)) return;
@@ -113,7 +90,7 @@ class ChoiceRenderer {
     }
   }
 
-  *#delta(event: ItemDelta): Generator<Frame> {
+  *#delta(event: ItemDelta): Generator<Choice> {
     const { itemId, at, delta } = event;
     switch (at) {
       case 'text':
@@ -141,7 +118,7 @@ class ChoiceRenderer {
     }
   }
 
-  *#textDelta({ itemId, delta, logprobs = [] }: ItemDelta): Generator<Frame> {
+  *#textDelta({ itemId, delta, logprobs = [] }: ItemDelta): Generator<Choice> {
     const content = this.#content.add(itemId, delta);
     if (content === '' && logprobs.length === 0) return;
     this.#logprobs.set(itemId, (this.#logprobs.get(itemId) ?? 0) + logprobs.length);
@@ -151,13 +128,13 @@ class ChoiceRenderer {
   }
 
   /** The first delta of a choice: the role, and the final `content` if nothing follows. */
-  *#begin(content: '' | null): Generator<Frame> {
+  *#begin(content: '' | null): Generator<Choice> {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     yield this.#chunk({ role: 'assistant', content, refusal: null });
   }
 
-  *#startCall(call: Produced<ToolCall>): Generator<Frame> {
+  *#startCall(call: Produced<ToolCall>): Generator<Choice> {
     const index = this.#calls.size;
     this.#calls.set(call.id, { index, call });
     yield* this.#callChunk(index, call, {
@@ -166,7 +143,7 @@ class ChoiceRenderer {
     });
   }
 
-  *#callDelta(itemId: string, delta: string): Generator<Frame> {
+  *#callDelta(itemId: string, delta: string): Generator<Choice> {
     const open = this.#calls.get(itemId);
     if (open === undefined) return;
     const { index, call } = open;
@@ -177,14 +154,14 @@ class ChoiceRenderer {
   }
 
   /** The legacy form supports only one call. */
-  *#callChunk(index: number, call: ToolCall, added: CallChunk): Generator<Frame> {
+  *#callChunk(index: number, call: ToolCall, added: CallChunk): Generator<Choice> {
     const usual = this.#meta.isLegacy ? {} : { tool_calls: [{ index, ...added.usual }] };
     const older = index === 0 && isOlder(call, this.#meta) ? { function_call: added.older } : {};
     if (index === 0 || !this.#meta.isLegacy) yield this.#chunk({ ...usual, ...older });
   }
 
   /** Sends what is known only at the end of a message: its citations, and late log probabilities. */
-  *#endMessage(message: Produced<Message>): Generator<Frame> {
+  *#endMessage(message: Produced<Message>): Generator<Choice> {
     const offset = this.#content.length - wordsOf(message, 'text').length;
     const annotations = projectAnnotations(annotationsOf(message), offset);
     const logprobs = logprobsOf(message).slice(this.#logprobs.get(message.id) ?? 0);
@@ -196,21 +173,14 @@ class ChoiceRenderer {
     });
   }
 
-  *#end(event: TurnEnded): Generator<Frame> {
+  *#end(event: TurnEnded): Generator<Choice> {
     const saidNothing = this.#content.length + this.#refusal.length + this.#calls.size === 0;
     if (saidNothing && this.#hasBegun) yield this.#chunk({ content: '' });
     yield* this.#begin('');
     yield this.#chunk({}, { finish_reason: finishReason(event.outcome, this.#meta) });
   }
 
-  #chunk(delta: Readonly<Record<string, unknown>>, rest: ChunkRest = {}): Frame {
-    const choice = { index: this.#index, delta, logprobs: null, finish_reason: null, ...rest };
-    const data = {
-      ...this.#fields,
-      object: 'chat.completion.chunk',
-      choices: [choice],
-      ...(this.#meta.includeUsage ? { usage: null } : {}),
-    };
-    return { event: null, data };
+  #chunk(delta: Readonly<Record<string, unknown>>, rest: ChunkRest = {}): Choice {
+    return { index: this.#index, delta, logprobs: null, finish_reason: null, ...rest };
   }
 }

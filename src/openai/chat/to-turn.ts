@@ -1,32 +1,26 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { findPairingProblem } from '../../canonical/request/pairing.ts';
-import type { TurnRequest, OutputFormat } from '../../canonical/request/turn-request.ts';
-import { withoutClientPrompt, type ClientPrompt } from '../shared/client-prompt.ts';
-import type { ParameterNames } from '../shared/parameter-names.ts';
+import type { OutputFormat } from '../../canonical/request/turn-request.ts';
+import { acceptedPrompt } from '../shared/client-prompt.ts';
+import type { ReadBody } from '../shared/common-fields.ts';
 import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
-import { unreadFields } from '../shared/unread-fields.ts';
+import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, missing, parseBody } from '../shared/validation.ts';
 import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { formatOf } from '../responses/input/format.ts';
 import { asCustomCalls } from './function-envelope.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
 import { chatNames } from './parameter-names.ts';
 import { CHAT_PARAMETERS } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
-import { readChatTools } from './tools.ts';
+import { readChatTools, type ReadTools } from './tools.ts';
 import { append } from '../../kit/collections/append.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-export interface ParsedChat {
-  readonly parsed: Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
-  readonly request: TurnRequest;
-  readonly names: ParameterNames;
-  /** Fields without effect, by their location in the body. */
-  readonly ignored: readonly string[];
-  /** The client uses `functions` instead of `tools`. */
-  readonly isLegacy: boolean;
-  /** Custom tools whose calls are sent as function calls. */
-  readonly sentAsFunctions: ReadonlySet<string>;
+type BasicFields = Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
+
+export interface ParsedChat extends ReadBody<BasicFields>, Pick<ReadTools, 'isLegacy' | 'sentAsFunctions'> {
   /** The location of the output format in the body. */
   readonly formatPlace: string;
 }
@@ -43,22 +37,15 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat
   const tools = readChatTools(parsed, ignored);
   append(ignored, withoutEffect(parsed));
   const items = asCustomCalls(read.items, tools.sentAsFunctions);
-  let prompt: ClientPrompt = { instructions: null, items, places: read.places };
-  if (options.ignoreClientPrompt) {
-    const rest = withoutClientPrompt(prompt);
-    append(ignored, rest.ignored);
-    prompt = rest;
-  }
+  const prompt = acceptedPrompt({ instructions: null, items, places: read.places }, options, ignored);
   const model = options.models.resolve(parsed.model);
   const hasLogprobs = parsed.logprobs === true;
   return {
     parsed,
     ignored,
     names: chatNames({
+      ...tools,
       places: prompt.places,
-      isLegacy: tools.isLegacy,
-      webSearchAt: tools.webSearchAt,
-      placeOf: tools.placeOf,
       hasReasoning: (parsed.reasoning_effort ?? null) === null && (parsed.reasoning?.effort ?? null) !== null,
     }),
     isLegacy: tools.isLegacy,
@@ -155,30 +142,18 @@ const checkPairs = ({ items, places }: ReadMessages): void => {
   if (problem === null) return;
   const { kind, index, callId } = problem;
   const at = places[index] ?? 'messages';
-  switch (kind) {
-    case 'call-without-output':
-      throw gatewayError('invalid_value', {
-        param: at,
-        message: at.endsWith('.function_call')
-          ? `An assistant message with 'function_call' must be followed by a function message responding to it (${at}).`
-          : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${quoted(callId)} (${at}).`,
-      });
-    case 'output-without-call':
-      throw gatewayError('invalid_value', {
-        param: `${at}.role`,
-        message: `Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${at}, tool_call_id ${quoted(callId)}).`,
-      });
-    case 'duplicate-call':
-      throw gatewayError('invalid_value', {
-        param: `${at}.id`,
-        message: `Duplicate tool call with id ${quoted(callId)} (${at}).`,
-      });
-    case 'duplicate-output':
-      throw gatewayError('invalid_value', {
-        param: `${at}.tool_call_id`,
-        message: `Duplicate tool message with tool_call_id ${quoted(callId)} (${at}).`,
-      });
-  }
+  const id = quoted(callId);
+  const unanswered = at.endsWith('.function_call')
+    ? `An assistant message with 'function_call' must be followed by a function message responding to it (${at}).`
+    : `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${id} (${at}).`;
+  const uncalled = `Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${at}, tool_call_id ${id}).`;
+  const [param, message] = {
+    'call-without-output': [at, unanswered],
+    'output-without-call': [`${at}.role`, uncalled],
+    'duplicate-call': [`${at}.id`, `Duplicate tool call with id ${id} (${at}).`],
+    'duplicate-output': [`${at}.tool_call_id`, `Duplicate tool message with tool_call_id ${id} (${at}).`],
+  }[kind] as [string, string];
+  throw gatewayError('invalid_value', { param, message });
 };
 
 const readEffort = (parsed: CreateChat): string | null => {
@@ -195,28 +170,18 @@ const readEffort = (parsed: CreateChat): string | null => {
 
 const readFormat = (parsed: CreateChat): OutputFormat => {
   const format = parsed.response_format;
-  if (!format || format.type === 'text') return { kind: 'text' };
-  if (format.type === 'json_object') return { kind: 'json-object' };
-  if (!format.json_schema) throw missing('response_format.json_schema');
-  const { name, description, schema, strict } = format.json_schema;
-  return {
-    kind: 'json-schema',
-    name,
-    description: description ?? null,
-    schema,
-    strict: strict ?? null,
-  };
+  const place = 'response_format.json_schema';
+  if (format?.type === 'json_schema' && !format.json_schema) throw missing(place);
+  return formatOf(format ? { ...format.json_schema, type: format.type } : null, place);
 };
 
 /** Recognised fields that have no effect with any backend. */
-const withoutEffect = (parsed: CreateChat): string[] => {
-  const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', parsed.stream_options?.include_obfuscation === true],
-    ['logit_bias', Object.keys(parsed.logit_bias ?? {}).length > 0],
-    ['store', parsed.store === true],
-    ['audio', (parsed.audio ?? null) !== null],
-    ['prediction', (parsed.prediction ?? null) !== null],
-    ['moderation', (parsed.moderation ?? null) !== null],
-  ];
-  return candidates.filter(([, without]) => without).map(([name]) => name);
-};
+const withoutEffect = (parsed: CreateChat): readonly string[] =>
+  namesWhere({
+    'stream_options.include_obfuscation': parsed.stream_options?.include_obfuscation,
+    logit_bias: Object.keys(parsed.logit_bias ?? {}).length > 0,
+    store: parsed.store,
+    audio: parsed.audio,
+    prediction: parsed.prediction,
+    moderation: parsed.moderation,
+  });

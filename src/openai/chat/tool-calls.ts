@@ -8,31 +8,27 @@ import { invalidChoice, missing, parseBody } from '../shared/validation.ts';
 
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 
-const id = idText;
-/** Occurs in chunks, and some clients send it back. */
-const index = z.unknown().optional();
-const functionCall = z.object({ id, index, type: z.literal('function'), function: functionCallSchema });
-const customCall = z.object({
-  id,
-  index,
-  type: z.literal('custom'),
-  custom: z.object({ name: idText, input: longText }),
-});
+/** Some clients send back the index that calls have in chunks. */
+const head = { id: idText, index: z.unknown().optional() };
+const schemas = {
+  function: z.object({ ...head, type: z.literal('function'), function: functionCallSchema }),
+  custom: z.object({
+    ...head,
+    type: z.literal('custom'),
+    custom: z.object({ name: idText, input: longText }),
+  }),
+};
 
 /** A call in an earlier assistant message. */
 export const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
   const type = isJsonObject(value) ? value['type'] : undefined;
-  if (type === 'function') {
-    const parsed = parseBody(functionCall, value, at);
-    noteUnread(ignored, functionCall, value, at);
-    const { name, arguments: input } = parsed.function;
-    return { kind: 'tool-call', tool: 'function', callId: parsed.id, name, input };
-  }
-  if (type === 'custom') {
-    const parsed = parseBody(customCall, value, at);
-    noteUnread(ignored, customCall, value, at);
-    return { kind: 'tool-call', tool: 'custom', callId: parsed.id, ...parsed.custom };
-  }
   if (type === undefined) throw missing(`${at}.type`);
-  throw invalidChoice(`${at}.type`, type, ['function', 'custom']);
+  if (type !== 'function' && type !== 'custom') {
+    throw invalidChoice(`${at}.type`, type, ['function', 'custom']);
+  }
+  const parsed = parseBody(schemas[type], value, at);
+  noteUnread(ignored, schemas[type], value, at);
+  const call = { kind: 'tool-call', tool: type, callId: parsed.id } as const;
+  if (parsed.type === 'custom') return { ...call, ...parsed.custom };
+  return { ...call, name: parsed.function.name, input: parsed.function.arguments };
 };

@@ -13,10 +13,7 @@ import {
 import { noteUnread } from '../shared/unread-fields.ts';
 import { parseBody, readTagged } from '../shared/validation.ts';
 
-/**
- * Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both in one
- * body.
- */
+/** Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both. */
 export const eitherForm = (parsed: readonly unknown[], ignored: string[]): ToolForm => ({
   readers: {
     function(value, at) {

@@ -2,8 +2,7 @@ import { arrange } from '../chat/arrange.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from './answer.ts';
 import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
 import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
-import type { Api, WithReferences } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
+import type { Api } from '../../turns/api.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 export interface CompletionsOptions {
@@ -16,7 +15,7 @@ export interface CompletionsOptions {
 }
 
 /** Legacy completions. */
-export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, CompletionMeta> => ({
+export const completionsApi = (options: CompletionsOptions): Api<ParsedCompletion, CompletionMeta> => ({
   path: '/v1/completions',
   async spellOut(body, { onBytes, caller }) {
     const prompts = tokenPrompts(body);
@@ -30,8 +29,8 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
     }
     return withTexts(body, prompts, texts);
   },
-  parse: (body, { models }) => ({ read: toTurnRequest(body, { models }), references: [] }),
-  toTurn({ read }, _, { headers, ambient }) {
+  parse: toTurnRequest,
+  toTurn(read, _, { headers, ambient }) {
     const { parsed, further, prompts } = read;
     const common = commonFields(read, headers);
     return {
@@ -54,9 +53,4 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedBody, Com
   },
   render: (meta, turns) => renderCompletion(turns, meta),
   project: (meta, replies) => projectCompletion(replies, meta),
-  errorBody,
 });
-
-interface ParsedBody extends WithReferences {
-  readonly read: ParsedCompletion;
-}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { listOf, longText } from '../shared/bounds.ts';
-import { samplingFields } from '../chat/schema.ts';
+import { completionFields } from '../chat/schema.ts';
 
 /** OpenAI's limit on choices per request. Each one is a turn. */
 export const MAX_TURNS = 128;
@@ -11,7 +11,7 @@ export const MAX_TURNS = 128;
  * prompts are already replaced by texts (`token-prompts.ts`).
  */
 export const createCompletionSchema = z.object({
-  ...samplingFields,
+  ...completionFields,
   /** Unlike Chat, this API allows 0: for the echo only, or to count tokens. */
   max_tokens: z.int().min(0).nullish(),
   prompt: z.union([longText, listOf(longText, MAX_TURNS)]),

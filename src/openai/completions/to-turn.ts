@@ -3,22 +3,19 @@ import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-re
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
+import type { ReadBody } from '../shared/common-fields.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
+import { rejectUsed } from '../shared/parameters.ts';
 import { readSampling } from '../shared/read-settings.ts';
-import { unreadFields } from '../shared/unread-fields.ts';
+import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../shared/validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
 import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './schema.ts';
 
-export interface ParsedCompletion {
-  readonly parsed: CreateCompletion;
-  readonly request: TurnRequest;
+export interface ParsedCompletion extends ReadBody<CreateCompletion> {
   /** The requests for the other prompts. */
   readonly further: readonly TurnRequest[];
   readonly prompts: OneOrMore<string>;
-  readonly names: ParameterNames;
-  /** Fields without effect, by their location in the body. */
-  readonly ignored: readonly string[];
 }
 
 export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): ParsedCompletion => {
@@ -89,23 +86,14 @@ const rejectLongEcho = ({ echo, n }: CreateCompletion, prompts: readonly string[
 };
 
 /** Default values are accepted. */
-const rejectUnsupported = (parsed: CreateCompletion): void => {
-  const used = {
-    suffix: (parsed.suffix ?? '') !== '',
-    best_of: (parsed.best_of ?? 1) > 1,
-    logprobs: (parsed.logprobs ?? null) !== null,
-  };
-  for (const [name, isUsed] of Object.entries(used)) {
-    if (isUsed) {
-      throw gatewayError('unsupported_parameter', {
-        param: name,
-        message: `Unsupported parameter: '${name}'. ${COMPLETION_PARAMETERS[name as keyof typeof used].note}`,
-      });
-    }
-  }
-};
+const rejectUnsupported = ({ suffix, best_of, logprobs }: CreateCompletion): void =>
+  rejectUsed(
+    { suffix: suffix !== '' && suffix, best_of: (best_of ?? 1) > 1, logprobs },
+    COMPLETION_PARAMETERS,
+  );
 
-const withoutEffect = (parsed: CreateCompletion): string[] => [
-  ...(parsed.stream_options?.include_obfuscation === true ? ['stream_options.include_obfuscation'] : []),
-  ...(Object.keys(parsed.logit_bias ?? {}).length > 0 ? ['logit_bias'] : []),
-];
+const withoutEffect = (parsed: CreateCompletion): readonly string[] =>
+  namesWhere({
+    'stream_options.include_obfuscation': parsed.stream_options?.include_obfuscation,
+    logit_bias: Object.keys(parsed.logit_bias ?? {}).length > 0,
+  });

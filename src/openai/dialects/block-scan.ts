@@ -9,10 +9,7 @@ export type BlockMark =
 /** A longer block is not read as a call. */
 const MAX_INNER_CHARS = 1024 * 1024;
 
-/**
- * Finds blocks in streamed text, at any split into deltas. It buffers only a possible start of a tag and the text
- * of an open block.
- */
+/** Finds blocks in streamed text. Buffers only a possible start of a tag and the text of an open block. */
 export class BlockScan {
   /** The end of the text so far, if it may be the start of a tag. */
   #carry = '';

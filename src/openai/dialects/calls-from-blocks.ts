@@ -6,10 +6,7 @@ import { BlockScan } from './block-scan.ts';
 import { callEvents } from './call-events.ts';
 import { readBlock } from './read-block.ts';
 
-/**
- * Adds native calls for the blocks that a model wrote, after each message. The text is unchanged. An unclosed block
- * at the end of a message counts too.
- */
+/** Adds native calls for the blocks of each message, even an unclosed one at its end. The text is unchanged. */
 export async function* callsFromBlocks(
   events: AsyncIterable<TurnEvent>,
   ids: IdSource,

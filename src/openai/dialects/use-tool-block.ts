@@ -25,10 +25,7 @@ const SAFE_NAME = /^[A-Za-z_][\w.-]{0,127}$/;
 /** These tags end the block or name its tool; `__proto__` is a special property. */
 const RESERVED_NAMES = new Set(['name', 'use_tool', '__proto__']);
 
-/**
- * Writes a call in the format of Obsidian Copilot's prompt. The format has no escaping, so a call that would be parsed
- * differently gets no block.
- */
+/** Writes a call in Obsidian Copilot's format. It has no escaping: a call that would be misread gets no block. */
 export const writeBlock = ({ tool, name, namespace, input }: ToolCall): BlockResult => {
   if (tool !== 'function' || namespace !== undefined) return { reason: 'kind' };
   if (input.length > MAX_ARGUMENTS_CHARS) return { reason: 'too_long' };

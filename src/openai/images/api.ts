@@ -3,8 +3,7 @@ import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
 import { editBodyOf } from './form.ts';
 import { onlyImages } from './only-images.ts';
 import { toEditTurn, toImageTurn, type ParsedImage, type ImageOptions } from './to-turn.ts';
-import type { Api, WithReferences } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
+import type { Api } from '../../turns/api.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 const GENERATIONS = '/v1/images/generations';
@@ -18,27 +17,17 @@ export interface ImagesOptions {
 /** Image generation. */
 export const imagesApi = (options: ImagesOptions): ImageApi => ({
   ...imageApi(GENERATIONS, 'image_generation', options),
-  parse: (body, { models }) => ({
-    read: toImageTurn(body, { models, chatModel: options.chatModel }),
-    references: [],
-  }),
+  parse: (body, { models }) => toImageTurn(body, { models, chatModel: options.chatModel }),
 });
 
 /** Image edits. */
 export const imageEditsApi = (options: ImagesOptions): ImageApi => ({
   ...imageApi(EDITS, 'image_edit', options),
   bodyOf: editBodyOf,
-  parse: (body, { models }) => ({
-    read: toEditTurn(body, { models, chatModel: options.chatModel }),
-    references: [],
-  }),
+  parse: (body, { models }) => toEditTurn(body, { models, chatModel: options.chatModel }),
 });
 
-interface ParsedBody extends WithReferences {
-  readonly read: ParsedImage;
-}
-
-type ImageApi = Api<ParsedBody, ImagesMeta>;
+type ImageApi = Api<ParsedImage, ImagesMeta>;
 
 /** The parts that both APIs share. */
 const imageApi = (
@@ -47,7 +36,7 @@ const imageApi = (
   { usagePolicy }: ImagesOptions,
 ): Omit<ImageApi, 'parse'> => ({
   path,
-  toTurn({ read }, _, { headers, ambient }) {
+  toTurn(read, _, { headers, ambient }) {
     const { background, output_format, quality, size } = read.parsed;
     return {
       ...commonFields(read, headers),
@@ -67,5 +56,4 @@ const imageApi = (
   },
   render: (meta, turns) => renderImages(turns, meta),
   project: (meta, replies) => projectImages(replies, meta),
-  errorBody,
 });

@@ -2,12 +2,13 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ImagePart, Part } from '../../canonical/request/item.ts';
 import type { ModelNames, ResolvedModel } from '../../canonical/models/model-names.ts';
 import type { HostedTool } from '../../canonical/request/tool.ts';
-import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { Json } from '../../kit/json/json.ts';
+import { PLAIN_REQUEST } from '../../canonical/request/turn-request.ts';
+import { present, type Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
+import type { ReadBody } from '../shared/common-fields.ts';
 import type { ParameterNames } from '../shared/parameter-names.ts';
-import { unreadFields } from '../shared/unread-fields.ts';
+import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
 import { missing, parseBody } from '../shared/validation.ts';
 import { IMAGE_PARAMETERS } from './parameters.ts';
 import {
@@ -24,13 +25,7 @@ export interface ImageOptions {
   readonly chatModel: string;
 }
 
-export interface ParsedImage {
-  readonly parsed: (CreateImage | EditImage) & { readonly model: string };
-  readonly request: TurnRequest;
-  readonly names: ParameterNames;
-  /** Fields without effect, by their location in the body. */
-  readonly ignored: readonly string[];
-}
+export type ParsedImage = ReadBody<(CreateImage | EditImage) & { readonly model: string }>;
 
 /** Tells the chat model to pass the prompt on unchanged. It is the only text that this server adds to a prompt. */
 export const INSTRUCTIONS =
@@ -123,26 +118,23 @@ const QUALITIES: Readonly<Record<string, string>> = { standard: 'auto', hd: 'hig
 
 const isRetired = (model: string): boolean => model.startsWith('dall-e');
 
+/** Fields that are settings of the tool, under the same name. */
+const TOOL_FIELDS = [
+  ...(['size', 'background', 'output_format', 'output_compression', 'moderation'] as const),
+  ...(['complexity', 'frame_count', 'frame_duration_ms'] as const),
+];
+
 const toolOf = (parsed: CreateImage | EditImage, more: Record<string, Json | undefined>): HostedTool => {
-  const { size, quality, background, output_format, output_compression, moderation } = parsed;
-  const { complexity, frame_count, frame_duration_ms, stream, partial_images, model } = parsed;
+  const { quality, stream, partial_images, model } = parsed;
   const fields = {
-    size,
+    ...Object.fromEntries(TOOL_FIELDS.map((name) => [name, parsed[name]])),
     quality: QUALITIES[quality ?? ''] ?? quality,
-    background,
-    output_format,
-    output_compression,
-    moderation,
-    complexity,
-    frame_count,
-    frame_duration_ms,
     partial_images: stream === true ? partial_images : null,
     ...more,
   };
-  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'hosted',
-    raw: { type: TYPE, ...Object.fromEntries(present) },
+    raw: { type: TYPE, ...present(fields) },
     ...(typeof model === 'string' && !isRetired(model) ? { model } : {}),
   };
 };
@@ -156,11 +148,12 @@ const imageOf = ({ image_url, file_id }: ImageRef, at: string): ImagePart => {
   });
 };
 
-const withoutEffect = (parsed: CreateImage | EditImage): readonly string[] => [
-  ...(isRetired(parsed.model ?? '') ? ['model'] : []),
-  ...('style' in parsed && parsed.style ? ['style'] : []),
-  ...((parsed.partial_images ?? 0) > 0 && parsed.stream !== true ? ['partial_images'] : []),
-];
+const withoutEffect = (parsed: CreateImage | EditImage): readonly string[] =>
+  namesWhere({
+    model: isRetired(parsed.model ?? ''),
+    style: 'style' in parsed && parsed.style,
+    partial_images: (parsed.partial_images ?? 0) > 0 && parsed.stream !== true,
+  });
 
 /** The first part of the message is the prompt; the images follow. */
 const namesOf = (place: 'image' | 'images'): ParameterNames => ({

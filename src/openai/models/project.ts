@@ -1,21 +1,20 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
+import { present } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** For models without a creation date: OpenAI's schema requires a number. */
 const UNKNOWN_TIME = 0;
 
-/**
- * OpenAI's four fields, and known metadata under the names that gateways and codex use. An alias names its model and
- * what it sets.
- */
+/** OpenAI's four fields, and known metadata under the names that gateways and codex use. */
 const projectModel = ({ id, info, meaning }: ModelName) => ({
   id,
   object: 'model' as const,
   created: info.created ?? UNKNOWN_TIME,
   owned_by: info.ownedBy,
   ...(id === info.id ? {} : { alias_of: info.id }),
-  ...known({
+  // Unknown values are omitted, because null would mean "none".
+  ...present({
     display_name: info.displayName,
     context_window: info.contextWindow,
     max_context_window: info.maxContextWindow,
@@ -27,10 +26,6 @@ const projectModel = ({ id, info, meaning }: ModelName) => ({
     default_service_tier: meaning.serviceTier,
   }),
 });
-
-/** Unknown values are omitted, because null would mean "none". */
-const known = (members: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 
 export const projectModels = (names: ModelNames) => ({
   object: 'list' as const,

@@ -9,7 +9,6 @@ import { arrange, chooseLayout, type Layout } from './output/layout.ts';
 import { projectReply, type ResponseMeta } from './output/project.ts';
 import { renderResponse } from './output/render.ts';
 import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
-import { errorBody } from '../shared/error-body.ts';
 import { invalidChoice } from '../shared/validation.ts';
 import type { Api } from '../../turns/api.ts';
 import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
@@ -82,7 +81,6 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
   },
   render: (meta, [events]) => renderResponse(events, meta),
   project: (meta, [reply]) => projectReply(reply, meta),
-  errorBody,
 });
 
 type Events = AsyncIterable<TurnEvent>;

@@ -35,7 +35,6 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
       throw new Error('a compaction is not streamed');
     },
     project: (meta, [reply], ids) => projectCompaction(reply, meta, ids),
-    errorBody: responses.errorBody,
   };
 };
 

@@ -1,18 +1,17 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
-import { toTurnRequest, type ParsedReview } from './to-turn.ts';
-import type { Api, WithReferences } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields } from '../shared/common-fields.ts';
+import { toTurnRequest } from './to-turn.ts';
+import type { Api } from '../../turns/api.ts';
+import { commonFields, type ReadBody } from '../shared/common-fields.ts';
 
 export interface ReviewsOptions {
   readonly usagePolicy: ReviewMeta['usagePolicy'];
 }
 
 /** codex's reviewer. It is a normal turn: it waits for a slot, and is interrupted when its client disconnects. */
-export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta> => ({
+export const reviewsApi = (options: ReviewsOptions): Api<ReadBody, ReviewMeta> => ({
   path: '/v1/codex/reviews',
-  parse: (body, { models }) => ({ read: toTurnRequest(body, models), references: [] }),
-  toTurn: ({ read }, _, { headers, ambient }) => ({
+  parse: (body, { models }) => toTurnRequest(body, models),
+  toTurn: (read, _, { headers, ambient }) => ({
     ...commonFields(read, headers),
     formatPlace: 'input',
     arrange: (events) => events,
@@ -25,9 +24,4 @@ export const reviewsApi = (options: ReviewsOptions): Api<ParsedBody, ReviewMeta>
   }),
   render: (meta, [events]) => renderReview(events, meta),
   project: (meta, [reply]) => projectReview(reply, meta),
-  errorBody,
 });
-
-interface ParsedBody extends WithReferences {
-  readonly read: ParsedReview;
-}

@@ -1,23 +1,15 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
-import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import { PLAIN_REQUEST } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
-import type { ParameterNames } from '../shared/parameter-names.ts';
+import type { ReadBody } from '../shared/common-fields.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
 import { responsesNames } from '../responses/input/parameter-names.ts';
 import { unreadFields } from '../shared/unread-fields.ts';
 import { parseBody } from '../shared/validation.ts';
 import { createReviewSchema, type CreateReview } from './schema.ts';
 
-export interface ParsedReview {
-  readonly parsed: { readonly model: string; readonly stream: boolean };
-  readonly request: TurnRequest;
-  readonly names: ParameterNames;
-  /** Fields without effect, by their location in the body. */
-  readonly ignored: readonly string[];
-}
-
-export const toTurnRequest = (body: unknown, models: ModelNames): ParsedReview => {
+export const toTurnRequest = (body: unknown, models: ModelNames): ReadBody => {
   const object = bodyObject(body);
   const parsed = parseBody(createReviewSchema, object);
   const name = parsed.model ?? FAMILY;

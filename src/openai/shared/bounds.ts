@@ -3,10 +3,7 @@ import { z } from 'zod';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
-/**
- * Limits on the size of a request. Where OpenAI documents none, ours are far above what clients send; they bound the
- * time to parse a request.
- */
+/** Limits on the size of a request. Ours are far above what clients send; they bound the time to parse it. */
 
 /** OpenAI's limit for a text. */
 const MAX_TEXT = 10_485_760;

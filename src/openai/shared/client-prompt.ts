@@ -1,5 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
+import { append } from '../../kit/collections/append.ts';
 
 export interface ClientPrompt {
   readonly instructions: string | null;
@@ -9,12 +10,15 @@ export interface ClientPrompt {
 }
 
 /**
- * Removes instructions, system and developer messages, for deployments that do not allow them, and names what was
- * removed. Throws if no message would be left.
+ * Removes instructions, system and developer messages for deployments that do not allow them, and adds their names to
+ * `ignored`. Throws if no message would be left.
  */
-export const withoutClientPrompt = (
+export const acceptedPrompt = (
   prompt: ClientPrompt,
-): ClientPrompt & { readonly ignored: readonly string[] } => {
+  { ignoreClientPrompt }: { readonly ignoreClientPrompt: boolean },
+  ignored: string[],
+): ClientPrompt => {
+  if (!ignoreClientPrompt) return prompt;
   const isPrompt = (item: Item | undefined): boolean =>
     item?.kind === 'message' && (item.role === 'system' || item.role === 'developer');
   const { items, places } = prompt;
@@ -25,13 +29,14 @@ export const withoutClientPrompt = (
       message: `Invalid '${firstPlace}': this server ignores system and developer messages, and the request contains no other message. Send a user message.`,
     });
   }
+  if (prompt.instructions !== null) ignored.push('instructions');
+  append(
+    ignored,
+    places.filter((_, index) => isPrompt(items[index])),
+  );
   return {
     instructions: null,
     items: items.filter((item) => !isPrompt(item)),
     places: places.filter((_, index) => !isPrompt(items[index])),
-    ignored: [
-      ...(prompt.instructions === null ? [] : ['instructions']),
-      ...places.filter((_, index) => isPrompt(items[index])),
-    ],
   };
 };

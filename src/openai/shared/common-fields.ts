@@ -1,17 +1,22 @@
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { detectClient, type DetectedClient } from '../clients/detect-client.ts';
 import { parameterName, type ParameterNames } from './parameter-names.ts';
-import type { ParsedRequest } from '../../turns/api.ts';
+import type { ParsedRequest, WithReferences } from '../../turns/api.ts';
 
-interface ReadBody {
-  readonly parsed: {
-    readonly model: string;
-    readonly stream?: boolean | null | undefined;
-    readonly n?: number | null | undefined;
-  };
+/** The fields that every API has in some form. */
+interface BasicFields {
+  readonly model: string;
+  readonly stream?: boolean | null | undefined;
+  readonly n?: number | null | undefined;
+}
+
+/** A body after translation to a turn request. */
+export interface ReadBody<Parsed extends BasicFields = BasicFields> extends WithReferences {
+  readonly parsed: Parsed;
   readonly request: TurnRequest;
-  readonly ignored: readonly string[];
   readonly names: ParameterNames;
+  /** Fields without effect, by their location in the body. */
+  readonly ignored: readonly string[];
 }
 
 /** Configured limits of every answer. */

@@ -3,23 +3,24 @@ import { z } from 'zod';
 import { jsonObject, longText } from './bounds.ts';
 
 /** Schemas of fields that several APIs share. */
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
-export const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
-export const REASONING_CONTEXTS = ['auto', 'current_turn', 'all_turns'] as const;
-export const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
-export const VERBOSITIES = ['low', 'medium', 'high'] as const;
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
+const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
+const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
+export const effort = z.enum(EFFORTS).nullish();
+export const summary = z.enum(SUMMARIES).nullish();
+export const verbosity = z.enum(['low', 'medium', 'high']).nullish();
 
 /** The name of a function or of an output format. */
 export const shortName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.');
 
-export const metadata = z
+const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'expected at most 16 keys.');
 
 /** Limited because it goes into logs. */
-export const modelName = z.string().min(1).max(256);
+const modelName = z.string().min(1).max(256);
 
 /** The declaration of a function. Chat nests it one level deeper than Responses. */
 export const functionFields = {
@@ -37,8 +38,42 @@ export const customFields = {
 } as const;
 
 /** Prompt caching. */
-export const cacheFields = {
+const cacheFields = {
   prompt_cache_key: z.string().nullish(),
   prompt_cache_retention: z.enum(['in_memory', '24h']).nullish(),
   prompt_cache_options: jsonObject.nullish(),
+} as const;
+export type CacheFields = z.output<z.ZodObject<typeof cacheFields>>;
+
+const samplingFields = {
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+} as const;
+export type SamplingFields = z.output<z.ZodObject<typeof samplingFields>>;
+
+/** Fields of every API that answers with text. */
+export const textFields = {
+  model: modelName,
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .object({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+  ...samplingFields,
+  user: z.string().nullish(),
+} as const;
+
+/** Fields that Chat and Responses share. */
+export const conversationFields = {
+  ...textFields,
+  tool_choice: z.unknown().optional(),
+  parallel_tool_calls: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  service_tier: z.enum(SERVICE_TIERS).nullish(),
+  metadata: metadata.nullish(),
+  store: z.boolean().nullish(),
+  safety_identifier: z.string().max(64).nullish(),
+  ...cacheFields,
+  moderation: jsonObject.nullish(),
 } as const;

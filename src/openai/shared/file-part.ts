@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import type { FilePart, RawPart } from '../../canonical/request/item.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, present } from '../../kit/json/json.ts';
 import { readBreakpoint } from './cache-breakpoint.ts';
 import { missing } from './validation.ts';
 
@@ -17,10 +17,9 @@ export const filePart = (parsed: RawPart, param: string): FilePart => {
   const { file_data: data, file_id: id, file_url: url } = parsed;
   if ([data, id, url].every((one) => typeof one !== 'string')) throw missing(param);
   const { prompt_cache_breakpoint: breakpoint, ...fields } = parsed;
-  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return {
     kind: 'file',
-    raw: Object.fromEntries(present) as RawPart,
+    raw: present(fields) as RawPart,
     ...readBreakpoint({ prompt_cache_breakpoint: isJsonObject(breakpoint) ? breakpoint : null }),
   };
 };

@@ -3,10 +3,7 @@ import { isJsonObject, type Json } from '../../kit/json/json.ts';
 /** Separates two texts that a client gets as one. */
 export const SEPARATOR = '\n\n';
 
-/**
- * Joins texts with a blank line between them; empty texts are skipped. Streams use it per delta and JSON answers
- * per text, so both agree.
- */
+/** Joins texts with a blank line between them; empty texts are skipped. Streams use it per delta, JSON per text. */
 export class JoinedText {
   #length = 0;
   #part: string | null = null;

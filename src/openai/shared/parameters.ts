@@ -1,4 +1,6 @@
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Setting } from '../../canonical/request/path.ts';
+import { namesWhere } from './unread-fields.ts';
 
 /** How this server handles a request field. */
 export type Policy =
@@ -33,6 +35,19 @@ interface SettingsRow {
 }
 
 export type ParameterTable<Wire> = { readonly [Field in keyof Wire]-?: ParameterRow };
+
+/** Throws if a field that the API rejects has a value. */
+export const rejectUsed = <Field extends string>(
+  fields: Readonly<Record<Field, unknown>>,
+  table: Readonly<Record<NoInfer<Field>, ParameterRow>>,
+): void => {
+  const [name] = namesWhere(fields) as readonly Field[];
+  if (name === undefined) return;
+  throw gatewayError('unsupported_parameter', {
+    param: name,
+    message: `Unsupported parameter: '${name}'. ${table[name].note}`,
+  });
+};
 
 /** The backend columns and notes of the parameter docs. */
 export interface BackendSide {

@@ -12,22 +12,18 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../../canonical/request/tool.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, present, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { customFields, functionFields } from './field-schemas.ts';
 import { idText, list, longText, MAX_TOOLS, rejectTooManyParts } from './bounds.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
 import { parseBody, readTagged } from './validation.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** The declaration of a function, which both APIs share. */
-export interface FunctionBody {
-  readonly name: string;
-  readonly description?: string | null | undefined;
-  readonly parameters?: FunctionTool['parameters'] | undefined;
-  readonly strict?: boolean | null | undefined;
-  /** Other fields. */
-  readonly [further: string]: unknown;
-}
+/** The declaration of a function or a custom tool, which both APIs share, with any other fields. */
+const functionBody = z.looseObject(functionFields);
+const customBody = z.looseObject(customFields);
+export type FunctionBody = z.output<typeof functionBody>;
+type CustomBody = z.output<typeof customBody>;
 
 export const toFunctionTool = ({
   name,
@@ -46,17 +42,9 @@ export const toFunctionTool = ({
 
 /** Null fields are treated as absent. */
 const otherFields = (parsed: Readonly<Record<string, unknown>>): Pick<FunctionTool, 'more'> => {
-  const present = Object.entries(parsed).filter(([, value]) => value !== null);
-  return present.length === 0 ? {} : { more: Object.fromEntries(present) as JsonObject };
+  const more = present(parsed as JsonObject);
+  return Object.keys(more).length === 0 ? {} : { more };
 };
-
-/** The declaration of a custom tool, with the format in Responses API form. */
-export interface CustomBody {
-  readonly name: string;
-  readonly description?: string | null | undefined;
-  readonly format?: CustomTool['format'] | undefined;
-  readonly [further: string]: unknown;
-}
 
 const toCustomTool = ({ name, description, format, ...more }: CustomBody): CustomTool => ({
   kind: 'custom',
@@ -76,14 +64,14 @@ const readFormat = (format: JsonObject | null | undefined, at: string): JsonObje
   return format;
 };
 
-/** Parses the tools that the client runs, in the form of one API. Other tools have the same form in all APIs. */
+/** Parses the tools that the client runs; the format of a custom tool is in Responses form. Other tools have the same form in all APIs. */
 export interface ToolReaders {
   readonly function: (value: unknown, at: string) => FunctionBody;
   readonly custom: (value: unknown, at: string) => CustomBody;
 }
 
-const functionSchema = z.looseObject({ type: z.literal('function'), ...functionFields });
-const customSchema = z.looseObject({ type: z.literal('custom'), ...customFields });
+const functionSchema = functionBody.extend({ type: z.literal('function') });
+const customSchema = customBody.extend({ type: z.literal('custom') });
 
 /** For Responses, and for the members of a namespace in either API. */
 export const PLAIN_READERS: ToolReaders = {

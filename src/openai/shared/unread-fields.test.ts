@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { unreadFields } from './unread-fields.ts';
+import { namesWhere, unreadFields } from './unread-fields.ts';
 
 const schema = z.object({
   name: z.string().nullish(),
@@ -41,6 +41,17 @@ describe('unreadFields', () => {
     expect(unreadFields(schema, { inner: { z: 1 }, y: 2 }, 'input[3]')).toEqual([
       'input[3].inner.z',
       'input[3].y',
+    ]);
+  });
+});
+
+describe('namesWhere', () => {
+  it('skips fields that are absent, null or false', () => {
+    expect(namesWhere({ a: undefined, b: null, c: false, d: true, e: '', f: 0, g: {} })).toEqual([
+      'd',
+      'e',
+      'f',
+      'g',
     ]);
   });
 });

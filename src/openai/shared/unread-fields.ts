@@ -16,6 +16,10 @@ export const unreadFields = (schema: z.ZodType, value: unknown, at: string): str
   return names;
 };
 
+/** The names of the fields that have a value other than null or false. */
+export const namesWhere = (fields: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.keys(fields).filter((name) => (fields[name] ?? false) !== false);
+
 /** Appends the unread fields to `names`. */
 export const noteUnread = (names: string[], schema: z.ZodType, value: unknown, at: string): void => {
   readerOf(schema)?.(names, value, at);

@@ -18,10 +18,7 @@ export interface AnswerReaderOptions {
   readonly onActivity: () => void;
   /** Aborts the reading of a long event. */
   readonly signal: AbortSignal;
-  /**
-   * Called for an event that should be read but is not a JSON object, or exceeds a limit; `nth` counts them
-   * within the answer.
-   */
+  /** Called for an event that is not a JSON object or exceeds a limit; `nth` counts them within the answer. */
   readonly onUnreadable?: ((why: Unreadable, nth: number) => void) | undefined;
   /** Creates ids for calls without one. */
   readonly mintCallId: () => string;
@@ -33,10 +30,7 @@ export interface AnswerReaderOptions {
 
 export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
 
-/**
- * Reads a streamed answer on its way to the app-server: parses each event once, repairs events that the
- * app-server would not accept, and passes them on.
- */
+/** Reads a streamed answer on its way to the app-server, and repairs events that the app-server would not accept. */
 export class AnswerReader {
   readonly #options: AnswerReaderOptions;
   readonly #onUpstreamEvent: (signal: UpstreamEvent) => void;
@@ -69,9 +63,7 @@ export class AnswerReader {
     this.#repairs = new EventRepairs(options.mintCallId);
   }
 
-  /**
-   * Why the answer is incomplete if it ends here; null if it is complete or the backend has given a reason.
-   */
+  /** Why the answer is incomplete if it ends here; null if it is complete or the backend has given a reason. */
   get unfinished(): string | null {
     if (this.#isReported || this.#hasFailed) return null;
     if (this.#isWithoutId) return 'sent a response.completed event without an id';
@@ -104,10 +96,7 @@ export class AnswerReader {
     return step.done === true ? step.value : runSliced(reading, this.#options.signal);
   }
 
-  /**
-   * No more bytes follow: the backend broke off, or the app-server disconnected. Without its final event an
-   * answer is incomplete.
-   */
+  /** No more bytes follow. Without its final event an answer is incomplete. */
   end(how: 'cut' | 'left'): Uint8Array {
     this.#isAtEnd = true;
     this.#arrived = [];

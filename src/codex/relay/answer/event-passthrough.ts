@@ -18,10 +18,7 @@ export class EventPassthrough {
   #isPartlyPassed = false;
   #isLineEmpty = true;
 
-  /**
-   * `read` gets all bytes in order and returns the replacement of the event that they complete; null: keep
-   * the event.
-   */
+  /** `read` gets all bytes in order and returns the replacement of the event that they complete, or null. */
   constructor(read: (bytes: Uint8Array) => Sliced<Uint8Array | null>) {
     this.#read = read;
   }

@@ -2,9 +2,7 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/jso
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../../kit/json/json-reader.ts';
 import { atOnce, type Sliced } from '../../../kit/async/event-loop.ts';
 
-/**
- * Limits of an event. The app-server skips events beyond this depth; the others are those of client requests.
- */
+/** Limits of an event. The app-server skips events beyond this depth; the others are those of client requests. */
 const LIMITS: JsonLimits = { depth: 128, members: 10_000, values: 2_000_000 };
 /** Longer events are parsed in slices. */
 const LONG_CHARS = 64 * 1024;

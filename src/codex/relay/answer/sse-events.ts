@@ -6,18 +6,13 @@ import { isLongEvent } from './read-event.ts';
 export interface SseListener {
   /** Whether to keep the data of events with this name; asked only for named events. */
   keepsData(type: string): boolean;
-  /**
-   * `type` is null if neither the event's name nor its data has one. `data` is null if it is not kept or too
-   * long.
-   */
+  /** `type` is null if neither the event's name nor its data has one. `data` is null if it is not kept or too long. */
   onEvent(type: string | null, data: string | null): void;
 }
 
 /** Events are small, except those that hold a whole answer. Longer ones pass unread. */
 export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/**
- * No answer has an event of this size. The app-server needs a minute for one, and four for one twice as long.
- */
+/** No answer has an event of this size. The app-server needs a minute for one, and four for one twice as long. */
 const OVERSIZED_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
 /** How much of an overlong line is searched for its type. */
@@ -128,10 +123,7 @@ const nameOf = (line: string): string | null => {
 
 const dataOf = (line: string): string => line.slice(line.startsWith('data: ') ? 6 : 5);
 
-/**
- * For streams without `event:` lines. Most put the type first, so not all of the data has to be parsed for
- * it.
- */
+/** For streams without `event:` lines. Most put the type first, so not all of the data has to be parsed for it. */
 const typeOf = (data: string): string | null => {
   const first = FIRST_TYPE.exec(data)?.[1];
   if (first !== undefined) return first;

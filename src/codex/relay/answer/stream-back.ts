@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 
-import type { Clock } from '../../../kit/ambient.ts';
 import { oversizedFailure, idleFailure, unfinishedFailure } from '../../failures/classify.ts';
 import { hostOf } from '../../failures/unreachable.ts';
-import { AnswerReader, type AnswerReaderOptions } from './answer-reader.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { replayThenRead } from './stream-start.ts';
 import { isConnectionError } from '../transport/connection.ts';
 import { callerHeaders } from '../request/headers.ts';
@@ -43,11 +42,12 @@ export const streamBack = async (
   const reader =
     call === null
       ? null
-      : readerOf(relayed, call, options.clock, {
+      : new AnswerReader({
+          ...options,
+          onUpstreamEvent: call.onUpstreamEvent,
+          toFailure: toStreamFailure(relayed, options.clock),
+          signal,
           onActivity,
-          onUnreadable: options.onUnreadable,
-          mintCallId: options.mintCallId,
-          onRepaired: options.onRepaired,
           onEvent: call.isTraced ? (type, data) => call.record('wire-said', { type, data }) : undefined,
         });
   const isRead = reader !== null && isEventStream(answer.headers);
@@ -116,16 +116,3 @@ const reportUnfinished = (
   onUnfinished?.(failed.message);
   call.onUpstreamEvent({ kind: 'refused', failure: failed });
 };
-
-const readerOf = (
-  relayed: RelayedRequest,
-  { onUpstreamEvent }: ModelCall,
-  clock: Clock,
-  listeners: Omit<AnswerReaderOptions, 'onUpstreamEvent' | 'toFailure' | 'signal'>,
-): AnswerReader =>
-  new AnswerReader({
-    onUpstreamEvent,
-    toFailure: toStreamFailure(relayed, clock),
-    signal: relayed.signal,
-    ...listeners,
-  });

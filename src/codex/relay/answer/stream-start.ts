@@ -34,10 +34,7 @@ export interface StreamStartOptions {
   readonly onActivity: () => void;
 }
 
-/**
- * Reads until the first event of the answer. An overloaded backend may answer 200 and report it in the first
- * event, which counts like a 503.
- */
+/** Reads until the first event. An overloaded backend may answer 200 and report it there, which counts like a 503. */
 export const readStreamStart = async (
   first: Buffer,
   chunks: AsyncIterator<Buffer>,

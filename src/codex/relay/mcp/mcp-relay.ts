@@ -41,9 +41,7 @@ export interface McpUpstream {
 export interface ClientMcpRoute {
   /** The URL for the app-server. Contains a secret. */
   readonly address: string;
-  /**
-   * Why the last message to the server failed, as the end of a sentence about it; null if it was answered.
-   */
+  /** Why the last message to the server failed, as the end of a sentence about it; null if it was answered. */
   readonly lastError: string | null;
   /** Aborts requests in progress and accepts only the end of a session afterwards. */
   close(): void;

@@ -4,10 +4,7 @@ import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { Conversations } from '../server/conversations.ts';
 import { isRealUuidV7 } from './uuid-v7.ts';
 
-/**
- * The prompt cache key of a conversation. Every request is a new thread, and its id would mean a cold cache,
- * so the key belongs to the conversation.
- */
+/** The prompt cache key of a conversation. Every request is a new thread, whose id would mean a cold cache. */
 export interface AffinityKey {
   /** For the body. */
   readonly cacheKey: string;

@@ -1,6 +1,6 @@
 import { allTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
-import type { Json, JsonObject } from '../../../kit/json/json.ts';
+import { present, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 
 /** Which fields of the model request carry the client's values. */
@@ -10,22 +10,21 @@ export interface FieldSelection {
   readonly isWithheld: (field: EditField) => boolean;
 }
 
-/**
- * codex fills in fields that the client omitted, and adapts others to what it knows about the model. A
- * Responses backend gets exactly what the client sent.
- */
+/** Sends exactly what the client sent to a Responses backend: codex fills in some fields and adapts others. */
 export const setClientFields = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,
   { sets, isWithheld }: FieldSelection,
 ): void => {
-  const context = sets('reasoning.context') ? request.reasoning.context : null;
-  const mode = sets('reasoning.mode') ? request.reasoning.mode : undefined;
-  setOrDelete(edited, 'reasoning', {
-    ...reasoningOf(request),
-    ...(context === null ? {} : { context }),
-    ...(mode === undefined ? {} : { mode }),
+  const { effort, summary, context, mode } = request.reasoning;
+  // codex silently replaces an effort that it does not know.
+  const reasoning = present({
+    effort,
+    summary,
+    context: sets('reasoning.context') ? context : null,
+    mode: sets('reasoning.mode') ? mode : null,
   });
+  setOrDelete(edited, 'reasoning', reasoning);
   const { parallelToolCalls, clientMetadata } = request;
   // Replaces the app-server's turn metadata, which would make every request different.
   setOrDelete(edited, 'client_metadata', sets('client_metadata') ? (clientMetadata ?? {}) : {});
@@ -37,12 +36,6 @@ export const setClientFields = (
     if (request.toolChoice.mode === 'auto' && allTools(request).length === 0) delete edited['tool_choice'];
   }
 };
-
-/** codex silently replaces an effort that it does not know. */
-const reasoningOf = ({ reasoning: { effort, summary } }: TurnRequest): JsonObject => ({
-  ...(effort === null ? {} : { effort }),
-  ...(summary === null ? {} : { summary }),
-});
 
 const setOrDelete = (edited: Record<string, Json | undefined>, field: string, value: JsonObject): void => {
   if (Object.keys(value).length > 0) edited[field] = value;

@@ -10,7 +10,7 @@ import {
   type ToolRef,
 } from '../../../canonical/request/tool.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, listIn, present, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { BackendProfile } from '../../capabilities/profile.ts';
 import { chatgptTool, keepsToolField } from '../../capabilities/tool-kinds.ts';
 import type { RequestFormat } from '../../translate/request-strategy.ts';
@@ -24,10 +24,7 @@ export interface ToolsContext {
   readonly mcp: McpShape | null;
 }
 
-/**
- * Writes the client's tools before those that the app-server adds: in the Responses format into `tools`, in
- * the codex format into the first input item.
- */
+/** Writes the client's tools before those of the app-server: into `tools`, or (codex format) the first input item. */
 export const writeTools = (
   body: JsonObject,
   tools: readonly Tool[],
@@ -77,13 +74,7 @@ const writeTool = (tool: Tool, profile: ToolsContext['profile']): JsonObject => 
       };
     case 'custom': {
       const { name, description, format } = tool;
-      return {
-        type: 'custom',
-        name,
-        ...(description === null ? {} : { description }),
-        ...(format === null ? {} : { format }),
-        ...furtherFields(tool, profile),
-      };
+      return { type: 'custom', ...present({ name, description, format }), ...furtherFields(tool, profile) };
     }
     case 'namespace':
       return tool.raw;
@@ -110,10 +101,7 @@ const furtherFields = ({ more }: FunctionTool | CustomTool, profile: ToolsContex
 /** The tool as the client declared it: an omitted field, such as `strict`, has a meaning too. */
 const declaredTool = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
   type: 'function',
-  name,
-  ...(description === null ? {} : { description }),
-  ...(parameters === null ? {} : { parameters }),
-  ...(strict === null ? {} : { strict }),
+  ...present({ name, description, parameters, strict }),
 });
 
 const filledIn = ({ name, description, parameters, strict }: FunctionTool): JsonObject => ({
@@ -121,7 +109,7 @@ const filledIn = ({ name, description, parameters, strict }: FunctionTool): Json
   name,
   strict: strict ?? false,
   parameters: parameters ?? NO_PARAMETERS,
-  ...(description === null ? {} : { description }),
+  ...present({ description }),
 });
 
 export const toolChoiceField = (choice: ToolChoice, profile: ToolsContext['profile']): Json => {
@@ -147,8 +135,4 @@ export const toolChoiceField = (choice: ToolChoice, profile: ToolsContext['profi
 const writeRef = (ref: ToolRef, profile: ToolsContext['profile']): JsonObject =>
   ref.kind === 'hosted'
     ? named(ref.raw, profile)
-    : {
-        type: ref.kind,
-        name: ref.name,
-        ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-      };
+    : present({ type: ref.kind, name: ref.name, namespace: ref.namespace });

@@ -2,7 +2,7 @@ import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import { released, toolsLeft } from '../../../canonical/request/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, listIn, present, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import { backendTier } from '../../capabilities/service-tiers.ts';
 import { isRequested, plainValues } from '../../capabilities/requested-fields.ts';
@@ -57,9 +57,7 @@ export interface BackendLimits {
   readonly refuses: ReadonlySet<EditField>;
 }
 
-/**
- * Computes what the relay sets on the model request, from a canonical request and what its backend accepts.
- */
+/** Computes what the relay sets on the model request, from a canonical request and what its backend accepts. */
 export const requestEdits = (
   request: TurnRequest,
   shape: ThreadShape,
@@ -115,15 +113,9 @@ export const requestEdits = (
         // The model sees all tools if the backend receives the tool choice.
         const isTold = request.toolChoice.mode === 'auto' || sets('tool_choice');
         const tools = isTold ? request.tools : toolsLeft(request.tools, request.toolChoice);
-        Object.assign(
-          edited,
-          writeTools(body, tools, {
-            requestFormat: strategy.requestFormat,
-            profile,
-            session: session.session,
-            mcp: shape.mcp,
-          }),
-        );
+        const { requestFormat } = strategy;
+        const context = { requestFormat, profile, session: session.session, mcp: shape.mcp };
+        Object.assign(edited, writeTools(body, tools, context));
       }
       if (isJsonObject(body['client_metadata'])) {
         const own = sets('client_metadata') ? request.clientMetadata : null;
@@ -244,14 +236,10 @@ const formatField = (format: OutputFormat): JsonObject => {
       return { type: 'text' };
     case 'json-object':
       return { type: 'json_object' };
-    case 'json-schema':
-      return {
-        type: 'json_schema',
-        name: format.name,
-        ...(format.description === null ? {} : { description: format.description }),
-        schema: format.schema,
-        ...(format.strict === null ? {} : { strict: format.strict }),
-      };
+    case 'json-schema': {
+      const { name, description, schema, strict } = format;
+      return present({ type: 'json_schema', name, description, schema, strict });
+    }
     default:
       return assertNever(format);
   }

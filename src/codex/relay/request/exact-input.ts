@@ -95,10 +95,7 @@ export interface InputPrefix {
   readonly answers: TurnAnswers;
 }
 
-/**
- * Replaces the app-server's forms of the client's items by the originals. Finds them by the id that each was
- * injected with, so their position does not matter.
- */
+/** Replaces the app-server's forms of the client's items by the originals, found by the id they were injected with. */
 export const restoreInput = (
   input: readonly Json[],
   exact: readonly JsonObject[],

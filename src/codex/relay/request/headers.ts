@@ -72,10 +72,7 @@ const isAboutSession = (name: string): boolean =>
   name === 'x-client-request-id' ||
   name.startsWith('x-codex-');
 
-/**
- * Headers for the client: the backend's request id and rate limits. Secrets are removed, because a backend
- * may name a limit after the key.
- */
+/** Headers for the client: request id and rate limits, without secrets: a limit may be named after the key. */
 export const callerHeaders = (
   headers: IncomingHttpHeaders,
   secrets: readonly string[],

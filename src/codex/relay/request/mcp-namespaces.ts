@@ -3,10 +3,7 @@ import { isJsonObject, type Json } from '../../../kit/json/json.ts';
 
 /** The MCP servers of a turn, as shown to the model. */
 export interface McpShape {
-  /**
-   * The offered tool with these names; `many`: ambiguous; null: not offered; undefined: not a namespace of a
-   * server.
-   */
+  /** The offered tool; `many`: ambiguous; null: not offered; undefined: not a namespace of a server. */
   offered(namespace: string, wireName: string): McpToolInfo | 'many' | null | undefined;
   /** Whether a client asked for one of codex's own tools for MCP resources. */
   offersResource(name: string): boolean;
@@ -21,10 +18,7 @@ export const RESOURCE_TOOLS: ReadonlySet<string> = new Set([
   'read_mcp_resource',
 ]);
 
-/**
- * The tools that codex adds for MCP servers, filtered to those that the client allows, with the servers' own
- * schemas instead of codex's reduced ones.
- */
+/** The tools that codex adds for MCP servers, as far as the client allows them, with the servers' own schemas. */
 export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly Json[] =>
   tools.flatMap((tool): readonly Json[] => {
     if (!isJsonObject(tool)) return [tool];

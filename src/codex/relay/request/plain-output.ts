@@ -2,9 +2,7 @@ import { isJsonObject, type Json } from '../../../kit/json/json.ts';
 
 /** codex prepends the duration to a tool's output. */
 const TIMED = /^Wall time: [\d.]+ seconds\nOutput:$/;
-/**
- * The same before a single text: a result with structured content, which is all that codex shows the model.
- */
+/** The same before a single text: a result with structured content, which is all that codex shows the model. */
 const TIMED_TEXT = /^Wall time: [\d.]+ seconds\nOutput:\n/;
 
 /** Restores the output that the tool returned. */

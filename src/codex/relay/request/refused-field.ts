@@ -16,10 +16,7 @@ const SAYS_ENCRYPTED = /encrypted content is not supported|reasoning\.encrypted_
 /** Text files are sent as text if a backend does not know parts of this type. */
 const FILE = 'input_file';
 
-/**
- * Enforced here if the backend does not accept it, and already validated: "must be auto" means that it is
- * unsupported.
- */
+/** Enforced here if the backend does not accept it, and already validated: "must be auto" means unsupported. */
 const CHOICE = 'tool_choice';
 const SAYS_CHOICE = /support|\bmust be\b/i;
 
@@ -57,10 +54,7 @@ export const refusedField = (body: string, set: ReadonlySet<EditField>): EditFie
   return candidates.find((field) => mentions(message, field)) ?? null;
 };
 
-/**
- * Fields whose loss can be reported to the client or is invisible. Tools and output formats are not among
- * them: without them the answer would differ.
- */
+/** Fields whose loss can be reported or is invisible. Without tools or output formats, the answer would differ. */
 const DISPENSABLE: ReadonlySet<EditField> = new Set([
   'tool_choice',
   'parallel_tool_calls',

@@ -3,16 +3,10 @@ import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json
 import { readItem } from '../../sources/read-item.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
-/**
- * The items of one answer in order: those that codex drops or reduces are kept whole, of all others only the
- * type.
- */
+/** The items of one answer in order: those that codex drops or reduces are kept whole, of all others only the type. */
 type Answer = (JsonObject & { readonly type: string })[];
 
-/**
- * What the model has output so far in a turn. codex drops items of hosted tools when it calls the model again
- * in the same turn, so they are restored.
- */
+/** The model's output so far in a turn. codex drops items of hosted tools when it calls the model again. */
 export class TurnAnswers {
   readonly #all: Answer[] = [];
 

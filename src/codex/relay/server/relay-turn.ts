@@ -18,13 +18,14 @@ import type { Session } from '../request/headers.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
 import type { ModelCall } from './relayed-request.ts';
 
-export interface RelayTurnOptions extends Turn {
-  readonly threadId: string;
+export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent' | 'onActivity'> {
   readonly shape: ThreadShape;
+}
+
+export interface RelayTurnOptions extends RelayTurnParams {
+  readonly threadId: string;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
-  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  readonly onActivity: (sign: 'sent' | 'heard') => void;
   readonly onInput: (found: InputFindings) => void;
   readonly signIn: () => Failure | null;
 }

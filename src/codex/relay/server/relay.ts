@@ -5,15 +5,15 @@ import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../../kit/json/json-bytes.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 import { notFound, startLoopback } from '../../loopback.ts';
-import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
+import type { RelayReport } from '../../sources/upstream-event.ts';
 import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
-import type { InputFindings, ThreadShape } from '../request/edits.ts';
+import type { InputFindings } from '../request/edits.ts';
 import { forward } from './forward.ts';
 import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
-import { RelayTurn } from './relay-turn.ts';
+import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
 /** A local server between the app-server and its backend. */
@@ -38,19 +38,9 @@ export interface RelayAddresses {
 
 export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | null };
 
-export interface RelayTurnParams extends Turn {
-  readonly shape: ThreadShape;
-  readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
-  /** A model request was sent, or its backend sent something. */
-  readonly onActivity: (sign: 'sent' | 'heard') => void;
-}
-
 export interface RelayTurnHandle {
   readonly report: RelayReport;
-  /**
-   * Starts delivery of the model's output. Until then nothing can end the turn at a call of a client's tool,
-   * so the app-server's next model request waits.
-   */
+  /** Starts delivery of the model's output. The app-server's next model request waits until then. */
   begin(): void;
   /** Rejects further model requests: the current answer is the last one. */
   refuseFurtherRequests(): void;
@@ -80,10 +70,7 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** More threads than an app-server holds before it is replaced. */
 const MAX_CLOSED_THREADS = 10_000;
 
-/**
- * codex requests the account's settings before the first model request of every thread, and waits. It needs
- * them only to decide whether to add a message about git to the prompt.
- */
+/** codex waits for the account's settings in every thread, only to decide about a message about git in the prompt. */
 const SETTINGS_PATH = '/wham/settings/user';
 const SETTINGS = JSON.stringify({ commit_attribution_enabled: false });
 
@@ -156,7 +143,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       return;
     }
     const apiKey = route.name === 'model' ? options.apiKey : null;
-    const relayed = toRelayedRequest(route, incoming, { isModelRequest, apiKey, body, signal, outgoing });
+    const purpose = isModelRequest ? 'model' : 'other';
+    const relayed = toRelayedRequest(route, incoming, { purpose, apiKey, body, signal, outgoing });
     const onLearnt = (model: string, field: EditField): void => {
       if (open !== null && refusals.addField(open.turn, field)) options.onLearnt(model, field);
     };
@@ -210,20 +198,8 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
 const toRelayedRequest = (
   { target, path }: RelayRoute,
   { method = 'POST', headers }: IncomingMessage,
-  {
-    isModelRequest,
-    ...rest
-  }: Pick<RelayedRequest, 'apiKey' | 'body' | 'signal' | 'outgoing'> & {
-    readonly isModelRequest: boolean;
-  },
-): RelayedRequest => ({
-  ...rest,
-  purpose: isModelRequest ? 'model' : 'other',
-  method,
-  target,
-  path,
-  headers,
-});
+  rest: Omit<RelayedRequest, 'target' | 'path' | 'method' | 'headers'>,
+): RelayedRequest => ({ ...rest, method, target, path, headers });
 
 /** The thread whose turn a request belongs to: a review has a thread of its own below ours. */
 const turnThreadOf = (headers: IncomingHttpHeaders): string =>

@@ -7,13 +7,12 @@ import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { Unreadable } from '../answer/answer-reader.ts';
-import type { CookieJar } from '../transport/cookies.ts';
+import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
+import type { RenewalsOptions } from '../transport/renewals.ts';
 import type { InputFindings, RequestEdits } from '../request/edits.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 import type { Session } from '../request/headers.ts';
 import type { TurnAnswers } from '../request/turn-answers.ts';
-import type { Repair } from '../answer/repair-event.ts';
 import { sourceOf, streamFailure } from '../answer/http-failure.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
@@ -42,30 +41,21 @@ export interface ModelCall {
   withhold(field: EditField): void;
 }
 
-export interface ForwardOptions {
-  readonly clock: Clock;
-  readonly dispatcher: Dispatcher;
+export interface ForwardOptions
+  extends
+    Pick<RenewalsOptions, 'clock' | 'dispatcher' | 'cookies' | 'onBlocked'>,
+    Pick<AnswerReaderOptions, 'mintCallId' | 'onUnreadable' | 'onRepaired'> {
   /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
-  /** Null: the app-server manages cookies itself. */
-  readonly cookies: CookieJar | null;
   readonly onRetry: (reason: string) => void;
   /** A request succeeded after these fields were left out. */
   readonly onLearnt: (model: string, field: EditField) => void;
   /** Time from sending a model request to the first byte of its answer. */
   readonly onFirstByte: (ms: number) => void;
-  /** Called if a Cloudflare page was the answer to a model request. */
-  readonly onBlocked: () => void;
   /** Called if the backend itself answered a model request, with any status. */
   readonly onServed: () => void;
-  /** Called for the nth unreadable event of an answer. */
-  readonly onUnreadable?: (why: Unreadable, nth: number) => void;
   /** Called if a stream ended without `response.completed`; the message is the client's. */
   readonly onUnfinished?: (message: string) => void;
-  /** Creates ids for calls that a backend sends without one. */
-  readonly mintCallId: () => string;
-  /** Called when a nonconforming event was repaired. */
-  readonly onRepaired?: (repair: Repair) => void;
 }
 
 export interface RelayedRequest {

@@ -3,6 +3,8 @@ import { getCACertificates } from 'node:tls';
 
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
+import { present } from '../../../kit/json/json.ts';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -33,17 +35,12 @@ export const openDispatcher = async (
   // Servers on this machine are never behind a proxy.
   if (targets.every(isOnThisMachine)) return new Agent(options);
   const setting = (name: string): string | undefined => environment[name.toLowerCase()] ?? environment[name];
-  const [httpProxy, httpsProxy, noProxy] = [
-    setting('HTTP_PROXY'),
-    setting('HTTPS_PROXY'),
-    setting('NO_PROXY'),
-  ];
+  const noProxy = setting('NO_PROXY');
   return new EnvHttpProxyAgent({
     ...options,
     requestTls: trust,
     proxyTls: trust,
-    ...(httpProxy === undefined ? {} : { httpProxy }),
-    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    ...present({ httpProxy: setting('HTTP_PROXY'), httpsProxy: setting('HTTPS_PROXY') }),
     noProxy: [...(noProxy === undefined ? [] : [noProxy]), ...LOOPBACK].join(','),
   });
 };

@@ -3,10 +3,7 @@ import { Readable } from 'node:stream';
 /** Smaller bodies may be kept until their answer has ended. */
 const SMALL_BYTES = 64 * 1024;
 
-/**
- * A body that is released as soon as the socket has it. The HTTP client keeps a buffer until the answer has
- * ended, which may take minutes. The length must be passed separately.
- */
+/** A body that is released when the socket has it: the HTTP client keeps buffers until the answer has ended. */
 export const releasedBody = (bytes: Uint8Array): Uint8Array | Readable =>
   bytes.length <= SMALL_BYTES ? bytes : Readable.from(handedOver([bytes]), { objectMode: false });
 

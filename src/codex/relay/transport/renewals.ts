@@ -16,8 +16,9 @@ import { httpFailure, sourceOf } from '../answer/http-failure.ts';
 export interface RenewalsOptions {
   readonly clock: Clock;
   readonly dispatcher: Dispatcher;
+  /** Null: the app-server manages cookies itself. */
   readonly cookies: CookieJar | null;
-  /** Called if a Cloudflare page was returned. */
+  /** Called if a Cloudflare page was the answer. */
   readonly onBlocked: () => void;
   /** Called if the login is renewed far too often; the renewal was rejected. */
   readonly onRenewalThrottled: () => void;

@@ -16,10 +16,7 @@ import { readModelBody, writeModelBody } from '../request/model-body.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
 import { releasedBody } from './released-body.ts';
 
-/**
- * How long the start of an answer is held back. An overloaded backend reports it at once; a reasoning model
- * must not be delayed longer.
- */
+/** How long the start of an answer is held back: an overloaded backend reports it at once. */
 const HOLD_MS = 3_000;
 
 /** An answer whose headers have arrived, with the start of its body if successful. */

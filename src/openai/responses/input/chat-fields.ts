@@ -15,10 +15,7 @@ const moved = (target: string): ChatField => ({
   why: `In the Responses API, this parameter has moved to '${target}'.`,
 });
 
-/**
- * Chat fields that are rejected instead of ignored, as OpenAI does, because a client that sends one expects an
- * effect.
- */
+/** Chat fields that are rejected, as OpenAI does, because a client that sends one expects an effect. */
 export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
   messages: moved('input'),
   max_tokens: moved('max_output_tokens'),

@@ -63,7 +63,7 @@ export const readFormat = ({ text, response_format: moved }: GivenFormats): Read
   });
 };
 
-const formatOf = (format: TextFormat | null, place: string): OutputFormat => {
+export const formatOf = (format: TextFormat | null, place: string): OutputFormat => {
   if (format === null || format.type === 'text') return { kind: 'text' };
   if (format.type === 'json_object') return { kind: 'json-object' };
   if (format.name === undefined) throw missing(`${place}.name`);

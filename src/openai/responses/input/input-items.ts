@@ -11,10 +11,9 @@ import {
   type Part,
   type RawItem,
   type ToolCall,
-  type ToolOutput,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, present, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import { idText, rejectTooManyParts } from '../../shared/bounds.ts';
 import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
@@ -122,26 +121,21 @@ const translate = (
           : {}),
       };
     }
-    case 'function_call': {
-      const parsed = parseBody(schemas.function_call, value, at);
-      return { ...toolCall(parsed), tool: 'function', input: parsed.arguments };
-    }
-    case 'custom_tool_call': {
-      const parsed = parseBody(schemas.custom_tool_call, value, at);
-      return { ...toolCall(parsed), tool: 'custom', input: parsed.input };
-    }
-    case 'function_call_output': {
-      const parsed = parseBody(schemas.function_call_output, value, at);
-      const { caller, name, namespace } = parsed;
+    case 'function_call':
+    case 'custom_tool_call':
+      return toolCall(parseBody(schemas[type], value, at));
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const parsed = parseBody(schemas[type], value, at);
+      const { caller, name, namespace } = { name: null, namespace: null, ...parsed };
       return {
-        ...toolOutput(parsed, at, unread),
-        tool: 'function',
+        kind: 'tool-output',
+        ...idAndNotes(parsed),
+        callId: parsed.call_id,
+        output: readToolOutput(parsed.output, `${at}.output`, unread),
+        tool: type === 'function_call_output' ? 'function' : 'custom',
         ...otherFields({ caller, name, namespace }),
       };
-    }
-    case 'custom_tool_call_output': {
-      const parsed = parseBody(schemas.custom_tool_call_output, value, at);
-      return { ...toolOutput(parsed, at, unread), tool: 'custom', ...otherFields({ caller: parsed.caller }) };
     }
     case 'compaction': {
       const parsed = parseBody(schemas.compaction, value, at);
@@ -163,25 +157,17 @@ const translate = (
 };
 
 const toolCall = (
-  parsed: Omit<z.output<typeof schemas.custom_tool_call>, 'type' | 'input'>,
-): Omit<ToolCall, 'tool' | 'input'> => ({
+  parsed: z.output<typeof schemas.function_call> | z.output<typeof schemas.custom_tool_call>,
+): ToolCall => ({
   kind: 'tool-call',
   ...idAndNotes(parsed),
   callId: parsed.call_id,
   name: parsed.name,
   ...(parsed.namespace ? { namespace: parsed.namespace } : {}),
   ...otherFields({ caller: parsed.caller, async: parsed.async }),
-});
-
-const toolOutput = (
-  parsed: Omit<z.output<typeof schemas.custom_tool_call_output>, 'type'>,
-  at: string,
-  unread: string[],
-): Omit<ToolOutput, 'tool'> => ({
-  kind: 'tool-output',
-  ...idAndNotes(parsed),
-  callId: parsed.call_id,
-  output: readToolOutput(parsed.output, `${at}.output`, unread),
+  ...(parsed.type === 'function_call'
+    ? { tool: 'function', input: parsed.arguments }
+    : { tool: 'custom', input: parsed.input }),
 });
 
 const message = (parsed: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
@@ -221,8 +207,8 @@ const rawIdOf = ({ id: parsed }: RawItem): { id?: string } =>
 
 /** The fields that are not null. */
 const otherFields = (fields: Readonly<Record<string, Json | undefined>>): { more?: JsonObject } => {
-  const present = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  return present.length === 0 ? {} : { more: Object.fromEntries(present) };
+  const more = present(fields);
+  return Object.keys(more).length === 0 ? {} : { more };
 };
 
 const idAndNotes = (parsed: {

@@ -1,3 +1,4 @@
+import { CONVERSATION_PARAMETERS } from '../../chat/parameters.ts';
 import type { ParameterTable } from '../../shared/parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
@@ -5,10 +6,7 @@ const ECHO = 'Always echoed in the response.';
 
 /** How each field of `CreateResponse` is handled. A new field does not compile without a row. */
 export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
-  model: {
-    asks: ['model'],
-    note: 'Sent to the backend; an alias such as `<model>-high` also sets the effort.',
-  },
+  ...CONVERSATION_PARAMETERS,
   input: {
     asks: ['items', 'cache.breakpoints', 'callFields'],
     note: 'A text or up to 10,000 items. Every item keeps its type, role, order, id and argument string.',
@@ -26,8 +24,6 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     asks: ['tools'],
     note: 'Up to 1,024: functions with their schema and `strict`, custom tools, namespaces, and tools of any other type. All their fields are sent to the backend unchanged. Tools in items (`additional_tools`, `tool_search_output`) count too. The backend rejects tools that it does not support.',
   },
-  tool_choice: { asks: ['toolChoice'], note: '' },
-  parallel_tool_calls: { asks: ['parallelToolCalls'], note: '' },
   max_tool_calls: {
     asks: ['maxToolCalls'],
     note: 'Limits the calls that the backend runs, such as web searches, and calls of MCP servers configured here. Functions of the client do not count.',
@@ -45,14 +41,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: "Chat's name for `text.format`, in Chat's form or in that of `text.format`. If both are sent, they must be equal.",
   },
   max_output_tokens: { asks: ['maxOutputTokens'], note: 'A truncated answer has `status: incomplete`.' },
-  temperature: { asks: ['sampling.temperature'], note: '0 to 2.' },
-  top_p: { asks: ['sampling.topP'], note: '0 to 1.' },
   top_logprobs: {
     asks: ['logprobs.top'],
     note: '0 to 20; request them with `include: ["message.output_text.logprobs"]`.',
   },
-  presence_penalty: { asks: ['sampling.presencePenalty'], note: '-2 to 2.' },
-  frequency_penalty: { asks: ['sampling.frequencyPenalty'], note: '-2 to 2.' },
   truncation: {
     asks: ['truncation'],
     note: '`auto`, if the backend supports it; otherwise an input that is too long is an error.',
@@ -61,7 +53,6 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     asks: ['include'],
     note: '`reasoning.encrypted_content` is always mapped; other values are reported one by one.',
   },
-  service_tier: { asks: ['serviceTier'], note: 'Sent to the backend.' },
   metadata: { asks: ['metadata'], otherwise: 'echoed', note: ECHO },
   client_metadata: {
     asks: ['clientMetadata'],
@@ -75,7 +66,6 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'Sent to the backend, and echoed in the response. Default: one key per conversation.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], otherwise: 'echoed', note: ECHO },
-  prompt_cache_options: { asks: ['cache.options'], note: 'Sent to the backend unchanged.' },
   access_programs: { asks: ['accessPrograms'], note: 'Sent to the backend unchanged.' },
   image: { asks: ['imageOptions'], note: 'Sent to the backend unchanged.' },
   store: {
@@ -92,7 +82,6 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'Conversations are not stored yet: send the whole conversation as input.',
   },
   prompt: { policy: 'rejected', note: 'Prompt templates are stored at OpenAI and cannot be read from here.' },
-  moderation: { policy: 'ignored', note: 'No moderation is run here.' },
   context_management: {
     asks: ['contextManagement'],
     note: 'Sent to the backend unchanged. A `compaction` item in its answer is returned unchanged, and can be sent back.',

@@ -1,15 +1,15 @@
 import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
-import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
-import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { withoutClientPrompt, type ClientPrompt } from '../../shared/client-prompt.ts';
-import type { ParameterNames } from '../../shared/parameter-names.ts';
+import type { JsonObject } from '../../../kit/json/json.ts';
+import { bodyObject, type ToTurnOptions as CommonOptions } from '../../chat/common.ts';
+import { acceptedPrompt } from '../../shared/client-prompt.ts';
+import type { ReadBody } from '../../shared/common-fields.ts';
 import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../../shared/read-tools.ts';
 import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
-import { unreadFields } from '../../shared/unread-fields.ts';
+import { rejectUsed } from '../../shared/parameters.ts';
+import { namesWhere, unreadFields } from '../../shared/unread-fields.ts';
 import { emptyArray, parseBody } from '../../shared/validation.ts';
 import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
@@ -22,21 +22,14 @@ import { readToolChoice } from './tools.ts';
 import { append } from '../../../kit/collections/append.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 
-export interface TranslatedResponse {
-  readonly parsed: CreateResponse;
-  readonly request: TurnRequest;
-  readonly names: ParameterNames;
-  /** Fields without effect, by their location in the body. */
-  readonly ignored: readonly string[];
+export interface TranslatedResponse extends ReadBody<CreateResponse> {
   /** The fields with which the client requested reasoning. */
   readonly wantsReasoning: readonly string[];
   /** The location of the output schema in the body. */
   readonly formatPlace: string;
 }
 
-export interface ToTurnOptions {
-  readonly models: ModelNames;
-  readonly ignoreClientPrompt: boolean;
+export interface ToTurnOptions extends CommonOptions {
   /** The form of the tools, if another API was called. */
   readonly toolForm?: ToolForm;
   /** Finds items of earlier answers that the client references; absent: none are kept. */
@@ -54,14 +47,12 @@ export interface ParsedResponse {
 
 /** Throws if a field has the wrong type. */
 export const parseResponse = (body: unknown): ParsedResponse => {
-  if (!isJsonObject(body)) {
-    throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
-  }
-  rejectChatFields(body);
-  const parsed = parseBody(createResponseSchema, body);
+  const object = bodyObject(body);
+  rejectChatFields(object);
+  const parsed = parseBody(createResponseSchema, object);
   return {
     parsed,
-    unread: unreadFields(createResponseSchema, body, '').filter((name) => !isChatField(name)),
+    unread: unreadFields(createResponseSchema, object, '').filter((name) => !isChatField(name)),
     references: referencesIn(parsed.input),
   };
 };
@@ -81,16 +72,12 @@ export const toTurnRequest = (
   const toolChoice = readToolChoice(parsed.tool_choice, allTools({ tools, items: input.items }));
   const model = options.models.resolve(parsed.model);
   append(ignored, withoutEffect(parsed));
-  let prompt: ClientPrompt = {
-    instructions: parsed.instructions ?? null,
-    items: input.items,
-    places: input.places,
-  };
-  if (options.ignoreClientPrompt) {
-    const rest = withoutClientPrompt(prompt);
-    append(ignored, rest.ignored);
-    prompt = rest;
-  }
+  const { items, places } = input;
+  const prompt = acceptedPrompt(
+    { instructions: parsed.instructions ?? null, items, places },
+    options,
+    ignored,
+  );
   const { format, spelled, ...formatAt } = readFormat(parsed);
   return {
     parsed: spelled === null ? parsed : { ...parsed, text: { ...parsed.text, format: spelled } },
@@ -138,22 +125,8 @@ export const toTurnRequest = (
 const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
   list === null || list === undefined || list.length === 0 ? null : list;
 
-const refuseStateful = (parsed: CreateResponse): void => {
-  const used = {
-    background: parsed.background === true,
-    previous_response_id: typeof parsed.previous_response_id === 'string',
-    conversation: parsed.conversation !== undefined && parsed.conversation !== null,
-    prompt: parsed.prompt !== undefined && parsed.prompt !== null,
-  };
-  for (const [name, isUsed] of Object.entries(used)) {
-    if (isUsed) {
-      throw gatewayError('unsupported_parameter', {
-        param: name,
-        message: `Unsupported parameter: '${name}'. ${RESPONSES_PARAMETERS[name as keyof typeof used].note}`,
-      });
-    }
-  }
-};
+const refuseStateful = ({ background, previous_response_id, conversation, prompt }: CreateResponse): void =>
+  rejectUsed({ background, previous_response_id, conversation, prompt }, RESPONSES_PARAMETERS);
 
 const checkInput = ({ items, places }: ReadItems): void => {
   if (items.length === 0) throw emptyArray('input');
@@ -183,21 +156,17 @@ const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places
   });
 };
 
-const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string[] => {
-  const candidates: readonly (readonly [string, boolean])[] = [
-    ['reasoning.summary', (reasoning?.summary ?? null) !== null],
-    ['reasoning.generate_summary', (reasoning?.generate_summary ?? null) !== null],
-    ['include.reasoning.encrypted_content', include?.includes('reasoning.encrypted_content') === true],
-  ];
-  return candidates.filter(([, wanted]) => wanted).map(([name]) => name);
-};
+const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string[] =>
+  namesWhere({
+    'reasoning.summary': reasoning?.summary,
+    'reasoning.generate_summary': reasoning?.generate_summary,
+    'include.reasoning.encrypted_content': include?.includes('reasoning.encrypted_content'),
+  });
 
 /** Recognised fields that have no effect with any backend. */
-const withoutEffect = (parsed: CreateResponse): string[] => {
-  const candidates: readonly (readonly [string, boolean])[] = [
-    ['stream_options.include_obfuscation', parsed.stream_options?.include_obfuscation === true],
-    ['store', parsed.store === true],
-    ['moderation', (parsed.moderation ?? null) !== null],
-  ];
-  return candidates.filter(([, without]) => without).map(([name]) => name);
-};
+const withoutEffect = ({ stream_options, store, moderation }: CreateResponse): readonly string[] =>
+  namesWhere({
+    'stream_options.include_obfuscation': stream_options?.include_obfuscation,
+    store,
+    moderation,
+  });

@@ -12,7 +12,7 @@ import type { Outcome } from '../../../canonical/events/outcome.ts';
 import type { RawTool, Tool } from '../../../canonical/request/tool.ts';
 import type { Usage } from '../../../canonical/events/usage.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, present, type JsonObject } from '../../../kit/json/json.ts';
 import type { CreateResponse } from '../input/schema.ts';
 import { wrapSummary } from '../wrapped-summary.ts';
 
@@ -110,13 +110,7 @@ const projectTool = (tool: Tool) => {
     }
     case 'custom': {
       const { kind: type, name, description, format, more } = tool;
-      return {
-        type,
-        name,
-        ...(description === null ? {} : { description }),
-        format: format ?? { type: 'text' },
-        ...more,
-      };
+      return { type, name, ...present({ description }), format: format ?? { type: 'text' }, ...more };
     }
     case 'namespace':
       return tool.raw;

@@ -1,0 +1,39 @@
+import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import { interleave } from '../../kit/async/interleave.ts';
+import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { Frame } from '../../turns/api.ts';
+import { projectUsage, type UsagePolicy } from './completion-usage.ts';
+import { errorBody } from './error-body.ts';
+import { DONE, usageNote } from './sse.ts';
+
+export interface ChoicesOptions {
+  readonly includeUsage: boolean;
+  readonly usagePolicy: UsagePolicy;
+}
+
+/** Renders the choices of a completion as chunks, in the order of their events. A failure ends the stream. */
+export async function* renderChoices(
+  turns: OneOrMore<AsyncIterable<TurnEvent>>,
+  fields: object,
+  { includeUsage, usagePolicy }: ChoicesOptions,
+  choicesOf: (event: TurnEvent, index: number) => Iterable<object>,
+): AsyncGenerator<Frame> {
+  const ended: TurnEnded[] = [];
+  const noUsage = includeUsage ? { usage: null } : {};
+  for await (const [index, event] of interleave(turns)) {
+    if (event.type === 'turn-ended') {
+      if (event.outcome.kind === 'failed') {
+        yield { event: null, data: errorBody(event.outcome.failure) };
+        yield { event: null, data: DONE };
+        return;
+      }
+      ended.push(event);
+    }
+    for (const choice of choicesOf(event, index)) {
+      yield { event: null, data: { ...fields, choices: [choice], ...noUsage } };
+    }
+  }
+  const usage = includeUsage ? projectUsage(ended, usagePolicy) : null;
+  if (usage !== null) yield { event: null, data: { ...fields, choices: [], usage }, ...usageNote(ended) };
+  yield { event: null, data: DONE };
+}
