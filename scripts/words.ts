@@ -1,13 +1,5 @@
-/**
- * Rejects turns of phrase that readers stumble over, each with what to write instead.
- *
- *   node scripts/words.ts            print every hit and exit with 1
- *   node scripts/words.ts --all      the same, ignoring words-todo.txt
- *   node scripts/words.ts --update   remove what is clean from words-todo.txt
- *
- * `words-todo.txt` lists what is not rewritten yet: files, and folders whose own files (not those of subfolders) are skipped.
- */
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+/** Prints every phrase that readers stumble over, with what to write instead, and exits with 1 if there is one. */
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -71,32 +63,12 @@ export const findWords = (file: string, text: string): readonly Hit[] =>
     })),
   );
 
-const hitsIn = (file: string): readonly Hit[] => findWords(file, readFileSync(path.join(ROOT, file), 'utf8'));
-
-// Until every folder is clean: this list, the option --update and the file words-todo.txt.
-const TODO_FILE = path.join(ROOT, 'scripts/words-todo.txt');
-const readTodo = (): ReadonlySet<string> =>
-  new Set(readFileSync(TODO_FILE, 'utf8').split('\n').filter(Boolean));
-
-const update = (files: readonly string[]): void => {
-  const unclean = new Set(
-    files.flatMap((file) => (hitsIn(file).length > 0 ? [file, path.dirname(file)] : [])),
-  );
-  const left = [...readTodo()].filter((line) => unclean.has(line));
-  writeFileSync(TODO_FILE, left.map((line) => `${line}\n`).join(''));
-};
-
-const check = (files: readonly string[], todo: ReadonlySet<string>): void => {
-  const hits = files.flatMap((file) => (todo.has(file) || todo.has(path.dirname(file)) ? [] : hitsIn(file)));
-  for (const { file, line, words, instead } of hits)
-    console.error(`${file}:${line}: "${words}": write ${instead}`);
-  if (hits.length > 0) process.exitCode = 1;
-};
-
 if (import.meta.main) {
   const files = globSync(SCANNED, { cwd: ROOT, exclude: ['**/node_modules'] })
     .filter((file) => !NOT_SCANNED.test(file))
     .toSorted();
-  if (process.argv.includes('--update')) update(files);
-  else check(files, process.argv.includes('--all') ? new Set() : readTodo());
+  const hits = files.flatMap((file) => findWords(file, readFileSync(path.join(ROOT, file), 'utf8')));
+  for (const { file, line, words, instead } of hits)
+    console.error(`${file}:${line}: "${words}": write ${instead}`);
+  if (hits.length > 0) process.exitCode = 1;
 }
