@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
-import { gatewayError, GatewayError, failure } from '../canonical/failure/failure.ts';
+import { gatewayError, GatewayError, failure, type Failure } from '../canonical/failure/failure.ts';
 import type { Exchange } from './exchange/exchange.ts';
 import type { Route } from './server.ts';
 
@@ -35,6 +35,22 @@ describe('a request', () => {
     ]);
     expect([(await send('/thing')).status, isReached]).toEqual([401, false]);
     expect(log).toEqual([accessLine({ status: 401, keyId: null, errorCode: 'invalid_api_key' })]);
+  });
+
+  it('gets errors in the form of the API that its route belongs to, also without a key', async () => {
+    const errorBody = ({ code }: Failure) => ({ type: 'error', code });
+    const fails = route(
+      () => {
+        throw gatewayError('unknown_url');
+      },
+      { errorBody },
+    );
+    const { send } = serveRoutes([fails]);
+    const answers = [await send('/thing', KEY), await send('/thing')];
+    expect(await Promise.all(answers.map((answer) => answer.json()))).toEqual([
+      { type: 'error', code: 'unknown_url' },
+      { type: 'error', code: 'invalid_api_key' },
+    ]);
   });
 
   it('of an open route needs no key', async () => {

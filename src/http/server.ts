@@ -23,6 +23,8 @@ export interface Route {
   readonly path: string;
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
+  /** The error bodies of its API; default: OpenAI's. */
+  readonly errorBody?: (failed: Failure) => unknown;
   handle(
     http: Request,
     exchange: Exchange,
@@ -122,7 +124,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
         const err = error instanceof GatewayError ? (error.cause ?? error) : error;
         deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
       }
-      return errorResponse(failed);
+      return errorResponse(failed, route.errorBody);
     }
   };
 
@@ -178,7 +180,7 @@ const uploadFailure = (why: Stall): GatewayError =>
 /** Time for aborted requests to end. */
 const ABORT_GRACE_MS = 2_000;
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'handle'> & {
+type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 

@@ -11,7 +11,7 @@ import type { JsonObject } from '../kit/json/json.ts';
 
 /**
  * The port that every API implements. An API is a value without HTTP: it reads a body in two phases (`parse`, then
- * `toTurn` with what was loaded in between) and writes answers. Everything else about serving it is shared.
+ * `toTurn` with what was loaded in between) and writes answers and errors. Everything else about serving it is shared.
  * `Meta` is data that can be stored: with it, another process can render or project the same run again.
  */
 export interface Api<Parsed extends WithReferences = WithReferences, Meta = unknown> {
@@ -31,6 +31,8 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   /** The body of a JSON answer. */
   project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
+  /** The body of an error. */
+  readonly errorBody: (failed: Failure) => unknown;
 }
 
 /** What holds for one request while it is parsed. */

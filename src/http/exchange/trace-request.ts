@@ -3,7 +3,7 @@ import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { MARKER_HEADERS } from '../../openai/clients/markers.ts';
-import { errorBody } from '../../openai/shared/error-body.ts';
+import type { Api } from '../../turns/api.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
@@ -18,7 +18,7 @@ type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Resp
 
 /** Captures the requests of a handler completely if capture is on. */
 export const withTrace =
-  (deps: { readonly captures: Captures | null }, handle: Handler) =>
+  (deps: { readonly captures: Captures | null }, { errorBody }: Pick<Api, 'errorBody'>, handle: Handler) =>
   async (http: Request, exchange: Exchange): Promise<Response> => {
     const trace = deps.captures?.open(exchange.requestId) ?? null;
     if (trace === null) return handle(http, exchange, NO_TRACE);

@@ -39,6 +39,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'POST',
     path: api.path,
     access: 'key',
+    errorBody: api.errorBody,
     handle: serveTurn(api, deps.turns),
   })),
   ...deps.apis

@@ -39,7 +39,7 @@ const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 
 /** Reads a request, starts its run, and shows the run to the client as a stream or as JSON. */
 export const serveTurn = (api: Api, deps: TurnDeps) =>
-  withTrace(deps, async (http, exchange, trace) => {
+  withTrace(deps, api, async (http, exchange, trace) => {
     exchange.note({ named: namedSessionOf(http.headers) });
     const { parsed, held } = await readRequest(api, http, { exchange, deps, trace });
     const request = summaryOf(requestsOf(parsed), held.bytes);

@@ -6,6 +6,7 @@ import { sideRequestOf } from '../clients/side-request.ts';
 import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import type { Api } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ChatOptions extends AnswerLimits {
@@ -46,6 +47,7 @@ export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
       },
     };
   },
+  errorBody,
   render: (meta, turns) => renderChat(turns, meta),
   project: (meta, replies) => projectChat(replies, meta),
 });

@@ -3,6 +3,7 @@ import { projectCompletion, renderCompletion, type CompletionMeta } from './answ
 import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
 import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 export interface CompletionsOptions {
@@ -51,6 +52,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedCompletio
       },
     };
   },
+  errorBody,
   render: (meta, turns) => renderCompletion(turns, meta),
   project: (meta, replies) => projectCompletion(replies, meta),
 });

@@ -4,6 +4,7 @@ import { editBodyOf } from './form.ts';
 import { onlyImages } from './only-images.ts';
 import { toEditTurn, toImageTurn, type ParsedImage, type ImageOptions } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields } from '../shared/common-fields.ts';
 
 const GENERATIONS = '/v1/images/generations';
@@ -54,6 +55,7 @@ const imageApi = (
       },
     };
   },
+  errorBody,
   render: (meta, turns) => renderImages(turns, meta),
   project: (meta, replies) => projectImages(replies, meta),
 });

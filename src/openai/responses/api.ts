@@ -11,6 +11,7 @@ import { renderResponse } from './output/render.ts';
 import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
 import { invalidChoice } from '../shared/validation.ts';
 import type { Api } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
@@ -79,6 +80,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },
+  errorBody,
   render: (meta, [events]) => renderResponse(events, meta),
   project: (meta, [reply]) => projectReply(reply, meta),
 });

@@ -31,6 +31,7 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
         },
       };
     },
+    errorBody: responses.errorBody,
     render: () => {
       throw new Error('a compaction is not streamed');
     },

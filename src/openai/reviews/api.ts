@@ -1,6 +1,7 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
 import { toTurnRequest } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
+import { errorBody } from '../shared/error-body.ts';
 import { commonFields, type ReadBody } from '../shared/common-fields.ts';
 
 export interface ReviewsOptions {
@@ -22,6 +23,7 @@ export const reviewsApi = (options: ReviewsOptions): Api<ReadBody, ReviewMeta> =
       usagePolicy: options.usagePolicy,
     },
   }),
+  errorBody,
   render: (meta, [events]) => renderReview(events, meta),
   project: (meta, [reply]) => projectReview(reply, meta),
 });
