@@ -12,7 +12,7 @@ export const describeDecisions = (): string => {
   return [
     '# Decisions',
     '',
-    'One record per decision: its context, the decision, its consequences. Records are not rewritten: a later one replaces an',
+    'One record per decision: its context, the decision, its consequences. A decision is not changed in place: a later record replaces an',
     'earlier one and says so. Names in old records may be those of their time.',
     '',
     ...records.map(({ number, file, title }) => `- [${digits(number)}](${file}): ${title}`),
