@@ -11,7 +11,7 @@ const everyday = (): readonly (readonly [string, string])[] =>
 
 /** Without Markdown links. */
 const firstSentence = (text: string): string =>
-  (text.split(/(?<=[.])\s/)[0] ?? '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
+  (text.split(/(?<=[.])\s/)[0] ?? '').replace(/; see \[[^\]]+\]\([^)]*\)/, '');
 
 const table = (rows: readonly (readonly [string, string])[]): readonly string[] => {
   const width = Math.max(...rows.map(([name]) => name.length));

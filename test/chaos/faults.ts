@@ -66,9 +66,11 @@ export const runFaults = async (options: FaultOptions): Promise<Readonly<Record<
     // First one of each, so that a short run has them all.
     const kind = kinds[index] ?? random.pick(kinds);
     let isDone = true;
-    if (kind === 'kill') isDone = signalWorker(proxy, random, 'SIGKILL');
-    else if (kind === 'stop') isDone = signalWorker(proxy, random, 'SIGSTOP');
-    else if (kind === 'burst') bursts.push(options.burst());
+    if (kind === 'kill' || kind === 'stop') {
+      const signal = kind === 'kill' ? 'SIGKILL' : 'SIGSTOP';
+      // After an earlier fault there may be no app-server yet.
+      while (!(isDone = signalWorker(proxy, random, signal)) && !end.aborted) await sleep(50);
+    } else if (kind === 'burst') bursts.push(options.burst());
     else if (disk !== null) await fillDisk(disk, random.between(200, 2_000));
     if (isDone) counts[kind] += 1;
   }

@@ -105,6 +105,19 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   }
 };
 
+/**
+ * The lengths at which a stream is cut: around the end of every line, where something is decided, and every fifth byte
+ * between. `EVERY_BYTE=1` cuts at every byte.
+ */
+const cutsOf = ({ bytes, wholeAt }: AnswerStream): readonly number[] =>
+  Array.from({ length: bytes.length + 1 }, (_, length) => length).filter(
+    (length) =>
+      process.env['EVERY_BYTE'] === '1' ||
+      length % 5 === 0 ||
+      length === wholeAt ||
+      bytes.subarray(Math.max(0, length - 2), length + 2).includes('\n'),
+  );
+
 const isWhole = ({ outcome }: Reply): boolean =>
   outcome.kind === 'completed' || outcome.kind === 'tool-calls';
 
@@ -113,7 +126,7 @@ describe.each(Object.entries(STREAMS))('a stream of %s', (_, stream) => {
     'that ends at any byte is a whole answer or an error (%s)',
     async (order) => {
       const wholeAt: number[] = [];
-      for (let length = 0; length <= stream.bytes.length; length += 1) {
+      for (const length of cutsOf(stream)) {
         if (isWhole(await runCut(stream, length, order))) wholeAt.push(length);
       }
       expect(wholeAt).toEqual(stream.wholeAt === null ? [] : [stream.wholeAt]);

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/jso
 import type { Difference } from './exact-differences.ts';
 
 /** The requests are drawn from a seed. `EXACT_RUNS` sets their number, `EXACT_SEED` the seed. */
-export const RUNS = Number(process.env['EXACT_RUNS'] ?? 40);
+export const RUNS = Number(process.env['EXACT_RUNS'] ?? 20);
 export const SEED = Number(process.env['EXACT_SEED'] ?? 9);
 /** More runs need more time. */
 export const TIMEOUT_MS = 60_000 + RUNS * 2_000;

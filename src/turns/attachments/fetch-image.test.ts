@@ -191,7 +191,7 @@ describe('createImageFetcher', () => {
   });
 
   it.each([['/silent'], ['/stalled']])('times out on %s and disconnects', async (path) => {
-    expect(await refusalOf(fetchPath(path, { ...open, timeoutMs: 50 }))).toEqual(
+    expect(await refusalOf(fetchPath(path, { ...open, timeoutMs: 250 }))).toEqual(
       refused('Timeout while downloading the image.'),
     );
     await expect(gone.promise).resolves.toBeUndefined();
@@ -199,7 +199,7 @@ describe('createImageFetcher', () => {
 
   it('times out on a name that does not resolve', async () => {
     expect(
-      await refusalOf(fetchPath('/image.png', { ...open, resolve: neverResolved, timeoutMs: 50 })),
+      await refusalOf(fetchPath('/image.png', { ...open, resolve: neverResolved, timeoutMs: 250 })),
     ).toEqual(refused('Timeout while downloading the image.'));
   });
 
