@@ -74,18 +74,48 @@ export const ID_PREFIXES: Readonly<Record<OutputItem['kind'], string>> = {
 
 /** What is known of an item at its start: its texts follow, and encrypted content may still change. */
 export const itemHead = (item: OutputItem): OutputItem => {
-  if (item.kind === 'reasoning') return { kind: 'reasoning', summary: [] };
-  if (item.kind === 'compaction' || item.kind === 'opaque') return item;
-  const { status: _, ...head } = item;
-  if (head.kind === 'message') return { ...head, parts: [] };
-  return head.kind === 'tool-call' ? { ...head, input: '' } : head;
+  switch (item.kind) {
+    case 'message': {
+      const { status: _, ...head } = item;
+      return { ...head, parts: [] };
+    }
+    case 'reasoning':
+      return { kind: 'reasoning', summary: [] };
+    case 'tool-call': {
+      const { status: _, ...head } = item;
+      return { ...head, input: '' };
+    }
+    case 'hosted-call': {
+      const { status: _, ...head } = item;
+      return head;
+    }
+    case 'compaction':
+    case 'opaque':
+      return item;
+    default:
+      return assertNever(item);
+  }
 };
 
 /** The fields that a client has read at an item's start: they stay, whatever the complete item says. */
 export const startFields = (head: OutputItem): Partial<OutputItem> => {
-  if (head.kind !== 'message' && head.kind !== 'tool-call') return {};
-  const { parts: _, input: _input, ...facts } = { parts: [], input: '', ...head };
-  return facts;
+  switch (head.kind) {
+    case 'message': {
+      const { parts: _, ...facts } = head;
+      return facts;
+    }
+    case 'tool-call': {
+      const { input: _, ...facts } = head;
+      return facts;
+    }
+    case 'reasoning':
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      return {};
+    default:
+      return assertNever(head);
+  }
 };
 
 /** The texts of an item that are streamed as deltas. */

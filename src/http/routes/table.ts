@@ -46,7 +46,11 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     .filter(({ path }) => path === RESPONSES_PATH)
     .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
-  ...unsupportedRoutes([...deps.apis.map((api) => `POST ${api.path}`), 'GET /v1/models']),
+  ...unsupportedRoutes([
+    ...deps.apis.map((api) => `POST ${api.path}`),
+    `POST ${RESPONSES_PATH}/input_tokens`,
+    'GET /v1/models',
+  ]),
   {
     method: 'GET',
     path: '/v1/models',
