@@ -6,13 +6,23 @@ interface Process {
   readonly parent: number;
 }
 
-/** The resident memory of the matching processes. */
-export const residentMb = async (isMeant: (process: Process) => boolean): Promise<number> => {
+const running = async (): Promise<readonly (Process & { readonly kb: number })[]> => {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,rss=']);
   return stdout
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/\s+/u).map(Number))
-    .filter(([pid = 0, parent = 0]) => isMeant({ pid, parent }))
-    .reduce((sum, [, , kb = 0]) => sum + kb / 1024, 0);
+    .map(([pid = 0, parent = 0, kb = 0]) => ({ pid, parent, kb }));
+};
+
+/** The resident memory of the matching processes. */
+export const residentMb = async (isMeant: (process: Process) => boolean): Promise<number> =>
+  (await running()).filter(isMeant).reduce((sum, { kb }) => sum + kb / 1024, 0);
+
+/** The process id of the only child. */
+export const childOf = async (parent: number): Promise<number> => {
+  // `ps` itself is a child of this process, not of that one.
+  const [child, ...others] = (await running()).filter((process) => process.parent === parent);
+  if (child === undefined || others.length > 0) throw new Error(`process ${parent} has no single child`);
+  return child.pid;
 };

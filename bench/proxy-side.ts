@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 
-import { residentMb } from './processes.ts';
+import { childOf, residentMb } from './processes.ts';
 import { DELTA, MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './workload.ts';
 
 /** The proxy as users run it: in its own process, over HTTP. */
@@ -24,6 +24,8 @@ export interface ProxySideOptions {
 export interface ProxySide extends Side {
   /** The same process through Chat Completions. */
   readonly chat: Side;
+  /** The process ids of the proxy and of its app-server. */
+  pids(): Promise<{ readonly node: number; readonly appServer: number }>;
   /** Concurrent requests, each on its own connection. */
   burst(requests: number): Promise<Burst>;
   /** Milliseconds until it reports an unreachable backend. */
@@ -70,6 +72,10 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       memory,
       close: async () => {},
     },
+    async pids() {
+      const node = child.pid ?? 0;
+      return { node, appServer: await childOf(node) };
+    },
     burst: (requests) => burstOf(url, requests),
     async fail() {
       const startedAt = performance.now();
@@ -82,6 +88,19 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
       const exited = once(child, 'exit');
       child.kill('SIGTERM');
       await exited;
+    },
+  };
+};
+
+/** The model asked by the same client without a proxy. */
+export const directSide = (baseUrl: string): Side => {
+  const agent = new Agent({ keepAlive: true });
+  return {
+    name: 'direct',
+    run: (ask) => streamOnce(baseUrl, agent, ask, RESPONSES),
+    memory: () => Promise.resolve(0),
+    async close() {
+      agent.destroy();
     },
   };
 };

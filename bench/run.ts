@@ -9,7 +9,7 @@ import { madeUpLogin } from './chatgpt-backend.ts';
 import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
 import { admissionCost, atOnce } from './overload.ts';
-import { startProxySide, type ProxySide } from './proxy-side.ts';
+import { directSide, startProxySide, type ProxySide } from './proxy-side.ts';
 import {
   addedBytes,
   BESIDE_BARE,
@@ -25,6 +25,7 @@ import {
   type Row,
   type Sides,
 } from './rows.ts';
+import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
 import { MCP_LABEL, type Side } from './workload.ts';
 
@@ -49,7 +50,15 @@ const MEMORY_TURNS = 2_000;
 
 /** The whole proxy compared with the bare app-server, and some of its parts with their absence. */
 const STEPS = {
-  'first-delta': ({ bare, proxy }) => timeToFirstDelta({ bare, proxy }, 120, BESIDE_BARE),
+  'first-delta': async ({ bare, proxy }, { model }) => {
+    const direct = directSide(model.baseUrl);
+    try {
+      return await firstDeltaBySize({ direct, bare, proxy });
+    } finally {
+      await direct.close();
+    }
+  },
+  cpu: ({ proxy }) => cpuPerTurn(proxy),
   throughput: async ({ bare, proxy }) => [await throughput({ bare, proxy }, ROUNDS, BESIDE_BARE)],
   'long-answer': ({ bare, proxy }) => longAnswer({ bare, proxy }, 7),
   tools: async (sides) => [await toolRound(sides, 60), ...(await manyTools(sides, 40))],
