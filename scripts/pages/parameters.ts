@@ -1,6 +1,6 @@
-import { profileOf, type BackendProfile } from '../../src/codex/capabilities/profile.ts';
+import { profileOf, type BackendProfile, type EditField } from '../../src/codex/capabilities/profile.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
-import { handlingOf } from '../../src/codex/capabilities/field-support.ts';
+import { handlingOf, supportsField } from '../../src/codex/capabilities/field-support.ts';
 import { directLogin } from '../../src/codex/home/backend.ts';
 import type { RequestFormat } from '../../src/codex/translate/request-strategy.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
@@ -33,24 +33,25 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
 ];
 
-const column = (
-  title: string,
-  profile: BackendProfile | null,
-  requestFormat: RequestFormat = 'responses',
-): BackendColumn => ({
+const column = (title: string, canSet: (field: EditField) => boolean): BackendColumn => ({
   title,
-  becomes: (setting) => handlingOf(setting, { profile, requestFormat, refuses: new Set() }),
+  becomes: (setting) => handlingOf(setting, canSet),
 });
+
+const through =
+  (profile: BackendProfile, requestFormat: RequestFormat = 'responses') =>
+  (field: EditField): boolean =>
+    supportsField(field, { profile, requestFormat });
 
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);
 const CHATGPT = profileOf(directLogin('chatgpt'), null);
 
 const BACKENDS: BackendSide = {
   columns: [
-    column('without the relay', null),
-    column('OpenAI, other providers, demo', PROVIDER),
-    column('ChatGPT login, full lane', CHATGPT),
-    column('ChatGPT login, lite lane', CHATGPT, 'codex'),
+    column('without the relay', () => false),
+    column('OpenAI, other providers, demo', through(PROVIDER)),
+    column('ChatGPT login, full lane', through(CHATGPT)),
+    column('ChatGPT login, lite lane', through(CHATGPT, 'codex')),
   ],
   noteOf: (setting) => SETTINGS[setting].note ?? null,
 };

@@ -26,6 +26,7 @@ import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { apisOf } from '../../src/compose/apis.ts';
 import { turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
+import { wiringOf } from '../../src/compose/wiring.ts';
 import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
@@ -169,8 +170,9 @@ const enginePartsOf = (
     knows: () => known['isKnown'] === true,
   } as unknown as ReturnType<EngineParts['offered']['current']>;
   return [
-    { relay, backend: chosen },
+    chosen,
     {
+      driver: wiringOf(relay).driver,
       chosen,
       identity: 'capture',
       offered: { current: () => catalogue, refresh() {} },

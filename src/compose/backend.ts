@@ -3,7 +3,6 @@ import type { BackendState } from './banner.ts';
 import type { BackendTarget } from '../codex/home/backend.ts';
 import type { Catalogue } from '../codex/home/catalogue.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
-import type { Relay } from '../codex/relay/server/relay.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import type { WorkerDescription, WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
@@ -31,6 +30,7 @@ import { reportAnomalies } from '../observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './models.ts';
 import { createPool } from './worker-pool.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
+import { wiringOf, type Wiring } from './wiring.ts';
 
 /** Everything for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
@@ -90,22 +90,24 @@ export const createBackend = async (
       refusals,
     });
     closers.push(() => placed.close());
+    const wiring = wiringOf(placed.relay);
     const offered = await openModels({
       homes,
       backend: opened.backend,
       appServerBackend: placed.backend,
-      hasRelay: placed.relay !== null,
-      apiKey: config.upstream.apiKey,
+      via: wiring.listsModels,
+      apiKey: wiring.needsKey ? config.upstream.apiKey : null,
       clock: systemAmbient.clock,
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const workers = createPool(placed.backend, placed.relay !== null, offered, deps);
+    const workers = createPool(placed.backend, wiring.reportsContent, offered, deps);
     closers.push(() => workers.drain(0));
     offered.onChange(() => workers.renew());
     await workers.start();
     return {
-      engine: engineOf(placed, {
+      engine: engineOf(placed.backend, {
+        driver: wiring.driver,
         chosen: opened.backend,
         identity: chosen.identity,
         offered,
@@ -149,6 +151,7 @@ const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
 };
 
 export interface EngineParts {
+  readonly driver: Wiring['driver'];
   /** As configured, not as the app-server sees it. */
   readonly chosen: BackendTarget;
   /** Stays the same for the same backend and account. */
@@ -168,10 +171,10 @@ type EngineNeeds = Pick<
 
 /** The engine of a backend, with all steps that add missing features. */
 export const engineOf = (
-  { relay, backend }: { readonly relay: Relay | null; readonly backend: BackendTarget },
-  { chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
+  appServerBackend: BackendTarget,
+  { driver: createDriver, chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
-  if (backend.kind === 'none') return signedOutEngine;
+  if (appServerBackend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
   const isChatgpt = chosen.kind === 'login' && chosen.login === 'chatgpt';
   const formats = {
@@ -179,14 +182,31 @@ export const engineOf = (
     usesCodexFormat: (model: string) => offered.current().usesCodexFormat(model),
     responsesSlug: (model: string) => offered.current().responsesSlug(model),
   };
+  const driver = createDriver({
+    preStarted: new PreStartedThreads(systemAmbient.clock),
+    historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
+    effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
+    settings: {
+      instructionsTarget: config.api.instructionsTarget,
+      sandboxMode: config.codex.sandboxMode,
+      approvalPolicy: config.codex.approvalPolicy,
+      workdir: config.codex.workDir,
+      knows: (model) => offered.current().knows(model),
+    },
+    mcp: deps.mcp,
+    idleTimeoutMs: config.upstream.idleTimeoutMs,
+    unread: deps.unread,
+    ambient: systemAmbient,
+    onAnomaly: reportAnomalies(metrics, deps.logger),
+  });
   const engine = createEngine({
     workers,
-    relay,
+    driver,
     refusals,
-    preStarted: new PreStartedThreads(systemAmbient.clock),
+    clock: systemAmbient.clock,
     strategies: new RequestStrategies({
       formats: isChatgpt ? formats : null,
-      hasRelay: relay !== null,
+      carries: driver.carries,
       refusals,
       clock: systemAmbient.clock,
       onLearnt: (model, refused, taken) =>
@@ -195,23 +215,8 @@ export const engineOf = (
           'the backend rejected a request strategy for this model; using another one',
         ),
     }),
-    historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
-    effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
-    settings: {
-      instructionsTarget: config.api.instructionsTarget,
-      sandboxMode: config.codex.sandboxMode,
-      approvalPolicy: config.codex.approvalPolicy,
-      workdir: config.codex.workDir,
-      hasRelay: relay !== null,
-      knows: (model) => offered.current().knows(model),
-    },
     reasoning: deps.reasoning.of(identity, refusals),
     onRecalled: (items) => metrics.reasoningRecalled.inc(items),
-    mcp: deps.mcp,
-    idleTimeoutMs: config.upstream.idleTimeoutMs,
-    unread: deps.unread,
-    ambient: systemAmbient,
-    onAnomaly: reportAnomalies(metrics, deps.logger),
     onRefused: ({ kind }) => {
       // The backend's list may have changed.
       if (kind === 'model_not_found') offered.refresh();
@@ -223,9 +228,8 @@ export const engineOf = (
     secrets: secretsOf(config),
     turnTimeoutMs: config.upstream.turnTimeoutMs,
     tokenizer: deps.tokenizer,
-    hasRelay: relay !== null,
     refusals,
-    compaction: compactionOf(chosen, relay?.profile ?? null),
+    compaction: compactionOf(chosen, driver.carries.compactionTrigger),
     onNoCompaction: (model) =>
       deps.logger.warn(
         { model },
@@ -249,8 +253,7 @@ export const engineOf = (
         trace.record('backend', {
           backend: chosen.kind,
           isChatgpt,
-          hasRelay: relay !== null,
-          refuses: [...(relay?.refusedFor(request, context) ?? [])],
+          ...driver.describe({ request, context }),
           ...modelFacts(catalogue, request.model),
         });
       const planned = plan(request, context);

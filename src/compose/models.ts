@@ -20,8 +20,9 @@ export interface OpenModelsOptions {
   readonly backend: BackendTarget;
   /** As the app-server sees it: the relay, if there is one. */
   readonly appServerBackend: BackendTarget;
-  readonly hasRelay: boolean;
-  /** A provider's key. */
+  /** Who asks an account for its models. */
+  readonly via: 'us' | 'codex';
+  /** A provider's key; null: none, or the relay adds it. */
   readonly apiKey: string | null;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
@@ -40,8 +41,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
   const provider = createProviderModels({
     baseUrl:
       options.appServerBackend.kind === 'upstream' ? options.appServerBackend.baseUrl : backend.baseUrl,
-    // The relay adds the key itself.
-    apiKey: options.hasRelay ? null : options.apiKey,
+    apiKey: options.apiKey,
     bundled: catalogue.list,
     clock: options.clock,
     onFailed: (reason) =>
@@ -59,14 +59,14 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
-  { homes, hasRelay, clock, logger }: OpenModelsOptions,
+  { homes, via, clock, logger }: OpenModelsOptions,
   backend: LoginBackend,
 ): Promise<OpenModels> => {
   const login = async () => readLogin((await homes.login.read()) ?? '');
   const account = (await login())?.accountId ?? '';
   return createAccountModels({
     bundled: homes.bundled,
-    ask: (signal) => askAccount({ homes, backend, via: hasRelay ? 'us' : 'codex', signal }),
+    ask: (signal) => askAccount({ homes, backend, via, signal }),
     mayAskAgain: async () => {
       const now = await login();
       // The login now belongs to another account.

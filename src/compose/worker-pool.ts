@@ -17,7 +17,7 @@ const WORKER_WAIT_MS = 15_000;
 /** The app-server processes of one backend. */
 export const createPool = (
   backend: BackendTarget,
-  hasRelay: boolean,
+  reportsContent: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics, mcp }: BackendDeps,
 ): WorkerPool => {
@@ -29,7 +29,7 @@ export const createPool = (
         homes,
         backend,
         catalogue: () => offered.catalogue(),
-        reportsContent: !hasRelay,
+        reportsContent,
         reportsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),

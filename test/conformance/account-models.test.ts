@@ -97,7 +97,7 @@ const open = async (homes: CodexHomes, options: Partial<OpenModelsOptions> = {})
     homes,
     backend: directLogin('chatgpt'),
     appServerBackend: { ...directLogin('chatgpt'), baseUrl },
-    hasRelay: true,
+    via: 'us',
     apiKey: null,
     clock: { now: () => Date.now() },
     logger: { warn: trouble, info: trouble },
@@ -170,7 +170,7 @@ describe('the models of an account', () => {
   it('are read from codex itself without the relay', async () => {
     const homes = await signIn(tokenUntil(DAYS));
     answer = json({ models: [NEW_MODEL] });
-    const models = await open(homes, { hasRelay: false });
+    const models = await open(homes, { via: 'codex' });
     expect(await idsOf(models)).toEqual({ ids: ['gpt-9-nova'], standard: 'gpt-9-nova' });
   });
 

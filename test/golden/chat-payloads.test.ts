@@ -7,7 +7,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
-import { draftTurn } from '../../src/engine/plan/draft-turn.ts';
+import { rpcDraft } from '../../src/engine/drivers/rpc/draft.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/openai/shared/parameter-names.ts';
 import { knownModel, modelList } from '../support/models.ts';
@@ -37,13 +37,10 @@ const payloads = (body: object) => {
     request: drafted,
     unsaid,
     leftOut,
-  } = draftTurn({ request, context: turnContext() }, strategy, {
-    relay: null,
-    historyRules: OTHER_HISTORY,
-    effortsOf: () => null,
-    mcp: NO_MCP,
-    settings,
-  });
+  } = rpcDraft({ historyRules: OTHER_HISTORY, effortsOf: () => null, mcp: NO_MCP, settings })(
+    { request, context: turnContext() },
+    strategy,
+  );
   return {
     'thread/start': toThreadStart(request, settings, { slug: request.model }),
     'thread/inject_items': toInjectItems(injectedOf(drafted, settings, { instructions: 'message' }), 'own'),

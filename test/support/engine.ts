@@ -1,7 +1,10 @@
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
+import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { RequestStrategies } from '../../src/engine/plan/request-strategies.ts';
+import type { DriverDeps } from '../../src/engine/drivers/driver-deps.ts';
+import { wiringOf } from '../../src/compose/wiring.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
@@ -11,11 +14,11 @@ import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
-type Different = Partial<
-  Omit<EngineDeps, 'workers' | 'settings' | 'preStarted' | 'strategies' | 'refusals'>
-> & {
-  readonly workdir?: string;
-};
+type Different = Partial<Omit<EngineDeps, 'workers' | 'driver' | 'strategies' | 'refusals' | 'clock'>> &
+  Partial<Omit<DriverDeps, 'settings' | 'preStarted'>> & {
+    readonly relay?: Relay | null;
+    readonly workdir?: string;
+  };
 
 /** An engine with a fixed clock and a test's changes. */
 export const engineOn = (
@@ -23,24 +26,33 @@ export const engineOn = (
   { relay = null, ambient = fixedAmbient(), workdir, ...different }: Different = {},
 ): Engine => {
   const { clock } = ambient;
-  const hasRelay = relay !== null;
   const refusals = new Refusals(clock);
-  return createEngine({
-    workers,
-    relay,
+  const driver = wiringOf(relay).driver({
     preStarted: new PreStartedThreads(clock),
-    refusals,
-    strategies: new RequestStrategies({ formats: null, hasRelay, refusals, clock, onLearnt() {} }),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
-    settings: threadSettings({ hasRelay, ...(workdir === undefined ? {} : { workdir }) }),
+    settings: threadSettings(workdir === undefined ? {} : { workdir }),
     idleTimeoutMs: 60_000,
     mcp: NO_MCP,
     unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
     ambient,
+    onAnomaly() {},
+    ...different,
+  });
+  return createEngine({
+    workers,
+    driver,
+    refusals,
+    clock,
+    strategies: new RequestStrategies({
+      formats: null,
+      carries: driver.carries,
+      refusals,
+      clock,
+      onLearnt() {},
+    }),
     reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend', refusals),
     onRecalled() {},
-    onAnomaly() {},
     onRefused() {},
     wasRenewedSince: async () => false,
     ...different,

@@ -5,7 +5,7 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
-import { draftTurn } from '../../src/engine/plan/draft-turn.ts';
+import { relayDraft } from '../../src/engine/drivers/relay/draft.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { parameterName, type ParameterNames } from '../../src/openai/shared/parameter-names.ts';
 import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';
@@ -29,13 +29,16 @@ export const sentFor = (read: () => Read): Sent => {
   try {
     const { request, names, ignored } = read();
     const strategy = { ...SHAPE.strategy, slug: request.model };
-    const draft = draftTurn({ request, context: turnContext() }, strategy, {
-      relay: { profile: PROVIDER, refusedFor: () => new Set() },
-      historyRules: OTHER_HISTORY,
-      effortsOf: () => null,
-      settings: { knows: () => true },
-      mcp: NO_MCP,
-    });
+    const drafted = relayDraft(
+      { profile: PROVIDER, refusedFor: () => new Set() },
+      {
+        historyRules: OTHER_HISTORY,
+        effortsOf: () => null,
+        settings: { knows: () => true },
+        mcp: NO_MCP,
+      },
+    );
+    const draft = drafted({ request, context: turnContext() }, strategy);
     const [refused] = draft.refused;
     if (refused !== undefined) {
       return { kind: 'refused', param: parameterName(refused.path, names), message: refused.why };

@@ -19,7 +19,6 @@ export const backendStepDeps = (ambient: Ambient): BackendStepDeps => ({
   secrets: [],
   turnTimeoutMs: 0,
   tokenizer: { warmUp() {}, count: async () => 0, head: async () => '' },
-  hasRelay: true,
   refusals: new Refusals(ambient.clock),
   compaction: 'native',
   onNoCompaction() {},

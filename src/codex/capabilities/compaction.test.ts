@@ -14,9 +14,9 @@ it.each<readonly [string, BackendTarget, readonly string[] | null, string]>([
   ['any other provider', provider, null, 'unknown'],
   ['the demo model', { kind: 'demo', baseUrl: 'http://x' }, null, 'none'],
 ])('compaction of %s', (_, backend, listed, support) => {
-  expect(compactionOf(backend, profileOf(backend, listed))).toBe(support);
+  expect(compactionOf(backend, profileOf(backend, listed).takes.has('compaction_trigger'))).toBe(support);
 });
 
-it('is never requested without a relay', () => {
-  expect(compactionOf(directLogin('chatgpt'), null)).toBe('unknown');
+it('is not requested by a driver that cannot', () => {
+  expect(compactionOf(directLogin('chatgpt'), false)).toBe('unknown');
 });

@@ -1,5 +1,4 @@
 import type { BackendTarget } from '../home/backend.ts';
-import type { BackendProfile } from './profile.ts';
 
 /**
  * Whether a backend compacts conversations. `native`: yes, and only it can read the result. `none`: no.
@@ -7,11 +6,8 @@ import type { BackendProfile } from './profile.ts';
  */
 export type CompactionSupport = 'native' | 'none' | 'unknown';
 
-/** `profile` is null without a relay; only the relay can request a compaction. */
-export const compactionOf = (
-  { kind }: BackendTarget,
-  profile: Pick<BackendProfile, 'takes'> | null,
-): CompactionSupport => {
+/** `canAsk`: whether requests can carry the item that requests a compaction, and the backend knows it. */
+export const compactionOf = ({ kind }: BackendTarget, canAsk: boolean): CompactionSupport => {
   if (kind === 'demo') return 'none';
-  return profile?.takes.has('compaction_trigger') === true ? 'native' : 'unknown';
+  return canAsk ? 'native' : 'unknown';
 };

@@ -7,8 +7,7 @@ import { backendTier } from './service-tiers.ts';
 
 /** What a backend accepts, and in which request format. */
 export interface FieldSupport {
-  /** Null: no relay, so the backend receives what the app-server sends. */
-  readonly profile: BackendProfile | null;
+  readonly profile: BackendProfile;
   readonly requestFormat: RequestFormat;
   /** Fields that the backend has refused. */
   readonly refuses: ReadonlySet<EditField>;
@@ -25,16 +24,13 @@ const NOT_IN_CODEX_FORMAT: ReadonlySet<EditField> = new Set([
 export const supportsField = (
   field: EditField,
   { profile, requestFormat }: Omit<FieldSupport, 'refuses'>,
-): boolean =>
-  profile !== null &&
-  profile.takes.has(field) &&
-  !(requestFormat === 'codex' && NOT_IN_CODEX_FORMAT.has(field));
+): boolean => profile.takes.has(field) && !(requestFormat === 'codex' && NOT_IN_CODEX_FORMAT.has(field));
 
-/** How a setting is handled with this backend. */
-export const handlingOf = (setting: Setting, support: FieldSupport): Handling => {
+/** How a setting is handled, given which fields of the model request can be set. */
+export const handlingOf = (setting: Setting, canSet: (field: EditField) => boolean): Handling => {
   const rule = SETTINGS[setting];
   if ('always' in rule) return rule.always;
-  return supportsField(rule.field, support) && !support.refuses.has(rule.field) ? 'mapped' : rule.otherwise;
+  return canSet(rule.field) ? 'mapped' : rule.otherwise;
 };
 
 /** Whether a field of the model request will carry the requested value. */
@@ -44,11 +40,8 @@ export const reachesBackend =
     { sendsVerbosity, ...support }: FieldSupport & { readonly sendsVerbosity: boolean },
   ): ((field: EditField) => boolean) =>
   (field) => {
-    // The app-server has its own field for these two.
+    // The app-server has its own field for it.
     if (field === 'text.verbosity' && sendsVerbosity) return true;
-    if (field === 'service_tier') {
-      if (support.profile === null) return true;
-      if (backendTier(serviceTier, support.profile) === null) return false;
-    }
+    if (field === 'service_tier' && backendTier(serviceTier, support.profile) === null) return false;
     return supportsField(field, support) && !support.refuses.has(field);
   };

@@ -12,12 +12,11 @@ const server: McpServer = {
   callSeconds: 1,
   requireApproval: 'never',
 };
-const PROVIDER = { isChatgpt: false };
 const OPTIONS: SortOptions = {
   choice: { mode: 'auto' },
   canApprove: true,
   policy: { deployment: new Map([['web', { server }]]), allowsClientServers: false },
-  profile: PROVIDER,
+  hasHostedMcp: true,
 };
 const CLIENTS = { ...OPTIONS, policy: { ...OPTIONS.policy, allowsClientServers: true } };
 const mcp = (more: object): HostedTool => ({ kind: 'hosted', raw: { type: 'mcp', ...more } });
@@ -47,14 +46,14 @@ describe('MCP servers among the tools', () => {
     ['a provider', CLIENTS, CONNECTOR, { others: [CONNECTOR], labels: [], refused: [] }],
     [
       'ChatGPT',
-      { ...OPTIONS, profile: { isChatgpt: true } },
+      { ...OPTIONS, hasHostedMcp: false },
       THEIRS,
       { others: [], labels: [], refused: ['unsupported_tool'] },
     ],
-    ['no relay', { ...CLIENTS, profile: null }, THEIRS, { others: [], labels: ['mine'], refused: [] }],
+    ['no relay', { ...CLIENTS, hasHostedMcp: false }, THEIRS, { others: [], labels: ['mine'], refused: [] }],
     [
       'no relay',
-      { ...CLIENTS, profile: null },
+      { ...CLIENTS, hasHostedMcp: false },
       CONNECTOR,
       { others: [], labels: [], refused: ['unsupported_tool'] },
     ],

@@ -19,7 +19,6 @@ import {
 } from '../../canonical/request/tool.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { BackendProfile } from './profile.ts';
 
 /** Which MCP servers the app-server may run or connect to. */
 export interface McpPolicy {
@@ -43,13 +42,9 @@ export interface SortOptions {
   readonly choice: ToolChoice;
   readonly canApprove: boolean;
   readonly policy: McpPolicy;
-  /** Null: no relay. */
-  readonly profile: Pick<BackendProfile, 'isChatgpt'> | null;
+  /** Whether the backend itself connects to MCP servers. */
+  readonly hasHostedMcp: boolean;
 }
-
-/** Whether the backend itself connects to MCP servers, as far as known before the request. */
-export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
-  profile !== null && !profile.isChatgpt;
 
 /**
  * Separates MCP servers from the other tools. A server named only by label is one of the deployment. A server
@@ -57,7 +52,7 @@ export const hasHostedMcp = (profile: SortOptions['profile']): boolean =>
  */
 export const sortTools = (
   tools: readonly Tool[],
-  { choice, canApprove, policy, profile }: SortOptions,
+  { choice, canApprove, policy, hasHostedMcp }: SortOptions,
 ): SortedTools => {
   const left = new Set(toolsLeft(tools, choice));
   const refused: Rejection[] = [];
@@ -65,7 +60,7 @@ export const sortTools = (
   const uses: McpUse[] = [];
   const labels = new Set<string>();
   const others = tools.filter((tool, index) => {
-    if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp(profile))) return true;
+    if (!isMcp(tool) || (isForBackend(tool.raw, policy) && hasHostedMcp)) return true;
     const refuse = (kind: Rejection['kind'], why: string): void =>
       void refused.push({ path: { tool: index }, kind, why });
     const server = serverOf(tool.raw, policy);

@@ -20,9 +20,9 @@ describe('settings that a request format cannot express', () => {
   });
 
   it('are reported', () => {
-    expect(lostInFormat(request, 'codex', true)).toEqual(['parallelToolCalls', closely(0), closely(2)]);
-    expect(lostInFormat(request, 'responses', true)).toEqual([]);
-    expect(lostInFormat(request, 'responses', false)).toEqual([closely(2)]);
+    expect(lostInFormat(request, 'codex', new Set())).toEqual(['parallelToolCalls', closely(0), closely(2)]);
+    expect(lostInFormat(request, 'responses', new Set())).toEqual([]);
+    expect(lostInFormat(request, 'responses', new Set(['low']))).toEqual([closely(2)]);
   });
 
   it('make the request use the other format', () => {

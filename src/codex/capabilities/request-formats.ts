@@ -23,13 +23,13 @@ export const isResponsesOnly = (tool: Tool): boolean =>
   tool.kind === 'hosted' && tool.raw.type !== 'tool_search' && tool.raw.type !== 'mcp';
 
 /**
- * Settings that a request format cannot express, besides fields of the model request. Without the relay an
- * image of low detail is sent without its detail, because the app-server would replace it by a sentence.
+ * Settings that a request format cannot express, besides fields of the model request. `lostDetails`: image details
+ * that are lost in every format.
  */
 export const lostInFormat = (
   request: TurnRequest,
   requestFormat: RequestFormat,
-  hasRelay: boolean,
+  lostDetails: ReadonlySet<ImageDetail>,
 ): readonly Path[] => {
   const isCodexFormat = requestFormat === 'codex';
   const isParallelLost = isCodexFormat && request.parallelToolCalls === true && allTools(request).length > 0;
@@ -38,7 +38,7 @@ export const lostInFormat = (
     ...(isCodexFormat && request.reasoning.context === 'current_turn'
       ? (['reasoning.context'] as const)
       : []),
-    ...imageDetails(request, (detail) => isCodexFormat || (!hasRelay && detail === 'low')),
+    ...imageDetails(request, (detail) => isCodexFormat || lostDetails.has(detail)),
   ];
 };
 

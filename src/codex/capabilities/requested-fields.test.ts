@@ -4,7 +4,7 @@ import { NO_SAMPLING, turnRequest } from '../../../test/support/turn-request.ts'
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { directLogin } from '../home/backend.ts';
-import { profileOf } from './profile.ts';
+import { profileOf, type EditField } from './profile.ts';
 import { plainValues, ineffectiveSettings, requestedFields } from './requested-fields.ts';
 import { reachesBackend, type FieldSupport } from './field-support.ts';
 
@@ -12,7 +12,6 @@ const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: n
 const CHATGPT = profileOf(directLogin('chatgpt'), null);
 const nothing: FieldSupport['refuses'] = new Set();
 const WAYS = {
-  'without the relay': { profile: null, requestFormat: 'responses', refuses: nothing },
   'a provider': { profile: PROVIDER, requestFormat: 'responses', refuses: nothing },
   'a provider that refuses': {
     profile: PROVIDER,
@@ -23,8 +22,13 @@ const WAYS = {
   'the codex format': { profile: CHATGPT, requestFormat: 'codex', refuses: nothing },
 } as const satisfies Record<string, FieldSupport>;
 
-const missedOn = (support: keyof typeof WAYS, different: Partial<TurnRequest>, sendsVerbosity = false) => {
+const missedOn = (
+  support: keyof typeof WAYS | 'no field',
+  different: Partial<TurnRequest>,
+  sendsVerbosity = false,
+) => {
   const request = turnRequest(different);
+  if (support === 'no field') return ineffectiveSettings(request, () => false);
   return ineffectiveSettings(request, reachesBackend(request, { ...WAYS[support], sendsVerbosity }));
 };
 
@@ -71,25 +75,32 @@ describe('settings that only the model request can carry', () => {
   ];
   const include = { include: 'message.output_text.logprobs' };
   it.each([
-    ['without the relay', [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'verbosity']],
+    [
+      'no field',
+      [...sampling, include, 'logprobs.top', 'truncation', 'cache.options', 'verbosity', 'serviceTier'],
+    ],
     ['a provider', []],
     ['a provider that refuses', ['sampling.temperature', include]],
     ['the Responses format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
     ['the codex format', [...sampling, 'logprobs.top', 'truncation', 'cache.options', 'serviceTier']],
-  ] satisfies [keyof typeof WAYS, readonly Path[]][])('have no effect: %s', (support, missed) => {
-    expect(missedOn(support, all)).toEqual(missed);
-  });
+  ] satisfies [Parameters<typeof missedOn>[0], readonly Path[]][])(
+    'have no effect: %s',
+    (support, missed) => {
+      expect(missedOn(support, all)).toEqual(missed);
+    },
+  );
 
   it('may be sent by the app-server itself', () => {
-    expect(missedOn('without the relay', { verbosity: 'low' }, true)).toEqual([]);
+    const withoutVerbosity = { ...WAYS['a provider'], refuses: new Set<EditField>(['text.verbosity']) };
+    const request = turnRequest({ verbosity: 'low' });
+    const missed = [true, false].map((sendsVerbosity) =>
+      ineffectiveSettings(request, reachesBackend(request, { ...withoutVerbosity, sendsVerbosity })),
+    );
+    expect(missed).toEqual([[], ['verbosity']]);
     const tiers = ['priority', 'fast', 'flex', 'default', 'auto', null];
     const lacking = (support: keyof typeof WAYS) =>
       tiers.filter((serviceTier) => missedOn(support, { serviceTier }).length > 0);
-    expect([lacking('the Responses format'), lacking('a provider'), lacking('without the relay')]).toEqual([
-      ['flex'],
-      [],
-      [],
-    ]);
+    expect([lacking('the Responses format'), lacking('a provider')]).toEqual([['flex'], []]);
   });
 
   it('include a limit of hosted calls only if there are hosted tools', () => {

@@ -4,7 +4,7 @@ import { CHATGPT, PROVIDER } from '../../../test/support/edited.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
-import { chatgptTool, lostToolFields, refusedTools } from './tool-kinds.ts';
+import { chatgptTool, lostToolFields, refusedTools, toolRulesOf } from './tool-kinds.ts';
 
 const hosted = (type: string): HostedTool => ({ kind: 'hosted', raw: { type } });
 const TOOLS: readonly Tool[] = [
@@ -23,36 +23,25 @@ const bringing = (...tools: readonly Tool[]): Item => ({
 
 it('rejects tools that a backend cannot receive', () => {
   const request = { tools: TOOLS, items: [bringing(functionTool('g'), hosted('shell'))] };
-  expect(refusedTools(request, { profile: PROVIDER, requestFormat: 'responses' })).toEqual([]);
+  expect(refusedTools(request, toolRulesOf(PROVIDER), 'responses')).toEqual([]);
   const why = "is of type 'file_search', which a ChatGPT login does not support";
-  expect(refusedTools(request, { profile: CHATGPT, requestFormat: 'responses' })).toEqual([
+  expect(refusedTools(request, toolRulesOf(CHATGPT), 'responses')).toEqual([
     { path: { tool: 4 }, kind: 'unsupported_tool', why },
     { path: { item: 0 }, kind: 'unsupported_tool', why: why.replace('file_search', 'shell') },
   ]);
-  expect(
-    refusedTools(request, { profile: null, requestFormat: 'responses' }).map(({ path }) => path),
-  ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }, { item: 0 }]);
 });
 
 it('reports the tool fields that do not reach a backend', () => {
   const more = { defer_loading: true, allowed_callers: ['direct'] };
   const tools = [functionTool('f', { more }), hosted('tool_search')];
   const request = { tools, items: [bringing(functionTool('g', { more: { x: 1 } }))] };
-  expect(lostToolFields(request, PROVIDER)).toEqual([]);
-  expect(lostToolFields(request, CHATGPT)).toEqual([
-    { toolField: { tool: 0, field: 'allowed_callers' } },
-    { toolField: { item: 0, tool: 0, field: 'x' } },
-  ]);
-  expect(lostToolFields(request, null)).toEqual([
-    { tool: 1 },
-    { toolField: { tool: 0, field: 'defer_loading' } },
+  expect(lostToolFields(request, toolRulesOf(PROVIDER))).toEqual([]);
+  expect(lostToolFields(request, toolRulesOf(CHATGPT))).toEqual([
     { toolField: { tool: 0, field: 'allowed_callers' } },
     { toolField: { item: 0, tool: 0, field: 'x' } },
   ]);
   expect(
-    refusedTools({ tools: TOOLS, items: [] }, { profile: CHATGPT, requestFormat: 'codex' }).map(
-      ({ path }) => path,
-    ),
+    refusedTools({ tools: TOOLS, items: [] }, toolRulesOf(CHATGPT), 'codex').map(({ path }) => path),
   ).toEqual([{ tool: 2 }, { tool: 3 }, { tool: 4 }]);
 });
 
@@ -69,6 +58,8 @@ it('translates the names of hosted tools for a ChatGPT login', () => {
 
 it('does not send the model of a hosted tool to a backend that chooses it itself', () => {
   const tools: readonly Tool[] = [hosted('image_generation'), { ...hosted('image_generation'), model: 'm' }];
-  expect(lostToolFields({ tools, items: [] }, PROVIDER)).toEqual([]);
-  expect(lostToolFields({ tools, items: [] }, CHATGPT)).toEqual([{ toolField: { tool: 1, field: 'model' } }]);
+  expect(lostToolFields({ tools, items: [] }, toolRulesOf(PROVIDER))).toEqual([]);
+  expect(lostToolFields({ tools, items: [] }, toolRulesOf(CHATGPT))).toEqual([
+    { toolField: { tool: 1, field: 'model' } },
+  ]);
 });

@@ -1,7 +1,7 @@
 import type { LoadedTools } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
-import type { RawTool, Tool } from '../../canonical/request/tool.ts';
+import type { HostedTool, RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
@@ -22,30 +22,75 @@ export const chatgptTool = (raw: RawTool): RawTool | null => {
   return CHATGPT_HOSTED.has(raw.type) ? raw : null;
 };
 
-/** What is known of the backend; null: no relay, so the app-server declares the tools. */
-type KnownBackend = Pick<BackendProfile, 'isChatgpt'> | null;
-
-/** How a backend is reached. */
-interface ToolContext {
-  readonly profile: KnownBackend;
-  readonly requestFormat: RequestFormat;
+/** What becomes of a client's tools on their way to the backend. */
+export interface ToolRules {
+  /** Why a hosted tool cannot be sent; null: it can. Tool search and MCP servers are not asked about. */
+  whyRefused(tool: HostedTool, requestFormat: RequestFormat): string | null;
+  /** Whether a tool is left out without being refused. */
+  isLost(tool: Tool): boolean;
+  /** Whether an additional field of a function or custom tool is sent. */
+  keepsField(field: string): boolean;
+  /** Whether a hosted tool can name the model that it uses. */
+  readonly keepsModel: boolean;
+  /** Whether the tools of an item are moved into the tool list because the item itself would not be understood. */
+  isMergedIntoTools(item: LoadedTools): boolean;
+  /** Whether the backend itself connects to MCP servers, as far as known before the request. */
+  readonly hasHostedMcp: boolean;
 }
 
-/**
- * Tools that cannot be sent to the backend. Tools that the backend does not know are left to its own error.
- */
+type KnownBackend = Pick<BackendProfile, 'isChatgpt'>;
+
+/** The rules of a backend whose requests are written here. */
+export const toolRulesOf = ({ isChatgpt }: KnownBackend): ToolRules =>
+  isChatgpt ? CHATGPT_TOOLS : PROVIDER_TOOLS;
+
+/** Additional tool fields that codex sends to its backend. */
+const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
+
+const CHATGPT_TOOLS: ToolRules = {
+  whyRefused(tool, requestFormat) {
+    if (chatgptTool(tool.raw) === null) return `${typeIs(tool.raw)}, which a ChatGPT login does not support`;
+    return requestFormat === 'codex' && isResponsesOnly(tool)
+      ? `${typeIs(tool.raw)}, for which the lite lane of a ChatGPT login has no place`
+      : null;
+  },
+  isLost: () => false,
+  keepsField: (field) => CODEX_SENDS.has(field),
+  // This backend chooses the models of its tools.
+  keepsModel: false,
+  // It accepts tools in one place only.
+  isMergedIntoTools: ({ raw }) => raw.type === 'additional_tools',
+  hasHostedMcp: false,
+};
+
+/** Tools that a provider does not know are left to its own error. */
+const PROVIDER_TOOLS: ToolRules = {
+  whyRefused: () => null,
+  isLost: () => false,
+  keepsField: () => true,
+  keepsModel: true,
+  isMergedIntoTools: () => false,
+  hasHostedMcp: true,
+};
+
+/** The beginning of a refusal. */
+export const typeIs = ({ type }: RawTool): string => `is of type '${quoted(type)}'`;
+
+/** Tools that cannot be sent to the backend. */
 export const refusedTools = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
-  support: ToolContext,
+  rules: ToolRules,
+  requestFormat: RequestFormat,
 ): readonly Rejection[] => {
-  const refusal = (path: Path, why: string | null): readonly Rejection[] =>
-    why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
+  const refusal = (path: Path, tool: Tool): readonly Rejection[] => {
+    if (tool.kind !== 'hosted' || isToolSearch(tool) || isMcp(tool)) return [];
+    const why = rules.whyRefused(tool, requestFormat);
+    return why === null ? [] : [{ path, kind: 'unsupported_tool', why }];
+  };
   return [
-    ...tools.flatMap((tool, index) => refusal({ tool: index }, whyRefused(tool, support))),
+    ...tools.flatMap((tool, index) => refusal({ tool: index }, tool)),
     ...items.flatMap((item, index) =>
-      item.kind === 'loaded-tools'
-        ? item.tools.flatMap((tool) => refusal({ item: index }, whyRefused(tool, support)))
-        : [],
+      item.kind === 'loaded-tools' ? item.tools.flatMap((tool) => refusal({ item: index }, tool)) : [],
     ),
   ];
 };
@@ -53,42 +98,28 @@ export const refusedTools = (
 /** MCP tools are decided in `mcp-tools.ts`. */
 const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
 
-const whyRefused = (tool: Tool, { profile, requestFormat }: ToolContext): string | null => {
-  if (tool.kind !== 'hosted' || isSearch(tool) || isMcp(tool)) return null;
-  const type = `is of type '${quoted(tool.raw.type)}'`;
-  if (profile === null) return `${type}, which needs the relay of this server (PROXY_WIRE)`;
-  if (!profile.isChatgpt) return null;
-  if (chatgptTool(tool.raw) === null) return `${type}, which a ChatGPT login does not support`;
-  return requestFormat === 'codex' && isResponsesOnly(tool)
-    ? `${type}, for which the lite lane of a ChatGPT login has no place`
-    : null;
-};
-
-/** Additional tool fields that codex sends to its backend. */
-const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
+export const isToolSearch = (tool: Tool): boolean =>
+  tool.kind === 'hosted' && tool.raw.type === 'tool_search';
 
 /** Whether an additional field of a function or custom tool reaches the backend. */
 export const keepsToolField = (field: string, profile: KnownBackend): boolean =>
-  profile !== null && (!profile.isChatgpt || CODEX_SENDS.has(field));
+  toolRulesOf(profile).keepsField(field);
 
 /** The parts of the tools that do not reach the backend although the tool does. */
 export const lostToolFields = (
   { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
-  profile: KnownBackend,
+  rules: ToolRules,
 ): readonly Path[] => {
   const fieldsOf = (tool: Tool): readonly string[] => {
     if (tool.kind === 'namespace') return [];
-    // The backend of a ChatGPT login chooses the models of its tools.
-    if (tool.kind === 'hosted')
-      return tool.model !== undefined && profile?.isChatgpt === true ? ['model'] : [];
-    return Object.keys(tool.more ?? {}).filter((field) => !keepsToolField(field, profile));
+    if (tool.kind === 'hosted') return tool.model === undefined || rules.keepsModel ? [] : ['model'];
+    return Object.keys(tool.more ?? {}).filter((field) => !rules.keepsField(field));
   };
   return [
-    // Without the relay there is no tool search: all tools are declared from the start.
-    ...tools.flatMap((tool, index) => (profile === null && isSearch(tool) ? [{ tool: index }] : [])),
+    ...tools.flatMap((tool, index) => (rules.isLost(tool) ? [{ tool: index }] : [])),
     ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
     ...items.flatMap((item, index) =>
-      item.kind === 'loaded-tools' && isMergedIntoTools(item, profile)
+      item.kind === 'loaded-tools' && rules.isMergedIntoTools(item)
         ? item.tools.flatMap((tool, at) =>
             fieldsOf(tool).map((field) => ({ toolField: { item: index, tool: at, field } })),
           )
@@ -96,12 +127,3 @@ export const lostToolFields = (
     ),
   ];
 };
-
-/**
- * Whether the tools of an item are moved into the tool list because the item itself would not be understood:
- * codex's own backend accepts tools in one place only, and the app-server calls only tools declared to it.
- */
-export const isMergedIntoTools = ({ raw }: LoadedTools, profile: KnownBackend): boolean =>
-  profile === null || (profile.isChatgpt && raw.type === 'additional_tools');
-
-const isSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'tool_search';

@@ -10,7 +10,7 @@ import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { BackendProfile } from '../../codex/capabilities/profile.ts';
-import type { EngineDeps } from './run-turn.ts';
+import type { Relay } from '../../codex/relay/server/relay.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 
 const outcomeOf = (events: readonly TurnEvent[]): unknown => {
@@ -41,9 +41,9 @@ describe('createEngine', () => {
 
   it('takes images by URL only through a relay', () => {
     const { pool } = fakePool([]);
-    const relayTo = (profile: BackendProfile): EngineDeps['relay'] =>
-      ({ profile, refusedFor: () => new Set() }) as unknown as EngineDeps['relay'];
-    const takes = (relay: EngineDeps['relay']): unknown =>
+    const relayTo = (profile: BackendProfile): Relay =>
+      ({ profile, refusedFor: () => new Set() }) as unknown as Relay;
+    const takes = (relay: Relay | null): unknown =>
       engineOn(pool, { relay }).plan(turnRequest(), turnContext()).takesImageUrls;
     expect([takes(relayTo(PROVIDER)), takes(relayTo(CHATGPT)), takes(null)]).toEqual([true, false, false]);
   });

@@ -7,15 +7,16 @@ import type { RequestStrategy } from '../../codex/translate/request-strategy.ts'
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
 import type { RequestStrategies } from '../plan/request-strategies.ts';
-import type { AttemptDeps } from './attempt-deps.ts';
-import { draftTurn, type Draft, type DraftDeps } from '../plan/draft-turn.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { TurnDriver } from '../drivers/driver.ts';
+import type { Draft } from '../plan/draft-turn.ts';
 import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { BackendMemory } from '../memory/reasoning-memory.ts';
-import { TurnAttempt } from './turn-attempt.ts';
 
-export interface EngineDeps extends AttemptDeps, Omit<DraftDeps, keyof AttemptDeps> {
+export interface EngineDeps {
+  readonly driver: TurnDriver;
   readonly workers: WorkerPool;
   readonly strategies: RequestStrategies;
   /** What the backend was found to reject. */
@@ -28,6 +29,7 @@ export interface EngineDeps extends AttemptDeps, Omit<DraftDeps, keyof AttemptDe
   readonly onRefused: (failed: Failure) => void;
   /** Whether the login's tokens have been renewed since then. */
   readonly wasRenewedSince: (timeMs: number) => Promise<boolean>;
+  readonly clock: Clock;
 }
 
 /** Attempts at a turn whose worker dies before the client has seen anything. */
@@ -48,12 +50,12 @@ export const createEngine = (deps: EngineDeps): Engine => ({
     const turn = { request, context };
     const { revision } = deps.refusals;
     const history = deps.reasoning.recall(turn);
-    const first = draftTurn(turn, deps.strategies.first(turn), deps, history);
+    const first = deps.driver.draft(turn, deps.strategies.first(turn), history);
     const approved: ApprovedResults = new Map();
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
-      takesImageUrls: deps.relay?.profile.takesImageUrls === true,
+      takesImageUrls: deps.driver.carries.imageUrls,
       isCurrent: () => deps.refusals.revision === revision,
       run: (signal, onSettled) => runTurn({ ...turn, history }, first, { deps, signal, onSettled, approved }),
     };
@@ -90,10 +92,10 @@ async function* runTurn(
   let reruns = 0;
   for (let losses = 0; ;) {
     if (budget.isLimitReached) throw new GatewayError(budget.exceeded());
-    const startedAt = deps.ambient.clock.now();
+    const startedAt = deps.clock.now();
     const lease = await deps.workers.lease(signal);
     let hasCalled = false;
-    const turn = new TurnAttempt(deps, lease, {
+    const turn = deps.driver.attempt(lease, {
       draft,
       context: asked.context,
       signal,
@@ -126,7 +128,7 @@ async function* runTurn(
         if (mayDropRecalled && budget.retry('reasoning rejected')) {
           trial = 'now';
           refused = failure;
-          draft = draftTurn(asked, draft.strategy, deps);
+          draft = deps.driver.draft(asked, draft.strategy);
           continue;
         }
         const mayRerun = mayAskAgain && reruns < RERUNS && (await isRenewalTrouble(failure, startedAt, deps));
@@ -171,6 +173,6 @@ const nextDraft = (
     refusal,
   );
   if (strategy === null) return null;
-  const draft = draftTurn(asked, strategy, deps, asked.history);
+  const draft = deps.driver.draft(asked, strategy, asked.history);
   return draft.request.items.length === 0 ? null : draft;
 };

@@ -5,31 +5,31 @@ import type { Item } from '../../canonical/request/item.ts';
 import type { Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { profileOf } from '../../codex/capabilities/profile.ts';
-import { directLogin } from '../../codex/home/backend.ts';
+import { directLogin, type BackendTarget } from '../../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../codex/translate/fit-history.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { NO_MCP } from '../../../test/support/no-mcp.ts';
-import { draftTurn, type DraftDeps } from './draft-turn.ts';
+import { relayDraft } from '../drivers/relay/draft.ts';
+import { rpcDraft } from '../drivers/rpc/draft.ts';
+import type { DraftDeps } from './draft-turn.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
 const low: Item = { kind: 'message', role: 'user', parts: [{ kind: 'image', url: 'data:', detail: 'low' }] };
 const forgotten: Item = { kind: 'reasoning', summary: ['why'] };
 const secret: Item = { kind: 'reasoning', summary: [], encryptedContent: 'e' };
 
-const PLAIN: DraftDeps = {
-  relay: null,
+const DEPS: DraftDeps = {
   historyRules: OTHER_HISTORY,
   effortsOf: () => null,
   settings: { knows: () => true },
   mcp: NO_MCP,
 };
-const CHATGPT: DraftDeps = {
-  relay: { profile: profileOf(directLogin('chatgpt'), null), refusedFor: () => new Set() },
-  historyRules: CHATGPT_HISTORY,
-  effortsOf: () => ['low', 'high'],
-  settings: { knows: () => true },
-  mcp: NO_MCP,
-};
+const RPC = rpcDraft(DEPS);
+const relayTo = (backend: BackendTarget, different: Partial<DraftDeps> = {}) =>
+  relayDraft({ profile: profileOf(backend, null), refusedFor: () => new Set() }, { ...DEPS, ...different });
+const TO_CHATGPT = { historyRules: CHATGPT_HISTORY, effortsOf: () => ['low', 'high'] };
+const CHATGPT = relayTo(directLogin('chatgpt'), TO_CHATGPT);
+const PROVIDER = relayTo({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null });
 const KEPT = {
   requestFormat: 'responses',
   slug: 'm',
@@ -71,7 +71,7 @@ describe('a draft', () => {
       reasoning: { effort: 'xhigh', summary: null, context: null },
     });
     const { reasoning } = request;
-    expect(draftTurn({ request, context }, KEPT, PLAIN)).toEqual({
+    expect(RPC({ request, context }, KEPT)).toEqual({
       strategy: KEPT,
       request: { ...request, items: [user, low] },
       mcp: NOTHING,
@@ -80,7 +80,7 @@ describe('a draft', () => {
       refused: [],
       shown: expect.any(Function),
     });
-    expect(draftTurn({ request, context }, KEPT, CHATGPT)).toEqual({
+    expect(CHATGPT({ request, context }, KEPT)).toEqual({
       strategy: KEPT,
       request: { ...request, items: [user, low], reasoning: { ...reasoning, effort: 'high' } },
       mcp: NOTHING,
@@ -93,25 +93,21 @@ describe('a draft', () => {
 
   it('has a message about a forced call, if there is no field for it or the model ignored that', () => {
     const toolChoice = { mode: 'named', tool: { kind: 'function', name: 'f' } } as const;
-    const said = (different: Partial<TurnRequest>, requestFormat: 'responses' | 'codex', deps = CHATGPT) =>
-      draftTurn(turnOf({ items: [user], ...different }), { ...KEPT, requestFormat }, deps).request.items;
+    const said = (different: Partial<TurnRequest>, requestFormat: 'responses' | 'codex', drafted = CHATGPT) =>
+      drafted(turnOf({ items: [user], ...different }), { ...KEPT, requestFormat }).request.items;
     const text =
       'Answer this turn by calling the tool "f". Call no other tool, and do not answer in text only.';
     const line: Item = { kind: 'message', role: 'developer', parts: [{ kind: 'text', text }] };
     expect(said({ toolChoice }, 'responses')).toEqual([user]);
     expect(said({ toolChoice, insists: true }, 'responses')).toEqual([user, line]);
     expect(said({ toolChoice }, 'codex')).toEqual([user, line]);
-    expect(said({ toolChoice }, 'responses', PLAIN)).toEqual([user, line]);
-    expect(said({ toolChoice: { mode: 'none' } }, 'responses', PLAIN)).toEqual([user]);
+    expect(said({ toolChoice }, 'responses', RPC)).toEqual([user, line]);
+    expect(said({ toolChoice: { mode: 'none' } }, 'responses', RPC)).toEqual([user]);
   });
 
   it('leaves out reasoning that could not be read', () => {
     const items: readonly Item[] = [user, secret, { ...user, role: 'assistant' }, user];
-    const draft = draftTurn(
-      turnOf({ items }),
-      { ...KEPT, reasoning: 'left-out', customTools: 'native', namespaces: 'kept' },
-      CHATGPT,
-    );
+    const draft = CHATGPT(turnOf({ items }), { ...KEPT, reasoning: 'left-out' });
     expect([draft.request.items.length, draft.leftOut]).toEqual([3, [{ item: 1 }]]);
   });
 
@@ -123,13 +119,6 @@ describe('a draft', () => {
       { kind: 'file', raw: { type: 'input_file', ...raw } },
     ],
   });
-  const PROVIDER: DraftDeps = {
-    ...PLAIN,
-    relay: {
-      profile: profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null),
-      refusedFor: () => new Set(),
-    },
-  };
 
   it('has files if the backend takes them, otherwise the text of text files', () => {
     const readable = file({ filename: 'a.md', file_data: 'IyBI' });
@@ -142,12 +131,12 @@ describe('a draft', () => {
       file({ file_data: '#' }),
     ];
     const request = turnRequest({ items });
-    expect(draftTurn({ request, context }, KEPT, PROVIDER)).toMatchObject({
+    expect(PROVIDER({ request, context }, KEPT)).toMatchObject({
       request: { items: items.slice(1) },
       refused: [],
     });
-    for (const deps of [PLAIN, CHATGPT]) {
-      const draft = draftTurn({ request, context }, KEPT, deps);
+    for (const drafted of [RPC, CHATGPT]) {
+      const draft = drafted({ request, context }, KEPT);
       expect(draft.request.items[0]).toMatchObject({ parts: [{ text: 'read' }, { text: 'a.md:\n\n# H' }] });
       expect(draft.refused.map(({ path, kind }) => [path, kind])).toEqual([
         [{ file: { item: 2, of: 'content', part: 1 } }, 'unsupported_file'],
@@ -157,17 +146,17 @@ describe('a draft', () => {
     }
   });
 
-  it('has unknown items if a relay can restore them', () => {
+  it('has unknown items if they can be sent', () => {
     const cut = { kind: 'hosted-call', raw: { type: 'image_generation_call', result: null } } as const;
     const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;
     const odd = { kind: 'opaque', raw: { type: 'telepathy' } } as const;
     const request = turnRequest({ items: [user, cut, search, odd] });
-    expect(draftTurn({ request, context }, KEPT, PROVIDER)).toMatchObject({
+    expect(PROVIDER({ request, context }, KEPT)).toMatchObject({
       request,
       leftOut: [],
       refused: [],
     });
-    expect(draftTurn({ request, context }, KEPT, PLAIN)).toMatchObject({
+    expect(RPC({ request, context }, KEPT)).toMatchObject({
       leftOut: [{ item: 1 }],
       refused: [{ path: { item: 3 }, kind: 'unsupported_value' }],
     });
@@ -177,14 +166,17 @@ describe('a draft', () => {
     const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
     const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;
     const draft = (...tools: readonly Tool[]) =>
-      draftTurn(turnOf({ tools, maxToolCalls: 2 }), KEPT, { ...CHATGPT, mcp: WITH_WEB });
+      relayTo(directLogin('chatgpt'), { ...TO_CHATGPT, mcp: WITH_WEB })(
+        turnOf({ tools, maxToolCalls: 2 }),
+        KEPT,
+      );
     expect(draft(web)).toMatchObject({ unsaid: [], refused: [], mcp: { maxCalls: 2, uses: [{}] } });
     expect(draft(web, search)).toMatchObject({ unsaid: ['maxToolCalls'], mcp: { maxCalls: 2 } });
   });
 
   it('rejects what cannot be run, and ignored parts of a strict request', () => {
     const why = (different: Partial<TurnRequest>) =>
-      draftTurn(turnOf(different), KEPT, PLAIN).refused.map(({ path, kind }) => [path, kind]);
+      RPC(turnOf(different), KEPT).refused.map(({ path, kind }) => [path, kind]);
     const tool = { kind: 'hosted', raw: { type: 'web_search' } } as const;
     expect(why({ tools: [tool] })).toEqual([[{ tool: 0 }, 'unsupported_tool']]);
     expect(why({ items: [forgotten] })).toEqual([[{ item: 0 }, 'invalid_value']]);

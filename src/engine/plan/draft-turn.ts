@@ -1,4 +1,5 @@
 import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
+import type { ImageDetail } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
 import { isForced } from '../../canonical/request/tool.ts';
@@ -6,13 +7,10 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { lostInFormat } from '../../codex/capabilities/request-formats.ts';
-import { hasHostedMcp, sortTools } from '../../codex/capabilities/mcp-tools.ts';
-import { refusedItems } from '../../codex/capabilities/raw-items.ts';
-import { isMergedIntoTools, lostToolFields, refusedTools } from '../../codex/capabilities/tool-kinds.ts';
-import { changedByCodex } from '../../codex/capabilities/format.ts';
+import { sortTools } from '../../codex/capabilities/mcp-tools.ts';
+import { lostToolFields, refusedTools, type ToolRules } from '../../codex/capabilities/tool-kinds.ts';
 import { ineffectiveSettings } from '../../codex/capabilities/requested-fields.ts';
-import { reachesBackend } from '../../codex/capabilities/field-support.ts';
-import type { Relay } from '../../codex/relay/server/relay.ts';
+import type { EditField } from '../../codex/capabilities/profile.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import { fitEffort } from '../../codex/translate/fit-effort.ts';
 import { withoutFiles } from '../../codex/translate/fit-files.ts';
@@ -25,20 +23,31 @@ import {
 } from '../../codex/translate/fit-history.ts';
 import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
 import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
-import { sendsVerbosity, type ThreadSettings } from '../../codex/translate/thread-start.ts';
+import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 import type { McpAccess } from '../mcp/mcp-access.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
 
 /** What is known about the backend before a request. */
 export interface DraftDeps {
-  /** Null: the app-server talks to its backend directly. */
-  readonly relay: Pick<Relay, 'profile' | 'refusedFor'> | null;
   readonly historyRules: HistoryRules;
   /** The efforts of a model, if its backend rejects others; null: not known. */
   readonly effortsOf: (model: string) => readonly string[] | null;
   readonly settings: Pick<ThreadSettings, 'knows'>;
   readonly mcp: McpAccess;
+}
+
+/** What the requests of a driver can say to the backend. */
+export interface Reach {
+  readonly takesFiles: boolean;
+  readonly images: NonNullable<HistoryRules['images']>;
+  readonly lostDetails: ReadonlySet<ImageDetail>;
+  readonly tools: ToolRules;
+  /** Whether a field of the model request carries the value of this request. */
+  says(request: TurnRequest): (field: EditField) => boolean;
+  /** Parts that reach the backend in another form. */
+  changed(request: TurnRequest): readonly Path[];
+  refusedItems(history: History): readonly Rejection[];
 }
 
 /** A request for the backend by one strategy. */
@@ -56,51 +65,46 @@ export interface Draft {
   readonly refused: readonly Rejection[];
 }
 
-/** `given`: the conversation, with restored reasoning. */
+export interface Drafting {
+  readonly reach: Reach;
+  /** The conversation, with restored reasoning; else as the client sent it. */
+  readonly history?: History | undefined;
+}
+
+/** The part of drafting that all drivers share. */
 export const draftTurn = (
-  { request, context }: Turn,
+  { request }: Pick<Turn, 'request'>,
   strategy: RequestStrategy,
-  deps: DraftDeps,
-  given: History = wholeHistory(request.items),
+  { historyRules, effortsOf, mcp }: Omit<DraftDeps, 'settings'>,
+  { reach, history: given = wholeHistory(request.items) }: Drafting,
 ): Draft => {
-  const { relay, historyRules, effortsOf, settings } = deps;
-  const takesFiles = relay?.profile.takes.has('input_file') === true;
-  const profile = relay?.profile ?? null;
-  const files = takesFiles ? { history: given, refused: [] } : withoutFiles(given);
+  const { hasHostedMcp } = reach.tools;
+  const files = reach.takesFiles ? { history: given, refused: [] } : withoutFiles(given);
   const sorted = sortTools(request.tools, {
     choice: request.toolChoice,
     canApprove: request.canApprove,
-    policy: { deployment: deps.mcp.deployment, allowsClientServers: deps.mcp.reach !== null },
-    profile,
+    policy: { deployment: mcp.deployment, allowsClientServers: mcp.reach !== null },
+    hasHostedMcp,
   });
-  const isOurs = (label: string): boolean =>
-    deps.mcp.deployment.has(label) || deps.mcp.reach !== null || !hasHostedMcp(profile);
+  const isOurs = (label: string): boolean => mcp.deployment.has(label) || mcp.reach !== null || !hasHostedMcp;
   const whole = mcpHistory(files.history, isOurs);
   const rest = strategy.reasoning === 'kept' ? null : withoutReasoning(whole);
-  const { ignored, ...history } = fitHistory(rest ?? whole, {
-    ...historyRules,
-    images: relay === null ? 'whole' : 'any',
-  });
+  const { ignored, ...history } = fitHistory(rest ?? whole, { ...historyRules, images: reach.images });
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const flat = strategy.namespaces === 'kept' ? null : withoutNamespaces(history);
   const lifted = mergeLoadedTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
-    isMergedIntoTools(item, profile),
+    reach.tools.isMergedIntoTools(item),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
-  const says = reachesBackend(request, {
-    profile,
-    requestFormat: strategy.requestFormat,
-    refuses: relay?.refusedFor(fitted, context) ?? new Set(),
-    sendsVerbosity: sendsVerbosity(request, settings),
-  });
+  const says = reach.says(fitted);
   const unsaid = ineffectiveSettings(fitted, says);
   const leftOut: readonly Path[] = [
     ...[...(rest?.ignored ?? []), ...ignored].map((item) => ({ item })),
     ...(effort === request.reasoning.effort ? [] : (['reasoning.effort'] as const)),
-    ...lostInFormat(request, strategy.requestFormat, relay !== null),
-    ...lostToolFields(request, profile),
-    ...(relay === null ? changedByCodex(request) : []),
+    ...lostInFormat(request, strategy.requestFormat, reach.lostDetails),
+    ...lostToolFields(request, reach.tools),
+    ...reach.changed(request),
     ...sorted.ignored,
     ...(flat?.ignored ?? []),
   ];
@@ -122,8 +126,8 @@ export const draftTurn = (
       ...sorted.refused,
       ...whole.refused,
       ...unusable(whole, sorted.uses, request),
-      ...refusedTools(request, { profile, requestFormat: strategy.requestFormat }),
-      ...refusedItems(whole, relay !== null),
+      ...refusedTools(request, reach.tools, strategy.requestFormat),
+      ...reach.refusedItems(whole),
       ...files.refused,
       ...(items.length === 0 && request.items.length > 0 ? [NOTHING_LEFT] : []),
       ...rejectionsFor(request, [...unsaid, ...leftOut]),

@@ -13,11 +13,13 @@ const formats = {
   usesCodexFormat: (model: string) => model === 'sol',
   responsesSlug: (model: string) => `${model}--full`,
 } as const;
+const ALL = { instructionsField: true, customTools: true, bothFormats: true };
+const NONE = { instructionsField: false, customTools: false, bothFormats: false };
 const clock = { now: () => 0 };
 const strategies = (different: Partial<RequestStrategiesOptions> = {}): RequestStrategies =>
   new RequestStrategies({
     formats,
-    hasRelay: true,
+    carries: ALL,
     refusals: new Refusals(different.clock ?? clock),
     clock,
     onLearnt() {},
@@ -75,15 +77,15 @@ describe('the first strategy', () => {
     expect(strategies({ formats: { ...formats, setting: 'codex' } }).first(forced)).toEqual(CODEX);
   });
 
-  it('has the Responses format if there is only one, and needs a relay for the instructions field', () => {
+  it('has the Responses format if there is only one, and needs a driver for the instructions field', () => {
     expect(strategies({ formats: null }).first(sol())).toEqual({ ...RESPONSES, slug: 'sol' });
-    expect(strategies({ formats: null, hasRelay: false }).first(sol())).toEqual({
+    expect(strategies({ formats: null, carries: NONE }).first(sol())).toEqual({
       ...RESPONSES,
       slug: 'sol',
       instructions: 'message',
       customTools: 'functions',
     });
-    expect(strategies({ hasRelay: false }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual({
+    expect(strategies({ carries: NONE }).first(sol({ parallelToolCalls: true, tools: [tool] }))).toEqual({
       ...CODEX,
       customTools: 'functions',
     });
@@ -183,11 +185,11 @@ describe('the rejection for the caller', () => {
   it('names the relay if only that helps', () => {
     const required = refusal('Instructions are required');
     expect(strategies().explained(required)).toEqual(required);
-    expect(strategies({ hasRelay: false }).explained(required).message).toMatch(
+    expect(strategies({ carries: NONE }).explained(required).message).toMatch(
       /^Instructions are required \(.*PROXY_WIRE\.\)$/,
     );
     const other = refusal('Something else');
-    expect(strategies({ hasRelay: false }).explained(other)).toEqual(other);
+    expect(strategies({ carries: NONE }).explained(other)).toEqual(other);
   });
 });
 

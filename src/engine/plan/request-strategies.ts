@@ -7,6 +7,7 @@ import { wholeHistory, withoutReasoning } from '../../codex/translate/fit-histor
 import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
+import type { DriverTraits } from '../drivers/driver.ts';
 import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
 import { hasCustomTools } from './custom-as-functions.ts';
 
@@ -22,7 +23,8 @@ export interface FormatChoice {
 export interface RequestStrategiesOptions {
   /** Null: the backend knows plain requests only. */
   readonly formats: FormatChoice | null;
-  readonly hasRelay: boolean;
+  /** What requests can carry. */
+  readonly carries: Pick<DriverTraits, 'instructionsField' | 'customTools' | 'bothFormats'>;
   /** What the backend was found to reject. */
   readonly refusals: Refusals;
   readonly clock: Clock;
@@ -90,7 +92,7 @@ export class RequestStrategies {
 
   /** The refusal for the caller. In one case the words of the backend do not say what helps. */
   explained(refusal: Failure): Failure {
-    if (this.#options.hasRelay || !isAboutInstructions(refusal)) return refusal;
+    if (this.#options.carries.instructionsField || !isAboutInstructions(refusal)) return refusal;
     return { ...refusal, message: `${refusal.message} ${ONLY_WITH_RELAY}` };
   }
 
@@ -120,10 +122,10 @@ export class RequestStrategies {
 
   #formatFor(turn: Turn): RequestFormat {
     const { request, context } = turn;
-    const { formats, hasRelay, refusals } = this.#options;
+    const { formats, carries, refusals } = this.#options;
     if (formats === null || !formats.usesCodexFormat(request.model)) return 'responses';
-    // The Responses format uses another model name, which only a relay can replace.
-    if (!hasRelay) return 'codex';
+    // The Responses format uses another model name, which the app-server does not know.
+    if (!carries.bothFormats) return 'codex';
     if (formats.setting !== 'auto') return formats.setting;
     if (refusals.has(turn, 'codex format')) return 'responses';
     // A request that needs this format is tried again.
@@ -137,23 +139,22 @@ export class RequestStrategies {
 
   #on(requestFormat: RequestFormat, turn: Turn, reasoning: RequestStrategy['reasoning']): RequestStrategy {
     const { model } = turn.request;
-    const { formats, hasRelay, refusals } = this.#options;
+    const { formats, carries, refusals } = this.#options;
     const hasOwnSlug = requestFormat === 'responses' && this.#hasBothFormats(model);
-    const isMessage = requestFormat === 'codex' || !hasRelay || refusals.has(turn, 'instructions field');
+    const hasField = carries.instructionsField && !refusals.has(turn, 'instructions field');
     return {
       requestFormat,
       slug: hasOwnSlug ? (formats?.responsesSlug(model) ?? model) : model,
-      instructions: isMessage ? 'message' : 'field',
+      instructions: requestFormat === 'codex' || !hasField ? 'message' : 'field',
       reasoning,
-      // The app-server itself knows only functions.
-      customTools: !hasRelay || refusals.has(turn, 'custom tools') ? 'functions' : 'native',
+      customTools: carries.customTools && !refusals.has(turn, 'custom tools') ? 'native' : 'functions',
       namespaces: refusals.has(turn, 'namespaces') ? 'left-out' : 'kept',
     };
   }
 
   #hasBothFormats(model: string): boolean {
-    const { formats, hasRelay } = this.#options;
-    return hasRelay && formats !== null && formats.usesCodexFormat(model);
+    const { formats, carries } = this.#options;
+    return carries.bothFormats && formats !== null && formats.usesCodexFormat(model);
   }
 }
 

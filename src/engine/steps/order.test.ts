@@ -59,8 +59,6 @@ describe('the list of steps', () => {
     // The budget ends what these ask for.
     ['end-within-budget', 'keep-tool-choice'],
     ['end-within-budget', 'prose-tools'],
-    // Others know tools by the names of the client.
-    ['prose-tools', 'safe-names'],
   ])('has %s around %s', (outer, inner) => {
     expect(names).toEqual(expect.arrayContaining([outer, inner]));
     expect(names.indexOf(outer)).toBeLessThan(names.indexOf(inner));

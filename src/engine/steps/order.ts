@@ -1,4 +1,3 @@
-import { safeNames } from '../plan/safe-names.ts';
 import { toolsInProse } from '../prose-tools/prose-engine.ts';
 import { answerShortly } from './answer-shortly.ts';
 import { compactConversations } from './compact-conversations.ts';
@@ -37,7 +36,6 @@ export const BACKEND_STEPS = [
   compactConversations,
   keepToolChoice,
   toolsInProse,
-  safeNames,
 ] as const;
 
 export type AnswerStepDeps = DepsOf<(typeof ANSWER_STEPS)[number]>;

@@ -1,14 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { planOf, throughStep } from '../../../test/support/plan.ts';
-import { collect, emit } from '../../../test/support/turn-events.ts';
-import { functionTool, turnContext, turnRequest } from '../../../test/support/turn-request.ts';
-import type { Item, Produced } from '../../canonical/request/item.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
-import type { PlanTurn } from '../engine.ts';
+import { collect, emit } from '../../../../test/support/turn-events.ts';
+import { functionTool, turnRequest } from '../../../../test/support/turn-request.ts';
+import type { Item, Produced } from '../../../canonical/request/item.ts';
+import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import { isReservedToolName } from './reserved-names.ts';
+import { wholeHistory } from '../../../codex/translate/fit-history.ts';
 import { safeNames } from './safe-names.ts';
 
 const call = (name: string, more: Partial<Item> = {}): Item =>
@@ -19,15 +18,7 @@ const started = (name: string): TurnEvent => ({
 });
 
 /** The request that goes on. */
-const sentFor = (request: TurnRequest): TurnRequest => {
-  const sent: TurnRequest[] = [];
-  const plan: PlanTurn = (one) => {
-    sent.push(one);
-    return planOf(() => emit([]));
-  };
-  safeNames.wrap(plan, { hasRelay: false })(request, turnContext());
-  return sent[0] ?? request;
-};
+const sentFor = (request: TurnRequest): TurnRequest => safeNames(request).renamed(request);
 
 describe('safeNames', () => {
   it('replaces reserved names everywhere in a request', () => {
@@ -65,7 +56,24 @@ describe('safeNames', () => {
 
   it('does not change a request without reserved names', () => {
     const request = turnRequest({ tools: [functionTool('f')], items: [call('g')] });
-    expect(sentFor(request)).toBe(request);
+    const history = wholeHistory(request.items);
+    const events = emit([]);
+    const names = safeNames(request);
+    expect([names.renamed(request), names.renamedHistory(history), names.shown(events)]).toEqual([
+      request,
+      history,
+      events,
+    ]);
+    expect(names.renamedHistory(history)).toBe(history);
+  });
+
+  it('replaces them in a conversation with restored reasoning too', () => {
+    const reasoning: Item = { kind: 'reasoning', summary: ['why'] };
+    const restored = { items: [reasoning, call('mcp')], places: [null, 0] };
+    expect(safeNames(turnRequest({ items: [call('mcp')] })).renamedHistory(restored)).toEqual({
+      items: [reasoning, { ...call('mcp'), name: 'tool_mcp' }],
+      places: [null, 0],
+    });
   });
 
   const name = fc.oneof(
@@ -85,13 +93,7 @@ describe('safeNames', () => {
         const names = sent.tools.map((tool) => ('name' in tool ? tool.name : ''));
         expect(new Set(names).size).toBe(tools.length);
         for (const one of names) expect([isReservedToolName(one), one.length <= 64]).toEqual([false, true]);
-        const plan = throughStep(
-          safeNames,
-          { hasRelay: false },
-          planOf(() => emit(names.map(started))),
-          request,
-        );
-        const back = await collect(plan.run(new AbortController().signal));
+        const back = await collect(safeNames(request).shown(emit(names.map(started))));
         expect(
           back.map(
             (event) => event.type === 'item-started' && event.item.kind === 'tool-call' && event.item.name,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { isReservedToolName } from './tool-names.ts';
+import { isReservedToolName } from './reserved-names.ts';
 
 it('knows the tool names that codex reserves', () => {
   const names = [

@@ -1,35 +1,57 @@
-import type { Item, Produced } from '../../canonical/request/item.ts';
-import { mapRefs, type Tool } from '../../canonical/request/tool.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { isReservedToolName } from '../../codex/capabilities/tool-names.ts';
-import { changeEvents } from '../steps/change-events.ts';
-import type { Step } from '../steps/step.ts';
+import type { Item, Produced } from '../../../canonical/request/item.ts';
+import { mapRefs, type Tool } from '../../../canonical/request/tool.ts';
+import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { History } from '../../../codex/translate/fit-history.ts';
+import { isReservedToolName } from './reserved-names.ts';
 
 /** What any backend takes. */
 const MAX_NAME = 64;
+
+/** The names that a request has at the app-server, and the way back. */
+export interface SafeNames {
+  renamed(request: TurnRequest): TurnRequest;
+  /** The conversation of that request, which may have restored items. */
+  renamedHistory(history: History): History;
+  /** The events of that request for the caller, with the caller's names. */
+  shown(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+}
+
+const SAME: SafeNames = {
+  renamed: (request) => request,
+  renamedHistory: (history) => history,
+  shown: (events) => events,
+};
 
 /**
  * Renames tools of the client whose names the app-server reserves for itself, in declarations, choices and history.
  * Answers have the client's names again.
  */
-export const safeNames: Step<{ readonly hasRelay: boolean }> = {
-  name: 'safe-names',
-  why: 'Without the relay the app-server reads the tools of the client, and rejects names that it reserves. Innermost: everything else knows tools by the names of the client.',
-  wrap: (next, { hasRelay }) =>
-    hasRelay
-      ? next
-      : (request, context) => {
-          const { safe, own } = namesOf(request);
-          if (safe.size === 0) return next(request, context);
-          const renaming = renamed(request, (name) => safe.get(name) ?? name);
-          const event = (one: TurnEvent): TurnEvent =>
-            one.type === 'item-started' || one.type === 'item-ended'
-              ? { ...one, item: renamedItem(one.item, (name) => own.get(name) ?? name) }
-              : one;
-          return changeEvents(next(renaming, context), () => ({ event }));
-        },
+export const safeNames = (request: TurnRequest): SafeNames => {
+  const { safe, own } = namesOf(request);
+  if (safe.size === 0) return SAME;
+  const toSafe = (name: string): string => safe.get(name) ?? name;
+  const toOwn = (name: string): string => own.get(name) ?? name;
+  return {
+    renamed: (one) => renamed(one, toSafe),
+    renamedHistory: ({ items, places }) => ({
+      items: items.map((item) => renamedItem(item, toSafe)),
+      places,
+    }),
+    shown: (events) => withNames(events, toOwn),
+  };
 };
+
+async function* withNames(
+  events: AsyncIterable<TurnEvent>,
+  name: (name: string) => string,
+): AsyncGenerator<TurnEvent> {
+  for await (const event of events) {
+    yield event.type === 'item-started' || event.type === 'item-ended'
+      ? { ...event, item: renamedItem(event.item, name) }
+      : event;
+  }
+}
 
 /** A unique replacement for each reserved name (`safe`), and the way back (`own`). Depends on the request only. */
 const namesOf = (request: TurnRequest): Record<'safe' | 'own', ReadonlyMap<string, string>> => {

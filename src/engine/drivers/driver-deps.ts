@@ -1,0 +1,9 @@
+import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
+import type { AttemptDeps } from '../attempt/attempt-deps.ts';
+import type { DraftDeps } from '../plan/draft-turn.ts';
+
+/** What every driver needs. */
+export interface DriverDeps
+  extends Omit<AttemptDeps, 'relay' | 'settings'>, Pick<DraftDeps, 'historyRules' | 'effortsOf'> {
+  readonly settings: Omit<ThreadSettings, 'hasRelay'>;
+}
