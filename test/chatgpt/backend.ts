@@ -1,48 +1,28 @@
 import { createServer as createHttpServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { openConnection } from '../../src/demo/connection.ts';
+import { openConnection, type ModelConnection } from '../../src/demo/connection.ts';
 import type { Script } from '../../src/demo/model-server.ts';
-import type { JsonObject } from '../../src/kit/json/json.ts';
 import { answerPlain } from './account-routes.ts';
 import { makeCertificates } from './certificate.ts';
-import { CLOUDFLARE_COOKIE, CLOUDFLARE_HEADERS, CLOUDFLARE_PAGE, faultScript } from './faults.ts';
-import type { CloudflareSwitch, Fault } from './faults.ts';
+import { Cloudflare, CLOUDFLARE_HEADERS, CLOUDFLARE_PAGE, type CloudflareSwitch } from './cloudflare.ts';
+import { faultScript, type Fault } from './faults.ts';
+import { Judge, type Judged } from './judge.ts';
 import { writeLogin } from './login.ts';
 import type { LoginOptions } from './login.ts';
 import { closed, listenOn, parseObject, readText, sendJson } from './loopback-server.ts';
+import { PendingFaults, type Transport } from './pending-faults.ts';
+import type { Dial, ModelRequest, RecordedRequest, Violation } from './recorded.ts';
 import { textOf } from './rule.ts';
-import type { Confidence, RequestFormat, RefusedAnswer } from './rule.ts';
+import type { Confidence, RefusedAnswer } from './rule.ts';
 import { turnOf } from './rules-headers.ts';
-import { brokenRules, refusalOf } from './rules.ts';
 import { standardSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
-import { asChatGptSends } from './stream.ts';
+import { SocketServer, type UpgradeFault } from './socket-server.ts';
+import { asChatGptSends, limitHeaders, MODELS_ETAG, warmUp } from './stream.ts';
 import { TokenService } from './token-service.ts';
-
-/** Any request received, in order of arrival. */
-export interface RecordedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  /** Null if missing or not JSON. */
-  readonly body: JsonObject | null;
-}
-
-export interface ModelRequest extends RecordedRequest {
-  readonly body: JsonObject;
-  readonly requestFormat: RequestFormat;
-  /** Ids of all broken rules, including those that can only be found by trying. */
-  readonly broken: readonly string[];
-}
-
-export interface Violation {
-  readonly rule: string;
-  readonly confidence: Confidence;
-  readonly request: ModelRequest;
-}
 
 /** A strict fake of the backend of a ChatGPT login. */
 export interface ChatGptBackend {
@@ -59,7 +39,10 @@ export interface ChatGptBackend {
   /** Can be changed at any time. */
   readonly settings: Settings;
   readonly requests: readonly RecordedRequest[];
+  /** POSTs and frames, in order of arrival. */
   readonly modelRequests: readonly ModelRequest[];
+  /** Requests for a WebSocket. */
+  readonly dials: readonly Dial[];
   /** Number of token refreshes. */
   readonly refreshes: number;
   /** Default: A and B. */
@@ -68,7 +51,11 @@ export interface ChatGptBackend {
   /** Answers the next model requests with this script. */
   use(script: Script): void;
   /** Applies this fault to the next `times` model requests that break no rule. */
-  fail(fault: Fault, times?: number): void;
+  fail(fault: Fault, times?: number, on?: Transport): void;
+  /** The next `times` upgrades fail like this. */
+  failUpgrade(fault: UpgradeFault, times?: number): void;
+  /** Sockets die without a close frame, all at once. */
+  cutSockets(which: 'idle' | 'all'): void;
   cloudflare(page: CloudflareSwitch | null): void;
   /** Invalidates all access tokens; those issued from now on work. */
   spoilTokens(how: 'expired' | 'invalidated'): void;
@@ -86,85 +73,69 @@ export interface BackendOptions {
 }
 
 const MODEL_PATH = '/backend-api/codex/responses';
-const LITE_HEADER = 'x-openai-internal-codex-responses-lite';
-
-interface Pending {
-  readonly fault: Fault;
-  left: number;
-}
 
 export const startChatGptBackend = async (options: BackendOptions): Promise<ChatGptBackend> => {
   const settings = standardSettings();
   const tokens = new TokenService(() => settings);
-  const issued = new Set<string>();
-  const turnStates = new Map<string, string>();
+  const judge = new Judge(settings, tokens);
+  const faults = new PendingFaults();
+  const cloudflare = new Cloudflare();
   const requests: RecordedRequest[] = [];
-  const modelRequests: ModelRequest[] = [];
-  const violations: Violation[] = [];
   let script = options.script;
-  let faults: Pending[] = [];
-  let page: (CloudflareSwitch & { left: number }) | null = null;
   let workspaceOrigin = 'https://chatgpt.com';
 
-  const judge = (request: RecordedRequest, body: JsonObject): RefusedAnswer | null => {
-    const requestFormat = request.headers[LITE_HEADER] === 'true' ? 'codex' : 'responses';
-    const broken = brokenRules({
-      body,
-      headers: request.headers,
-      requestFormat,
-      model: textOf(body['model']),
-      settings,
-      memory: { issued, turnStates },
-    });
-    const recorded = { ...request, body, requestFormat, broken: broken.map(({ rule }) => rule.id) } as const;
-    modelRequests.push(recorded);
-    for (const { rule } of broken) {
-      if (rule.onlyFoundByTrying !== true)
-        violations.push({ rule: rule.id, confidence: rule.confidence, request: recorded });
-    }
-    return tokens.refusal(request.headers) ?? refusalOf(broken);
-  };
-
-  const isBlocked = (on: 'responses' | 'token', headers: IncomingHttpHeaders): boolean => {
-    if (page === null || (page.on !== on && page.on !== 'both') || page.left === 0) return false;
-    if (page.passesWithCookie === true && (headers.cookie ?? '').includes(CLOUDFLARE_COOKIE)) return false;
-    page.left -= 1;
-    return true;
-  };
-
-  const nextFault = (): Fault | null => {
-    const pending = faults[0];
-    if (pending === undefined) return null;
-    pending.left -= 1;
-    if (pending.left <= 0) faults.shift();
-    return pending.fault;
-  };
-
-  const answerModel = async (request: RecordedRequest, response: ServerResponse): Promise<void> => {
-    const refusal = request.body === null ? NO_JSON : judge(request, request.body);
-    if (isBlocked('responses', request.headers)) {
-      sendPage(response);
-      return;
-    }
-    if (refusal !== null || request.body === null) {
-      sendJson(response, refusal ?? NO_JSON);
-      return;
-    }
-    const account = tokens.accountOf(request.headers);
-    const { connection } = openConnection({ body: request.body, headers: request.headers }, response);
-    const turnState = `turn-state-${String(turnStates.size + 1)}`;
-    turnStates.set(turnState, turnOf(request.headers));
+  /** The model's answer to a request that breaks no rule. */
+  const answerModel = async (
+    { body, headers, transport }: ModelRequest,
+    connection: ModelConnection,
+    isReused: boolean,
+  ): Promise<void> => {
+    const account = tokens.accountOf(headers);
+    const turnState = `turn-state-${String(judge.turnStates.size + 1)}`;
+    judge.turnStates.set(turnState, turnOf(headers));
     const wrapped = asChatGptSends(connection, {
       account,
-      model: textOf(request.body['model']),
+      model: textOf(body['model']),
       turnState,
-      onIssued: (encrypted) => void issued.add(encrypted),
+      transport,
+      settings,
+      onIssued: (encrypted) => void judge.issued.add(encrypted),
     });
-    const fault = nextFault();
-    const run = fault === null ? script : faultScript(fault, account.plan);
-    await run(connection.request, wrapped);
+    const nextScript = (): Script => {
+      if (body['generate'] === false) return warmUp;
+      const fault = faults.next(transport, isReused);
+      const context = { plan: account.plan, usedPercent: settings.primaryUsedPercent };
+      return fault === null ? script : faultScript(fault, context);
+    };
+    await nextScript()(connection.request, wrapped);
     wrapped.open();
     connection.end();
+  };
+
+  const sockets = new SocketServer({
+    settings,
+    path: MODEL_PATH,
+    isBlocked: (headers) => cloudflare.wouldBlock('responses', headers),
+    judge: (seen) => judge.frame(seen),
+    judgeUpgrade: (headers) => judge.upgrade(headers),
+    headersFor: (headers) => ({
+      ...limitHeaders(tokens.accountOf(headers).plan, settings.primaryUsedPercent),
+      'x-models-etag': MODELS_ETAG,
+    }),
+    answer: ({ request }, connection, isReused) => answerModel(request, connection, isReused),
+  });
+
+  const answerPost = async (request: RecordedRequest, response: ServerResponse): Promise<void> => {
+    const judged: Judged | null = request.body === null ? null : judge.post(request, request.body);
+    if (cloudflare.blocks('responses', request.headers)) sendPage(response);
+    else if (judged === null) sendJson(response, NO_JSON);
+    else if (judged.refusal !== null) sendJson(response, judged.refusal);
+    else {
+      const { body, headers } = judged.request;
+      const { connection } = openConnection({ body, headers }, response);
+      if (settings.sseDelayMs > 0) await connection.wait(settings.sseDelayMs);
+      await answerModel(judged.request, connection, false);
+    }
   };
 
   const answerOther = async (
@@ -173,7 +144,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     text: string,
     response: ServerResponse,
   ): Promise<void> => {
-    if (request.path === '/oauth/token' && isBlocked('token', request.headers)) {
+    if (request.path === '/oauth/token' && cloudflare.blocks('token', request.headers)) {
       sendPage(response);
       return;
     }
@@ -195,7 +166,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
       body: parseObject(text),
     };
     requests.push(request);
-    if (`${request.method} ${request.path}` === `POST ${MODEL_PATH}`) await answerModel(request, response);
+    if (`${request.method} ${request.path}` === `POST ${MODEL_PATH}`) await answerPost(request, response);
     else await answerOther(request, url.searchParams, text, response);
   };
 
@@ -213,6 +184,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     certificates === null
       ? null
       : createHttpsServer({ cert: certificates.certificate, key: certificates.key }, onRequest);
+  for (const server of [plain, secure]) if (server !== null) sockets.attach(server);
   const origin = `http://127.0.0.1:${String(await listenOn(plain))}`;
   if (secure !== null) workspaceOrigin = `https://127.0.0.1:${String(await listenOn(secure))}`;
 
@@ -224,21 +196,20 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     authority: certificates?.authority ?? null,
     settings,
     requests,
-    modelRequests,
+    modelRequests: judge.modelRequests,
+    dials: sockets.dials,
     get refreshes() {
       return tokens.refreshes;
     },
     violations: (...of) =>
-      violations.filter(({ confidence }) => (of.length === 0 ? ['A', 'B'] : of).includes(confidence)),
+      judge.violations.filter(({ confidence }) => (of.length === 0 ? ['A', 'B'] : of).includes(confidence)),
     use(next) {
       script = next;
     },
-    fail(fault, times = Infinity) {
-      faults.push({ fault, left: times });
-    },
-    cloudflare(next) {
-      page = next === null ? null : { ...next, left: next.times ?? Infinity };
-    },
+    fail: (fault, times = Infinity, on) => faults.add(fault, times, on ?? 'both'),
+    failUpgrade: (fault, times = Infinity) => sockets.fail(fault, times),
+    cutSockets: (which) => sockets.cut(which),
+    cloudflare: (page) => cloudflare.use(page),
     spoilTokens: (how) => tokens.spoil(how),
     async writeLogin(dir, login = {}) {
       tokens.accept(await writeLogin(dir, login));
@@ -247,13 +218,14 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
       Object.assign(settings, standardSettings());
       tokens.reset();
       requests.length = 0;
-      modelRequests.length = 0;
-      violations.length = 0;
+      judge.reset();
+      sockets.reset();
       script = options.script;
-      faults = [];
-      page = null;
+      faults.clear();
+      cloudflare.use(null);
     },
     async close() {
+      sockets.close();
       await Promise.all([plain, ...(secure === null ? [] : [secure])].map(closed));
     },
   };

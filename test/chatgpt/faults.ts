@@ -1,6 +1,8 @@
 import type { Script } from '../../src/demo/model-server.ts';
+import type { ModelConnection } from '../../src/demo/connection.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
+import { isFrameConnection } from './frame-connection.ts';
 import { limitHeaders } from './stream.ts';
 
 export type PolicyCode = 'cyber_policy' | 'bio_policy' | 'misalignment_policy_violation';
@@ -21,14 +23,38 @@ export type Fault =
       readonly via: 'http' | 'first-event' | 'first-error-event';
       readonly code?: 'server_is_overloaded' | 'slow_down';
     }
-  | { readonly kind: 'policy'; readonly code: PolicyCode; readonly via: 'http' | 'stream' };
+  | { readonly kind: 'policy'; readonly code: PolicyCode; readonly via: 'http' | 'stream' }
+  /** Nothing more comes, and nothing ends. */
+  | { readonly kind: 'silent'; readonly after: Reached }
+  /** The connection is lost. */
+  | { readonly kind: 'cut'; readonly after: Reached }
+  /** The WebSocket is closed. */
+  | { readonly kind: 'close'; readonly code: number; readonly after: Reached }
+  /** The WebSocket is too old. */
+  | { readonly kind: 'connection-limit' }
+  /** Only on a WebSocket that has served before. */
+  | { readonly kind: 'duplicate-item' };
+
+/** How far the answer came. */
+export type Reached = 'nothing' | 'created' | 'output';
 
 const errorOf = (type: string, message: string, more: JsonObject = {}): JsonObject => ({
   error: { type, message, ...more },
 });
 
+export const CONNECTION_LIMIT = errorOf(
+  'invalid_request_error',
+  'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
+  { code: 'websocket_connection_limit_reached', param: null },
+);
+
+export interface FaultContext {
+  readonly plan: string;
+  readonly usedPercent: number;
+}
+
 /** The fault as a script of the model. */
-export const faultScript = (fault: Fault, plan: string): Script => {
+export const faultScript = (fault: Fault, { plan, usedPercent }: FaultContext): Script => {
   switch (fault.kind) {
     case 'usage-limit': {
       const error = {
@@ -39,7 +65,7 @@ export const faultScript = (fault: Fault, plan: string): Script => {
         ...(fault.resetsInSeconds !== undefined && { resets_in_seconds: fault.resetsInSeconds }),
       };
       return fault.via === 'http'
-        ? (_, connection) => connection.reply(429, { error }, limitHeaders(plan))
+        ? (_, connection) => connection.reply(429, { error }, limitHeaders(plan, usedPercent))
         : failsInStream({ code: 'usage_limit_reached', ...error });
     }
     case 'burst':
@@ -75,10 +101,64 @@ export const faultScript = (fault: Fault, plan: string): Script => {
         ? (_, connection) => connection.reply(400, { error })
         : failsInStream(error);
     }
+    case 'silent':
+      return breaksOff(fault.after, (connection) => connection.hang());
+    case 'cut':
+      return breaksOff(fault.after, async (connection) => {
+        await connection.flush();
+        connection.destroy();
+      });
+    case 'close':
+      return breaksOff(fault.after, (connection) => closeSocket(connection, fault.code));
+    case 'connection-limit':
+      return (_, connection) => {
+        connection.reply(400, CONNECTION_LIMIT);
+        closeSocket(connection, 1000);
+      };
+    case 'duplicate-item':
+      return (_, connection) =>
+        connection.reply(
+          400,
+          errorOf('invalid_request_error', 'Duplicate item found with id msg_1.', {
+            code: null,
+            param: 'input',
+          }),
+        );
     default:
       return assertNever(fault);
   }
 };
+
+const closeSocket = (connection: ModelConnection, code: number): void => {
+  if (isFrameConnection(connection)) connection.close(code, 'a fault');
+  else connection.destroy();
+};
+
+/** An answer that comes as far as that, and what happens then. */
+const breaksOff =
+  (after: Reached, then: (connection: ModelConnection) => Promise<void> | void): Script =>
+  async ({ body }, connection) => {
+    const item = { id: 'msg_broken', type: 'message', role: 'assistant', content: [], phase: null };
+    const at = { item_id: item.id, output_index: 0, content_index: 0 };
+    if (after !== 'nothing')
+      connection.event({
+        type: 'response.created',
+        sequence_number: 0,
+        response: {
+          id: 'resp_broken',
+          object: 'response',
+          model: body['model'],
+          status: 'in_progress',
+          output: [],
+          error: null,
+        },
+      });
+    if (after === 'output') {
+      connection.event({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item });
+      connection.event({ type: 'response.output_text.delta', sequence_number: 2, ...at, delta: 'Half of ' });
+    }
+    await then(connection);
+  };
 
 const failsInStream =
   (error: JsonObject, when: 'at-once' | 'after-created' = 'after-created'): Script =>
@@ -96,24 +176,3 @@ const failsInStream =
       response: { ...response, status: 'failed', error },
     });
   };
-
-/** A Cloudflare page instead of the answer. */
-export interface CloudflareSwitch {
-  readonly on: 'responses' | 'token' | 'both';
-  /** Whether clients that send the page's cookie back are let through. */
-  readonly passesWithCookie?: boolean;
-  readonly times?: number;
-}
-
-export const CLOUDFLARE_COOKIE = '__cf_bm=made-up-clearance';
-
-export const CLOUDFLARE_HEADERS = {
-  'content-type': 'text/html; charset=UTF-8',
-  'cf-mitigated': 'challenge',
-  'cf-ray': '8f0000000000made-UP',
-  server: 'cloudflare',
-  'set-cookie': `${CLOUDFLARE_COOKIE}; path=/; HttpOnly; SameSite=None`,
-};
-
-export const CLOUDFLARE_PAGE =
-  '<!DOCTYPE html><html lang="en-US"><head><title>Just a moment...</title></head><body><noscript>Enable JavaScript and cookies to continue</noscript></body></html>';

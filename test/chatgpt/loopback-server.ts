@@ -5,10 +5,6 @@ import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 
 export const listenOn = async (server: Server): Promise<number> => {
-  // codex tries a WebSocket first; this is the service's answer that it has none.
-  server.on('upgrade', (_, socket) => {
-    socket.end('HTTP/1.1 426 Upgrade Required\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
-  });
   server.keepAliveTimeout = 120_000;
   const listening = Promise.withResolvers<void>();
   server.once('error', listening.reject);

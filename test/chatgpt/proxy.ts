@@ -9,8 +9,9 @@ import { listen } from '../../src/http/listen/listen.ts';
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { createLogger } from '../../src/observe/log.ts';
-import { startChatGptBackend, type ChatGptBackend, type ModelRequest } from './backend.ts';
+import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import type { LoginOptions } from './login.ts';
+import type { ModelRequest } from './recorded.ts';
 
 /** The whole product, signed in with a made-up login, and the fake service. */
 export interface ChatGptProxy {

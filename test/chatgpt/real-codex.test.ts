@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { tomlString } from '../../src/codex/home/config-toml.ts';
@@ -13,6 +13,7 @@ import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { startChatGptBackend } from './backend.ts';
 import type { ChatGptBackend } from './backend.ts';
+import type { ModelRequest } from './recorded.ts';
 
 /**
  * The official codex against the fake: its own provider, its own prompt and tools, no proxy. The real service
@@ -97,7 +98,15 @@ const thinksCallsAndSays = (model: string): Script =>
     says([thinking('reasoning-3'), { text: 'And this is the second turn.' }]),
   );
 
-describe('the official codex breaks no rule', () => {
+/** Without its warm-ups, which only a socket has. */
+const turnRequests = (): readonly ModelRequest[] =>
+  backend.modelRequests.filter(({ body }) => body['generate'] !== false);
+
+describe.each(['websocket', 'http'] as const)('the official codex breaks no rule over %s', (transport) => {
+  beforeEach(() => {
+    if (transport === 'http') backend.failUpgrade({ status: 426 });
+  });
+
   it.each(['gpt-5.5', 'gpt-6.1-sol'])(
     'of the fake, with a tool, an image and a second turn on %s',
     async (model) => {
@@ -113,13 +122,12 @@ describe('the official codex breaks no rule', () => {
         'And this is the second turn.',
       );
       expect(backend.violations('A', 'B', 'C').map(({ rule }) => rule)).toEqual([]);
-      expect(backend.modelRequests.map(({ requestFormat, broken }) => ({ requestFormat, broken }))).toEqual(
-        Array.from({ length: 3 }, () => ({
-          requestFormat: model === 'gpt-5.5' ? 'responses' : 'codex',
-          broken: [],
-        })),
+      expect(
+        turnRequests().map((request) => [request.transport, request.requestFormat, request.broken]),
+      ).toEqual(
+        Array.from({ length: 3 }, () => [transport, model === 'gpt-5.5' ? 'responses' : 'codex', []]),
       );
-      const [first] = backend.modelRequests;
+      const [first] = turnRequests();
       expect(first?.headers['version']).toBe(findCodexBinary().version);
       expect(first?.body).not.toHaveProperty('instructions');
       expect(JSON.stringify(first?.body['input'])).toContain('data:image/png;base64,');
@@ -132,10 +140,56 @@ describe('the official codex breaks no rule', () => {
     backend.spoilTokens('expired');
     expect(await codex('exec', '--skip-git-repo-check', '-m', 'gpt-5.5', 'Hello.')).toContain('Done.');
     expect(backend.refreshes).toBe(1);
-    expect(backend.violations('A', 'B', 'C')).toEqual([]);
+    expect(backend.violations('A', 'B', 'C').map(({ rule }) => rule)).toEqual([]);
+  });
+});
+
+describe('the official codex', () => {
+  it('opens one socket per run, warms it up, and continues its answers', async () => {
+    backend.settings.instructionsNeeded = 'or-developer-message';
+    backend.use(thinksCallsAndSays('gpt-5.5'));
+    await backend.writeLogin(home);
+    await codex('exec', '--skip-git-repo-check', '-m', 'gpt-5.5', 'Hello.');
+    expect(backend.dials.map(({ status, broken, frames }) => ({ status, broken, frames }))).toEqual([
+      { status: 101, broken: [], frames: 3 },
+    ]);
+    const [warmUp, first, second] = backend.modelRequests.map(({ frame }) => frame);
+    expect(warmUp).toMatchObject({ generate: false });
+    expect([first, second].map((frame) => typeof frame?.['previous_response_id'])).toEqual([
+      'string',
+      'string',
+    ]);
+    expect(JSON.stringify(backend.modelRequests[2]?.body['input'])).toContain('function_call_output');
+    // The warm-up's in the turn, and then the turn's.
+    expect(backend.modelRequests.map(({ headers }) => headers['x-codex-turn-state'] !== undefined)).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
-  it('when it asks for the models', async () => {
+  it.each([
+    ['an upgrade without support', () => backend.failUpgrade({ status: 426 }), ['http']],
+    [
+      'a cut after output',
+      () => backend.fail({ kind: 'cut', after: 'output' }, 1),
+      ['websocket', 'websocket'],
+    ],
+    [
+      'a socket that is too old',
+      () => backend.fail({ kind: 'connection-limit' }, 1),
+      ['websocket', 'websocket'],
+    ],
+  ] as const)('understands %s', async (_name, fail, transports) => {
+    backend.settings.instructionsNeeded = 'or-developer-message';
+    await backend.writeLogin(home);
+    fail();
+    expect(await codex('exec', '--skip-git-repo-check', '-m', 'gpt-5.5', 'Hello.')).toContain('Done.');
+    expect(turnRequests().map(({ transport }) => transport)).toEqual(transports);
+    expect(backend.violations('A', 'B', 'C').map(({ rule }) => rule)).toEqual([]);
+  });
+
+  it('asks for the models', async () => {
     await backend.writeLogin(home);
     const { models } = JSON.parse(await codex('debug', 'models')) as { models: { slug: string }[] };
     expect(models.map(({ slug }) => slug)).toEqual(backend.settings.models.map(({ slug }) => slug));

@@ -9,15 +9,31 @@ export type Confidence = 'A' | 'B' | 'C';
 
 export type RequestFormat = 'responses' | 'codex';
 
-/** One model request, as the rules see it. */
+/** What arrived: a POST, the request that opens a WebSocket, or a message on one. */
+export type Carrier = 'post' | 'upgrade' | 'frame';
+
+/** One model request, or an upgrade, as the rules see it. */
 export interface Seen {
+  readonly carrier: Carrier;
+  /** Of an upgrade: empty. Of a frame: with the history that it continues. */
   readonly body: JsonObject;
+  /** Of a frame: what its `client_metadata` says instead of headers, and the upgrade's. */
   readonly headers: IncomingHttpHeaders;
   readonly requestFormat: RequestFormat;
   readonly model: string;
   readonly settings: Settings;
   /** What the backend knows about its own earlier answers. */
   readonly memory: Memory;
+  /** Only of a frame. */
+  readonly frame?: FrameFacts;
+}
+
+export interface FrameFacts {
+  readonly type: Json | undefined;
+  /** Whether the previous response of the socket is not over. */
+  readonly isEarly: boolean;
+  /** Whether `previous_response_id` is the last response of this socket, or absent. */
+  readonly continuesKnown: boolean;
 }
 
 export interface Memory {
@@ -39,6 +55,8 @@ export interface Rule {
   readonly id: string;
   readonly confidence: Confidence;
   readonly requestFormat: RequestFormat | 'both';
+  /** Default: POSTs and frames. */
+  readonly on?: readonly Carrier[];
   /**
    * Can only be found by trying, such as whose encrypted content it is. It is rejected and recorded, but does
    * not count as a violation.

@@ -52,6 +52,7 @@ const refusedParameter = (name: string): Rule => ({
   id: `parameter.${name}`,
   confidence: 'A',
   requestFormat: 'both',
+  on: name === 'previous_response_id' ? ['post'] : ['post', 'frame'],
   breaks: ({ body }) => (body[name] === undefined ? null : unsupported(name)),
 });
 
@@ -59,6 +60,8 @@ const opensWithDeveloper = ({ body }: Seen): boolean => inputItems(body)[0]?.ite
 
 const hasInstructions = (seen: Seen): boolean => {
   const { body, settings } = seen;
+  // A warm-up brings what is known before the first turn; codex's may be empty.
+  if (body['generate'] === false) return true;
   const text = body['instructions'];
   if (text === undefined || text === null)
     return settings.instructionsNeeded === 'or-developer-message' && opensWithDeveloper(seen);
@@ -145,9 +148,13 @@ export const BODY_RULES: readonly Rule[] = [
     id: 'parameter.unknown',
     confidence: 'C',
     requestFormat: 'both',
-    breaks: ({ body }) =>
+    breaks: ({ body, carrier }) =>
       firstAnswer(Object.keys(body), (name) =>
-        KNOWN_PARAMETERS.has(name) || REFUSED_PARAMETERS.includes(name) ? null : unsupported(name),
+        KNOWN_PARAMETERS.has(name) ||
+        (carrier === 'frame' && name === 'generate') ||
+        REFUSED_PARAMETERS.includes(name)
+          ? null
+          : unsupported(name),
       ),
   },
   {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import { detail, firstAnswer } from './rule.ts';
-import type { Rule, Seen } from './rule.ts';
+import type { Carrier, Rule, Seen } from './rule.ts';
 
 const FORWARDED = /^(cf-|x-forwarded-|forwarded$|x-real-ip$|via$|true-client-ip$)/;
 
@@ -41,10 +41,15 @@ export const turnOf = (headers: IncomingHttpHeaders): string => {
   return session;
 };
 
-const cacheIdentity = (name: string, read: (seen: Seen) => unknown): Rule => ({
+const ALL: readonly Carrier[] = ['post', 'upgrade', 'frame'];
+/** Headers that a frame does not have: its upgrade had them. */
+const HEADS: readonly Carrier[] = ['post', 'upgrade'];
+
+const cacheIdentity = (name: string, on: readonly Carrier[], read: (seen: Seen) => unknown): Rule => ({
   id: `identity.${name}`,
   confidence: 'C',
   requestFormat: 'both',
+  on,
   breaks: (seen) => (isRealUuidV7(read(seen)) ? null : 'counted'),
 });
 
@@ -53,6 +58,7 @@ export const HEADER_RULES: readonly Rule[] = [
     id: 'header.authorization',
     confidence: 'A',
     requestFormat: 'both',
+    on: HEADS,
     breaks: ({ headers }) =>
       /^Bearer \S+$/.test(headers.authorization ?? '') ? null : detail('Unauthorized', 401),
   },
@@ -60,6 +66,7 @@ export const HEADER_RULES: readonly Rule[] = [
     id: 'header.chatgpt-account-id',
     confidence: 'A',
     requestFormat: 'both',
+    on: HEADS,
     breaks: ({ headers }) =>
       (headers['chatgpt-account-id'] ?? '') === '' ? detail('Unauthorized', 401) : null,
   },
@@ -84,6 +91,7 @@ export const HEADER_RULES: readonly Rule[] = [
     id: 'header.forwarded',
     confidence: 'B',
     requestFormat: 'both',
+    on: HEADS,
     breaks: ({ headers }) =>
       firstAnswer(Object.keys(headers), (name) => (FORWARDED.test(name) ? 'counted' : null)),
   },
@@ -94,10 +102,13 @@ export const HEADER_RULES: readonly Rule[] = [
     breaks: ({ headers, memory }) => {
       const state = headers['x-codex-turn-state'];
       if (state === undefined) return null;
-      return memory.turnStates.get(String(state)) === turnOf(headers) ? null : 'counted';
+      const issuedTo = memory.turnStates.get(String(state));
+      // codex takes the state of its warm-up, which is before any turn, into the first turn.
+      const warmUp = `${String(headers['session-id'])} `;
+      return issuedTo === turnOf(headers) || issuedTo === warmUp ? null : 'counted';
     },
   },
-  cacheIdentity('session-id', ({ headers }) => headers['session-id']),
-  cacheIdentity('thread-id', ({ headers }) => headers['thread-id']),
-  cacheIdentity('prompt_cache_key', ({ body }) => body['prompt_cache_key']),
+  cacheIdentity('session-id', ALL, ({ headers }) => headers['session-id']),
+  cacheIdentity('thread-id', ALL, ({ headers }) => headers['thread-id']),
+  cacheIdentity('prompt_cache_key', ['post', 'frame'], ({ body }) => body['prompt_cache_key']),
 ];

@@ -29,6 +29,19 @@ export interface Settings {
   /** Ids of disabled rules. */
   rulesOff: ReadonlySet<string>;
 
+  /** How much of the primary window is used: on the 101 of an upgrade, and in every answer. */
+  primaryUsedPercent: number;
+  /** Every answer to a POST comes this much later. */
+  sseDelayMs: number;
+  /** Then the socket ends. */
+  websocketMinutes: number;
+  /** A message of this size or more closes its socket. */
+  websocketMaxBytes: number;
+  pingEveryMs: number;
+  pongWithinMs: number;
+  /** Whether answers on a socket tell the limits. */
+  rateLimitFrames: boolean;
+
   attribution: boolean;
   settingsDelayMs: number;
   bundle: 'ok' | 'fails';
@@ -96,6 +109,13 @@ export const standardSettings = (): Settings => ({
   responsesFormatForCodexModels: 'open',
   codexFormat: 'open',
   rulesOff: new Set(),
+  primaryUsedPercent: 42,
+  sseDelayMs: 0,
+  websocketMinutes: 60,
+  websocketMaxBytes: 16 * 1024 * 1024,
+  pingEveryMs: 20_000,
+  pongWithinMs: 20_000,
+  rateLimitFrames: true,
   attribution: false,
   settingsDelayMs: 0,
   bundle: 'ok',
