@@ -5,24 +5,79 @@ import { itemFacts } from './item-facts.ts';
 import type { Item } from './item.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
-const NOTHING = { hasCacheBreakpoint: false, hasCallFields: false, hasFile: false, loadedTools: [] };
+const NOTHING = {
+  hasId: false,
+  hasCacheBreakpoint: false,
+  hasCallFields: false,
+  hasFile: false,
+  hasImageDetail: false,
+  hasReasoning: false,
+  hasCall: false,
+  hasCustomCall: false,
+  hasNamespace: false,
+  hasRaw: false,
+  hasLoadedTools: false,
+  loadedTools: [],
+};
+const call = { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '' } as const;
+const output = { kind: 'tool-output', tool: 'function', callId: 'c', output: 'x' } as const;
+const image = { kind: 'image', url: 'data:' } as const;
 
 describe('itemFacts', () => {
   it('says what the items of a conversation hold', () => {
-    expect([itemFacts([]), itemFacts([user])]).toEqual([NOTHING, NOTHING]);
     const tool = functionTool('f');
-    const items = [
-      user,
-      { ...user, parts: [{ kind: 'text', text: 'x', cacheBreakpoint: {} }, { kind: 'file' }] },
-      { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '', more: {} },
-      { kind: 'loaded-tools', tools: [tool] },
-    ] as unknown as readonly Item[];
-    expect(itemFacts(items)).toEqual({
-      hasCacheBreakpoint: true,
-      hasCallFields: true,
-      hasFile: true,
-      loadedTools: [tool],
-    });
+    const facts: readonly (readonly [Item, Partial<ReturnType<typeof itemFacts>>])[] = [
+      [user, {}],
+      [{ kind: 'compaction', encryptedContent: 'e' }, {}],
+      [{ ...user, id: 'm' }, { hasId: true }],
+      [{ ...user, parts: [{ kind: 'text', text: 'x', cacheBreakpoint: {} }] }, { hasCacheBreakpoint: true }],
+      [{ ...user, parts: [{ kind: 'file', raw: { type: 'input_file' } }] }, { hasFile: true }],
+      [{ ...user, parts: [image, { ...image, detail: 'auto' }] }, {}],
+      [{ ...user, parts: [{ ...image, detail: 'low' }] }, { hasImageDetail: true }],
+      [{ kind: 'reasoning', summary: [] }, { hasReasoning: true }],
+      [call, { hasId: true, hasCall: true }],
+      [
+        { ...call, more: {} },
+        { hasId: true, hasCall: true, hasCallFields: true },
+      ],
+      [
+        { ...call, tool: 'custom' },
+        { hasId: true, hasCall: true, hasCustomCall: true },
+      ],
+      [
+        { ...call, namespace: 'n' },
+        { hasId: true, hasCall: true, hasNamespace: true },
+      ],
+      [output, { hasId: true }],
+      [
+        { ...output, more: {} },
+        { hasId: true, hasCallFields: true },
+      ],
+      [
+        { ...output, tool: 'custom' },
+        { hasId: true, hasCustomCall: true },
+      ],
+      [
+        { ...output, output: [{ ...image, detail: 'high' }] },
+        { hasId: true, hasImageDetail: true },
+      ],
+      [
+        { kind: 'hosted-call', raw: { type: 'web_search_call' } },
+        { hasId: true, hasRaw: true },
+      ],
+      [
+        { kind: 'opaque', raw: { type: 'telepathy' } },
+        { hasId: true, hasRaw: true },
+      ],
+      [
+        { kind: 'loaded-tools', raw: { type: 'additional_tools' }, tools: [tool] },
+        { hasId: true, hasRaw: true, hasLoadedTools: true, loadedTools: [tool] },
+      ],
+    ];
+    for (const [item, has] of facts) expect(itemFacts([item])).toEqual({ ...NOTHING, ...has });
+    const all = facts.map(([item]) => item);
+    expect(itemFacts(all)).toEqual(Object.assign({}, NOTHING, ...facts.map(([, has]) => has)));
+    expect(itemFacts([])).toEqual(NOTHING);
   });
 
   it('walks a conversation once', () => {

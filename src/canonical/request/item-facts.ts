@@ -1,11 +1,26 @@
-import { partsOf, type Item } from './item.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { Item, Part } from './item.ts';
 import type { Tool } from './tool.ts';
 
-/** What several places ask about a conversation as a whole. */
-interface ItemFacts {
+/** What several places ask about a conversation as a whole. Most conversations have little of it. */
+export interface ItemFacts {
+  /** An id of an item or of a call. */
+  readonly hasId: boolean;
   readonly hasCacheBreakpoint: boolean;
+  /** Additional fields of calls or outputs. */
   readonly hasCallFields: boolean;
   readonly hasFile: boolean;
+  /** An image with a detail other than `auto`. */
+  readonly hasImageDetail: boolean;
+  readonly hasReasoning: boolean;
+  readonly hasCall: boolean;
+  /** Calls of custom tools, or their outputs. */
+  readonly hasCustomCall: boolean;
+  /** A call that names the namespace of its tool. */
+  readonly hasNamespace: boolean;
+  /** An item in Responses API form: a hosted call, loaded tools, or of an unknown type. */
+  readonly hasRaw: boolean;
+  readonly hasLoadedTools: boolean;
   /** Tools that items of the conversation declare. */
   readonly loadedTools: readonly Tool[];
 }
@@ -14,23 +29,69 @@ interface ItemFacts {
 const known = new WeakMap<readonly Item[], ItemFacts>();
 
 export const itemFacts = (items: readonly Item[]): ItemFacts => {
-  const facts = known.get(items) ?? read(items);
+  const found = known.get(items);
+  if (found !== undefined) return found;
+  const facts = new Facts();
+  for (const item of items) facts.add(item);
   known.set(items, facts);
   return facts;
 };
 
-const read = (items: readonly Item[]): ItemFacts => {
-  let hasCacheBreakpoint = false;
-  let hasCallFields = false;
-  let hasFile = false;
-  const loadedTools: Tool[] = [];
-  for (const item of items) {
-    hasCallFields ||= 'more' in item;
-    if (item.kind === 'loaded-tools') for (const tool of item.tools) loadedTools.push(tool);
-    for (const part of partsOf(item).parts) {
-      hasCacheBreakpoint ||= 'cacheBreakpoint' in part;
-      hasFile ||= part.kind === 'file';
+class Facts implements ItemFacts {
+  hasId = false;
+  hasCacheBreakpoint = false;
+  hasCallFields = false;
+  hasFile = false;
+  hasImageDetail = false;
+  hasReasoning = false;
+  hasCall = false;
+  hasCustomCall = false;
+  hasNamespace = false;
+  hasRaw = false;
+  hasLoadedTools = false;
+  readonly loadedTools: Tool[] = [];
+
+  add(item: Item): void {
+    this.hasId ||= item.id !== undefined || 'callId' in item || 'raw' in item;
+    switch (item.kind) {
+      case 'message':
+        this.#parts(item.parts);
+        return;
+      case 'reasoning':
+        this.hasReasoning = true;
+        return;
+      case 'tool-call':
+        this.hasCall = true;
+        this.hasNamespace ||= item.namespace !== undefined;
+        this.hasCustomCall ||= item.tool === 'custom';
+        this.hasCallFields ||= 'more' in item;
+        return;
+      case 'tool-output':
+        this.hasCustomCall ||= item.tool === 'custom';
+        this.hasCallFields ||= 'more' in item;
+        if (typeof item.output !== 'string') this.#parts(item.output);
+        return;
+      case 'loaded-tools':
+        this.hasRaw = true;
+        this.hasLoadedTools = true;
+        for (const tool of item.tools) this.loadedTools.push(tool);
+        return;
+      case 'hosted-call':
+      case 'opaque':
+        this.hasRaw = true;
+        return;
+      case 'compaction':
+        return;
+      default:
+        assertNever(item);
     }
   }
-  return { hasCacheBreakpoint, hasCallFields, hasFile, loadedTools };
-};
+
+  #parts(parts: readonly Part[]): void {
+    for (const part of parts) {
+      this.hasCacheBreakpoint ||= 'cacheBreakpoint' in part;
+      if (part.kind === 'file') this.hasFile = true;
+      else if (part.kind === 'image') this.hasImageDetail ||= (part.detail ?? 'auto') !== 'auto';
+    }
+  }
+}

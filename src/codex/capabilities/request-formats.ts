@@ -1,3 +1,4 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { partsOf, type ImageDetail } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { allTools, type Tool } from '../../canonical/request/tool.ts';
@@ -12,7 +13,7 @@ export const needsResponsesFormat = (request: TurnRequest): boolean =>
   allTools(request).some(isResponsesOnly) ||
   (allTools(request).length > 0 &&
     (request.toolChoice.mode !== 'auto' || request.parallelToolCalls === true)) ||
-  imageDetails(request, () => true).length > 0 ||
+  itemFacts(request.items).hasImageDetail ||
   request.reasoning.context === 'current_turn';
 
 /**
@@ -43,8 +44,9 @@ export const lostInFormat = (
 };
 
 /** The paths of image details; `auto` does not count. */
-const imageDetails = ({ items }: TurnRequest, isMeant: (detail: ImageDetail) => boolean): readonly Path[] =>
-  items.flatMap((item, index) => {
+const imageDetails = ({ items }: TurnRequest, isMeant: (detail: ImageDetail) => boolean): readonly Path[] => {
+  if (!itemFacts(items).hasImageDetail) return [];
+  return items.flatMap((item, index) => {
     const { field, parts } = partsOf(item);
     return parts.flatMap((part, at): readonly Path[] => {
       const detail = part.kind === 'image' ? (part.detail ?? 'auto') : 'auto';
@@ -53,3 +55,4 @@ const imageDetails = ({ items }: TurnRequest, isMeant: (detail: ImageDetail) => 
         : [{ imageDetail: { item: index, of: field, part: at } }];
     });
   });
+};

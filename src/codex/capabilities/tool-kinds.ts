@@ -1,4 +1,5 @@
-import type { LoadedTools } from '../../canonical/request/item.ts';
+import { itemFacts } from '../../canonical/request/item-facts.ts';
+import type { Item, LoadedTools } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { HostedTool, RawTool, Tool } from '../../canonical/request/tool.ts';
@@ -89,11 +90,17 @@ export const refusedTools = (
   };
   return [
     ...tools.flatMap((tool, index) => refusal({ tool: index }, tool)),
-    ...items.flatMap((item, index) =>
-      item.kind === 'loaded-tools' ? item.tools.flatMap((tool) => refusal({ item: index }, tool)) : [],
+    ...loadedIn(items).flatMap(([index, item]) =>
+      item.tools.flatMap((tool) => refusal({ item: index }, tool)),
     ),
   ];
 };
+
+/** Items that declare tools, with their indices. */
+const loadedIn = (items: readonly Item[]): readonly (readonly [number, LoadedTools])[] =>
+  itemFacts(items).hasLoadedTools
+    ? items.flatMap((item, index) => (item.kind === 'loaded-tools' ? [[index, item] as const] : []))
+    : [];
 
 /** MCP tools are decided in `mcp-tools.ts`. */
 const isMcp = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'mcp';
@@ -118,8 +125,8 @@ export const lostToolFields = (
   return [
     ...tools.flatMap((tool, index) => (rules.isLost(tool) ? [{ tool: index }] : [])),
     ...tools.flatMap((tool, index) => fieldsOf(tool).map((field) => ({ toolField: { tool: index, field } }))),
-    ...items.flatMap((item, index) =>
-      item.kind === 'loaded-tools' && rules.isMergedIntoTools(item)
+    ...loadedIn(items).flatMap(([index, item]) =>
+      rules.isMergedIntoTools(item)
         ? item.tools.flatMap((tool, at) =>
             fieldsOf(tool).map((field) => ({ toolField: { item: index, tool: at, field } })),
           )

@@ -1,8 +1,9 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/request/item.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { textOfFile, type NotTextReason } from '../../canonical/request/text-file.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { History } from './fit-history.ts';
+import { placeOf, type History } from './fit-history.ts';
 
 export interface FittedFiles {
   readonly history: History;
@@ -10,14 +11,16 @@ export interface FittedFiles {
 }
 
 /** For a backend that accepts no files: converts text files to text, and refuses others. */
-export const withoutFiles = ({ items, places }: History): FittedFiles => {
+export const withoutFiles = (history: History): FittedFiles => {
+  const { items, places } = history;
+  if (!itemFacts(items).hasFile) return { history, refused: [] };
   const refused: Rejection[] = [];
   const fitted = items.map((item, index) => {
     const { field } = partsOf(item);
     return withFiles(item, (file, part) => {
       const text = textOf(file);
       if (typeof text === 'object') return text;
-      const place = { item: places[index] ?? index, of: field, part };
+      const place = { item: placeOf(history, index) ?? index, of: field, part };
       refused.push({ path: { file: place }, ...WHY[text](nameOf(file)) });
       return file;
     });

@@ -6,6 +6,7 @@ import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import {
   CHATGPT_HISTORY,
   fitHistory,
+  placeOf,
   OTHER_HISTORY,
   wholeHistory,
   withoutReasoning,
@@ -107,6 +108,11 @@ describe('ids, for a ChatGPT login', () => {
     expect(fitted.items[0]).not.toEqual(shortened);
   });
 
+  it('of the backend leave the conversation as it is', () => {
+    const history = historyOf(withId(user, 'msg_1'), call('call_1'), output('call_1'), assistant);
+    expect(fitHistory(history, CHATGPT_HISTORY).items).toBe(history.items);
+  });
+
   it('of other backends stay unchanged', () => {
     const history = historyOf(withId(user, 'x'), call('y'.repeat(100)), output('y'.repeat(100)));
     expect(fitHistory(history, OTHER_HISTORY)).toEqual({ ...history, ignored: [] });
@@ -128,15 +134,19 @@ describe('reasoning', () => {
     const history = historyOf(...items);
     const only = (kept: readonly number[]) => ({
       items: items.filter((__, index) => kept.includes(index)),
-      places: history.places.filter((__, index) => kept.includes(index)),
-      ignored: history.places.filter((__, index) => !kept.includes(index)),
+      places: kept.length === items.length ? null : kept,
+      ignored: [...items.keys()].filter((index) => !kept.includes(index)),
     });
     expect(fitHistory(history, CHATGPT_HISTORY)).toEqual(only(forChatgpt));
     expect(fitHistory(history, OTHER_HISTORY)).toEqual(only(forOthers));
   });
 
   it('may leave nothing', () => {
-    expect(fitHistory(historyOf(summaryOnly), OTHER_HISTORY)).toEqual({ ...historyOf(), ignored: [0] });
+    expect(fitHistory(historyOf(summaryOnly), OTHER_HISTORY)).toEqual({
+      items: [],
+      places: [],
+      ignored: [0],
+    });
     expect(fitHistory(historyOf(), CHATGPT_HISTORY)).toEqual({ ...historyOf(), ignored: [] });
   });
 });
@@ -204,10 +214,10 @@ describe('any client history', () => {
         expect(new Set(ids).size).toBe(ids.length);
         const callIds = fitted.items.map((item) => ('callId' in item ? item.callId : ''));
         expect([...ids, ...callIds].filter((text) => text.length > 64)).toEqual([]);
-        expect(fitted.places.length).toBe(fitted.items.length);
-        expect([...fitted.places, ...ignored].toSorted((a, b) => Number(a) - Number(b))).toEqual(
-          history.places,
-        );
+        const places = fitted.items.map((_, index) => placeOf(fitted, index));
+        expect([...places, ...ignored].toSorted((a, b) => Number(a) - Number(b))).toEqual([
+          ...history.items.keys(),
+        ]);
         expect(fitHistory(fitted, CHATGPT_HISTORY)).toEqual({ ...fitted, ignored: [] });
       }),
     );

@@ -1,12 +1,17 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { isModelOutput, isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
 import { typeOf } from './inject-items.ts';
 
 /** The client's items and their positions in its request. */
 export interface History {
   readonly items: readonly Item[];
-  /** Null: one of ours, unknown to the client. */
-  readonly places: readonly (number | null)[];
+  /** Of each item; null: one of ours, unknown to the client. Null for all: each has its position in `items`. */
+  readonly places: readonly (number | null)[] | null;
 }
+
+/** The position of an item in the client's request; null: it is one of ours. */
+export const placeOf = ({ places }: Pick<History, 'places'>, index: number): number | null =>
+  places === null ? index : (places[index] ?? null);
 
 export interface FittedHistory extends History {
   /** Positions of dropped items that might have mattered to the model. */
@@ -14,10 +19,7 @@ export interface FittedHistory extends History {
 }
 
 /** The whole history of a request. */
-export const wholeHistory = (items: readonly Item[]): History => ({
-  items,
-  places: items.map((_, index) => index),
-});
+export const wholeHistory = (items: readonly Item[]): History => ({ items, places: null });
 
 export interface HistoryRules {
   /** `own`: ids must look like the backend's own, with the prefix of their kind and at most 64 characters. */
@@ -38,9 +40,12 @@ export const OTHER_HISTORY: HistoryRules = { ids: 'any', reasoning: 'any' };
  * backends, and keep reasoning that was never stored. The result may be empty.
  */
 export const fitHistory = (history: History, rules: HistoryRules): FittedHistory => {
-  const next = nextOfEach(history.items);
-  const kept = without(history, (item, index) => !isFitting(item, next[index], rules));
-  return rules.ids === 'any' ? kept : { ...kept, items: withFittingIds(kept.items) };
+  const { hasReasoning, hasRaw } = itemFacts(history.items);
+  const mayDrop = hasReasoning || (hasRaw && rules.images === 'whole');
+  const kept = without(history, mayDrop ? unfittingIn(history.items, rules) : NONE);
+  return rules.ids === 'any' || !itemFacts(kept.items).hasId
+    ? kept
+    : { ...kept, items: withFittingIds(kept.items) };
 };
 
 /**
@@ -48,22 +53,44 @@ export const fitHistory = (history: History, rules: HistoryRules): FittedHistory
  * there is no other history to try.
  */
 export const withoutReasoning = (history: History): FittedHistory | null => {
-  const rest = without(history, (item) => isReasoning(item) && isEncrypted(item));
-  const isSame = rest.items.length === history.items.length;
-  return isSame || rest.items.length === 0 ? null : rest;
+  const { items } = history;
+  const encrypted = new Set(
+    items.flatMap((item, index) => (isReasoning(item) && isEncrypted(item) ? [index] : [])),
+  );
+  return encrypted.size === 0 || encrypted.size === items.length ? null : without(history, encrypted);
 };
 
-const without = (
-  { items, places }: History,
-  isLeftOut: (item: Item, index: number) => boolean,
-): FittedHistory => {
-  const leftOut = items.map(isLeftOut);
-  if (!leftOut.includes(true)) return { items, places, ignored: [] };
-  return {
-    items: items.filter((_, index) => leftOut[index] !== true),
-    places: places.filter((_, index) => leftOut[index] !== true),
-    ignored: places.flatMap((place, index) => (place !== null && leftOut[index] === true ? [place] : [])),
-  };
+const NONE: ReadonlySet<number> = new Set();
+
+/** The history without the items at these indices. */
+const without = ({ items, places }: History, leftOut: ReadonlySet<number>): FittedHistory => {
+  if (leftOut.size === 0) return { items, places, ignored: [] };
+  const kept: Item[] = [];
+  const keptPlaces: (number | null)[] = [];
+  const ignored: number[] = [];
+  for (const [index, item] of items.entries()) {
+    const place = placeOf({ places }, index);
+    if (!leftOut.has(index)) {
+      kept.push(item);
+      keptPlaces.push(place);
+    } else if (place !== null) ignored.push(place);
+  }
+  return { items: kept, places: keptPlaces, ignored };
+};
+
+/** The indices of items that the backend does not accept. */
+const unfittingIn = (items: readonly Item[], rules: HistoryRules): ReadonlySet<number> => {
+  const unfitting = new Set<number>();
+  /** The next item that is not reasoning: a model may reason several times in a row. */
+  let next: Item | undefined;
+  // Backwards, so that a long run of reasoning takes linear time.
+  for (let index = items.length - 1; index >= 0; index -= 1) {
+    const item = items[index];
+    if (item === undefined) continue;
+    if (!isFitting(item, next, rules)) unfitting.add(index);
+    if (!isReasoning(item)) next = item;
+  }
+  return unfitting;
 };
 
 /** Items without a result are dropped. */
@@ -83,18 +110,6 @@ const isCutImage = (item: Item): boolean =>
   typeof item.raw['result'] !== 'string';
 
 const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
-
-/** For each item the next one that is not reasoning: a model may reason several times in a row. */
-const nextOfEach = (items: readonly Item[]): readonly (Item | undefined)[] => {
-  const nexts: (Item | undefined)[] = [];
-  let next: Item | undefined;
-  // Backwards, so that a long run of reasoning takes linear time.
-  for (const item of items.toReversed()) {
-    nexts.push(next);
-    if (!isReasoning(item)) next = item;
-  }
-  return nexts.toReversed();
-};
 
 /** Prefixes of the backend's own ids, by item type. */
 const PREFIXES: Readonly<Record<string, string>> = {
@@ -125,13 +140,25 @@ const withFittingIds = (items: readonly Item[]): readonly Item[] => {
     return true;
   };
   const callIds = new CallIds(items);
-  return items.map((item) => {
-    const { id, ...rest } = item;
-    const fitted = id === undefined || isOwn(id, PREFIXES[typeOf(item)]) ? item : rest;
-    const callId = callIdOf(fitted);
-    return callId === null ? fitted : withCallId(fitted, callIds.of(callId));
-  });
+  return sameOr(
+    items,
+    items.map((item) => {
+      const fitted = withFittingId(item, isOwn);
+      const callId = callIdOf(fitted);
+      return callId === null || callId.length <= MAX_ID ? fitted : withCallId(fitted, callIds.of(callId));
+    }),
+  );
 };
+
+const withFittingId = (item: Item, isOwn: (id: string, prefix: string | undefined) => boolean): Item => {
+  if (item.id === undefined || isOwn(item.id, PREFIXES[typeOf(item)])) return item;
+  const { id: _, ...rest } = item;
+  return rest;
+};
+
+/** The array itself if nothing has changed: what is known about it stays known. */
+const sameOr = (items: readonly Item[], changed: readonly Item[]): readonly Item[] =>
+  changed.every((item, index) => item === items[index]) ? items : changed;
 
 /** The id that links a call and its output, also of items that are passed through unread. */
 const callIdOf = (item: Item): string | null => {
@@ -142,9 +169,7 @@ const callIdOf = (item: Item): string | null => {
 
 const withCallId = (item: Item, callId: string): Item => {
   if ('callId' in item) return { ...item, callId };
-  return 'raw' in item && item.raw['call_id'] !== callId
-    ? { ...item, raw: { ...item.raw, call_id: callId } }
-    : item;
+  return 'raw' in item ? { ...item, raw: { ...item.raw, call_id: callId } } : item;
 };
 
 /**
@@ -152,28 +177,32 @@ const withCallId = (item: Item, callId: string): Item => {
  * distinct from other ids.
  */
 class CallIds {
+  readonly #items: readonly Item[];
   readonly #short = new Map<string, string>();
-  readonly #taken: Set<string | null>;
+  /** Collected for the first long id. */
+  #taken: Set<string | null> | null = null;
 
   constructor(items: readonly Item[]) {
-    const all = items.map(callIdOf);
-    this.#taken = new Set(all.filter((callId) => callId !== null && callId.length <= MAX_ID));
+    this.#items = items;
   }
 
+  /** The short form of a long id. */
   of(callId: string): string {
-    if (callId.length <= MAX_ID) return callId;
-    const short = this.#short.get(callId) ?? this.#shorten(callId);
+    const known = this.#short.get(callId);
+    if (known !== undefined) return known;
+    const taken = (this.#taken ??= new Set(this.#items.map(callIdOf)));
+    const short = this.#shorten(callId, taken);
     this.#short.set(callId, short);
-    this.#taken.add(short);
+    taken.add(short);
     return short;
   }
 
-  #shorten(callId: string): string {
+  #shorten(callId: string, taken: ReadonlySet<string | null>): string {
     for (let salt = 0; ; salt += 1) {
       const suffix = `_${hashOf(callId, salt)}`;
       // Never split a surrogate pair: the app-server would not answer.
       const short = callId.slice(0, MAX_ID - suffix.length).toWellFormed() + suffix;
-      if (!this.#taken.has(short)) return short;
+      if (!taken.has(short)) return short;
     }
   }
 }

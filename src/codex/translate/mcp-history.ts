@@ -1,9 +1,10 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import type { History } from './fit-history.ts';
+import { placeOf, type History } from './fit-history.ts';
 import { fromOutputText, toOutputText } from './mcp-output.ts';
 
 /** An approved call that has not run yet. */
@@ -28,6 +29,7 @@ export interface McpHistory extends History {
  * namespace, and their outputs. Tool lists were never shown to it.
  */
 export const mcpHistory = (history: History, isOurs: (label: string) => boolean): McpHistory => {
+  if (!itemFacts(history.items).hasRaw) return withoutMcp(history);
   const labels = new Map(
     history.items.flatMap((item) => {
       const raw = 'raw' in item && item.raw.type === 'mcp_approval_request' ? rawOf(item) : null;
@@ -35,11 +37,16 @@ export const mcpHistory = (history: History, isOurs: (label: string) => boolean)
     }),
   );
   const raws = history.items.map((item) => rawMcp(item, labels, isOurs));
-  if (raws.every((raw) => raw === null)) {
-    return { ...history, approved: [], listed: new Set(), refused: [] };
-  }
-  return new Reader(history, raws).read();
+  return raws.every((raw) => raw === null) ? withoutMcp(history) : new Reader(history, raws).read();
 };
+
+const withoutMcp = ({ items, places }: History): McpHistory => ({
+  items,
+  places,
+  approved: [],
+  listed: new Set(),
+  refused: [],
+});
 
 const TYPES = /^mcp_(?:call|list_tools|approval_request|approval_response)$/;
 
@@ -102,7 +109,7 @@ class Reader {
   read(): McpHistory {
     this.#history.items.forEach((item, index) => {
       const raw = this.#raws[index] ?? null;
-      const place = this.#history.places[index] ?? null;
+      const place = placeOf(this.#history, index);
       if (raw === null) this.#add(place, item);
       else this.#mcp(raw, place ?? index);
     });

@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
-import type { History } from '../../codex/translate/fit-history.ts';
+import { placeOf, type History } from '../../codex/translate/fit-history.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
 import type { RequestStrategies } from '../plan/request-strategies.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -157,8 +157,10 @@ const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: Engi
   LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
 
 /** The number of items that the client did not send, or not completely. */
-const recalledIn = ({ request, history: { items, places } }: Asked): number =>
-  items === request.items ? 0 : items.filter((item, at) => item !== request.items[places[at] ?? -1]).length;
+const recalledIn = ({ request: { items }, history }: Asked): number =>
+  history.items === items
+    ? 0
+    : history.items.filter((item, at) => item !== items[placeOf(history, at) ?? -1]).length;
 
 /** Null: there is no other strategy, or it would leave nothing of the conversation. */
 const nextDraft = (

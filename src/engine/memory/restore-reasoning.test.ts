@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Item, Produced } from '../../canonical/request/item.ts';
+import { placeOf } from '../../codex/translate/fit-history.ts';
 import { callingAnswerOf, restoreReasoning } from './restore-reasoning.ts';
 
 const thought = (id: string): Produced => ({
@@ -40,9 +41,11 @@ const nameOf = (item: Item): string => {
 /** What becomes of a conversation if this was the answer that made its calls. */
 const restored = (answer: readonly Produced[], items: readonly Item[]): string => {
   const remembered = callingAnswerOf(answer);
-  const { items: all, places } = restoreReasoning(items, (callId) =>
+  const history = restoreReasoning(items, (callId) =>
     remembered?.calls.has(callId) === true ? remembered : null,
   );
+  const all = history.items;
+  const places = all.map((_, at) => placeOf(history, at));
   expect(places.filter((place) => place !== null)).toEqual(items.map((_, index) => index));
   return all.map((item, at) => (places[at] === null ? `+${nameOf(item)}` : nameOf(item))).join(', ');
 };
@@ -107,6 +110,12 @@ describe('reasoning that a client did not send back', () => {
     );
   });
 
+  it('leaves a conversation as it is if there is nothing to restore', () => {
+    for (const items of [[user], [user, call('a'), output('a')]]) {
+      expect(restoreReasoning(items, () => null).items).toBe(items);
+    }
+  });
+
   it('is not remembered of an answer without reasoning or without a call', () => {
     expect([callingAnswerOf([call('a')]), callingAnswerOf([thought('r'), said('Hi.')])]).toEqual([
       null,
@@ -127,9 +136,10 @@ describe('reasoning that a client did not send back', () => {
     fc.assert(
       fc.property(fc.array(produced), fc.array(item), (answer, items) => {
         const remembered = callingAnswerOf(answer);
-        const { items: all, places } = restoreReasoning(items, () => remembered);
-        expect(all.filter((_, at) => places[at] !== null)).toEqual(items);
-        const put = all.filter((_, at) => places[at] === null);
+        const history = restoreReasoning(items, () => remembered);
+        const isPut = (_: Item, at: number): boolean => placeOf(history, at) === null;
+        expect(history.items.filter((one, at) => !isPut(one, at))).toEqual(items);
+        const put = history.items.filter(isPut);
         const known = (remembered?.steps ?? []).flatMap((step) =>
           step.kind === 'reasoning' ? [step.reasoning] : [],
         );

@@ -1,3 +1,4 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import {
   isMessage,
   isModelOutput,
@@ -8,7 +9,7 @@ import {
   type Produced,
   type Reasoning,
 } from '../../canonical/request/item.ts';
-import { isUsableReasoning, type History } from '../../codex/translate/fit-history.ts';
+import { isUsableReasoning, wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 
 /** An item of an answer up to its last call. Only reasoning is kept whole. */
 export type AnswerStep =
@@ -58,6 +59,7 @@ const isOfAnswer = (item: Item): boolean => isModelOutput(item) || isReasoning(i
  * answer of which the client sent readable reasoning.
  */
 export const restoreReasoning = (items: readonly Item[], find: FindAnswer): History => {
+  if (!itemFacts(items).hasCall) return wholeHistory(items);
   const restoring = new Restoring(items);
   const found: { readonly answer: CallingAnswer; readonly call: FoundCall; readonly from: number }[] = [];
   const complete = new Set<CallingAnswer>();
@@ -134,6 +136,7 @@ class Restoring {
   }
 
   history(): History {
+    if (this.#before.size === 0 && this.#instead.size === 0) return wholeHistory(this.#items);
     const items: Item[] = [];
     const places: (number | null)[] = [];
     for (const [index, item] of this.#items.entries()) {

@@ -1,3 +1,4 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import type { Item, Produced, ToolCall } from '../../canonical/request/item.ts';
 import {
   allTools,
@@ -20,8 +21,7 @@ import { InputOfArguments } from './input-of-arguments.ts';
 
 /** Whether a request has custom tools, or calls of them. */
 export const hasCustomTools = (request: Pick<TurnRequest, 'tools' | 'items'>): boolean =>
-  customRefs(allTools(request)).length > 0 ||
-  request.items.some((item) => 'tool' in item && item.tool === 'custom');
+  itemFacts(request.items).hasCustomCall || customRefs(allTools(request)).length > 0;
 
 /** The request for a backend without custom tools: each becomes a function with one text. */
 export const withoutCustomTools = (request: TurnRequest): TurnRequest => ({

@@ -162,6 +162,22 @@ describe('a draft', () => {
     });
   });
 
+  it('reads a conversation once if there is nothing to change in it', () => {
+    const plain = Array.from({ length: 50 }, () => user);
+    const readsOf = (drafted: typeof RPC): readonly [number, boolean] => {
+      let reads = 0;
+      const items = new Proxy(plain, {
+        get(target, name) {
+          if (typeof name === 'string' && /^\d+$/.test(name)) reads += 1;
+          return Reflect.get(target, name) as unknown;
+        },
+      });
+      const draft = drafted(turnOf({ items }), KEPT);
+      return [reads, draft.request.items === items];
+    };
+    for (const drafted of [PROVIDER, CHATGPT, RPC]) expect(readsOf(drafted)).toEqual([50, true]);
+  });
+
   it('counts calls of local servers, and ignores a limit of calls only for other tools', () => {
     const web = { kind: 'hosted', raw: { type: 'mcp', server_label: 'web' } } as const;
     const search = { kind: 'hosted', raw: { type: 'web_search' } } as const;

@@ -1,7 +1,7 @@
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import { isResponsesOnly, needsResponsesFormat } from '../../codex/capabilities/request-formats.ts';
-import { hasNamespace } from '../../codex/translate/fit-tools.ts';
 import type { RequestStrategy, RequestFormat } from '../../codex/translate/request-strategy.ts';
 import { wholeHistory, withoutReasoning } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -78,7 +78,7 @@ export class RequestStrategies {
     ) {
       return { ...last, customTools: 'functions' };
     }
-    if (last.namespaces === 'kept' && request.items.some(hasNamespace) && isAboutNamespaces(refusal)) {
+    if (last.namespaces === 'kept' && itemFacts(request.items).hasNamespace && isAboutNamespaces(refusal)) {
       return { ...last, namespaces: 'left-out' };
     }
     const requestFormat: RequestFormat = last.requestFormat === 'responses' ? 'codex' : 'responses';

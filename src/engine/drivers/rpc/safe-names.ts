@@ -1,3 +1,4 @@
+import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import type { Item, Produced } from '../../../canonical/request/item.ts';
 import { mapRefs, type Tool } from '../../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
@@ -55,7 +56,9 @@ async function* withNames(
 
 /** A unique replacement for each reserved name (`safe`), and the way back (`own`). Depends on the request only. */
 const namesOf = (request: TurnRequest): Record<'safe' | 'own', ReadonlyMap<string, string>> => {
-  const all = new Set([...request.tools.flatMap(nameOfTool), ...request.items.flatMap(nameOfItem)]);
+  const { tools, items } = request;
+  const called = itemFacts(items).hasCall ? items.flatMap(nameOfItem) : [];
+  const all = new Set([...tools.flatMap(nameOfTool), ...called]);
   const safe = new Map<string, string>();
   const own = new Map<string, string>();
   // Shared by all names, so that each number is tried once.
