@@ -40,8 +40,7 @@ export const startBareSide = async (stateDir: string, baseUrl: string): Promise<
       codexHome: home.path,
       apiKeyEnv: null,
       certificateFile: null,
-      refreshUrl: null,
-      revokeUrl: null,
+      login: {},
     }),
     stdio: ['pipe', 'pipe', 'ignore'],
   });

@@ -40,9 +40,10 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
   };
   const known = new Set(refuses as readonly EditField[]);
   return {
-    addresses: { model: '', account: '', refresh: '', revoke: '' },
+    addresses: { model: '', account: '', refresh: '', revoke: '', authApi: '' },
     profile,
     refusedFor: () => known,
+    tokenFailure: () => null,
     open(threadId, { request, context, shape, ...listeners }) {
       const turn = { request, context };
       const relayTurn = new RelayTurn({

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { BackendState } from '../compose/banner.ts';
+import { authApiOf } from '../compose/relay.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
@@ -10,6 +11,7 @@ import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machi
 import { startProbe, type Probe } from './doctor/probe.ts';
 import { reachCheck } from './doctor/reach.ts';
 import { Report } from './doctor/report.ts';
+import { askOwner } from './doctor/token-owner.ts';
 import { serverCheck } from './doctor/server-check.ts';
 import {
   cacheTurns,
@@ -51,15 +53,25 @@ export const doctor: Run = async (flags, world) => {
 
 const unasked = (name: string, why: string) => ({ name, limitMs: 1_000, run: () => skipped(why) });
 
-const loginCommandOf = ({ environment }: CommandContext): string =>
-  commandLine(thisInvocation(environment), 'login');
+const loginCommandOf = ({ environment }: CommandContext, ...flags: readonly string[]): string =>
+  commandLine(thisInvocation(environment), 'login', ...flags);
 
 /** The other checks that cost nothing. */
 const runFreeChecks = async (report: Report, world: CommandContext): Promise<void> => {
   const { environment } = world;
   const config = await loadSettings(environment);
   await report.ask(stateCheck(config.state.dir));
-  await report.ask(loginCheck({ config, now: new Date(), loginCommand: loginCommandOf(world) }));
+  const openFor = (target: string) => openDispatcher([target], environment);
+  await report.ask(
+    loginCheck({
+      config,
+      now: new Date(),
+      loginCommand: loginCommandOf(world),
+      tokenCommand: loginCommandOf(world, '--with-access-token'),
+      askOwner: (token, signal) =>
+        askOwner(token, { authApiUrl: authApiOf(environment), openDispatcher: openFor, signal }),
+    }),
+  );
   await report.ask(serverCheck(config.http));
   const url = await backendUrl(config).catch(() => null);
   await report.ask(
@@ -68,7 +80,7 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
       : reachCheck({
           url,
           idleTimeoutMs: config.upstream.idleTimeoutMs,
-          openDispatcher: (target) => openDispatcher([target], environment),
+          openDispatcher: openFor,
         }),
   );
 };

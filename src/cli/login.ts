@@ -17,7 +17,7 @@ const NETWORK =
 export const login: Run = async (flags, world) => {
   const { config, ...options } = await signInOptions(world);
   world.say(`Signing in for ${options.loginHome}\n`);
-  const code = await signIn(options, flags.has('device') ? ['--device-auth'] : []);
+  const code = await signIn(options, codexFlags(flags));
   if (code !== 0) {
     world.say('Not signed in; nothing has changed.\n');
     if (code !== INTERRUPTED) world.say(NETWORK);
@@ -25,10 +25,20 @@ export const login: Run = async (flags, world) => {
   }
   const facts = readLogin(await readFile(path.join(options.loginHome, 'auth.json'), 'utf8'));
   world.say(`Signed in${facts === null ? '' : ` with ${describeLogin(facts)}`}.\n`);
+  const { baseUrl, accessToken } = config.upstream;
+  const stronger = [
+    ...(baseUrl === null ? [] : ['PROXY_UPSTREAM_BASE_URL']),
+    ...(accessToken === null ? [] : ['CODEX_ACCESS_TOKEN']),
+  ];
   world.say(
-    config.upstream.baseUrl === null
+    stronger.length === 0
       ? 'A running server uses the login without a restart.\n'
-      : 'PROXY_UPSTREAM_BASE_URL is set and takes precedence over the login.\n',
+      : `${stronger[0] ?? ''} is set and takes precedence over the login.\n`,
   );
   return 0;
+};
+
+const codexFlags = (flags: ReadonlySet<string>): readonly string[] => {
+  if (flags.has('with-access-token')) return ['--with-access-token'];
+  return flags.has('device') ? ['--device-auth'] : [];
 };

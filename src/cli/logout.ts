@@ -10,5 +10,7 @@ export const logout: Run = async (_flags, world) => {
       ? `No login is left in ${options.loginHome}.\n`
       : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine only.\n`,
   );
+  if (options.config.upstream.accessToken !== null)
+    world.say('CODEX_ACCESS_TOKEN is still set: a server with this environment uses it.\n');
   return code;
 };

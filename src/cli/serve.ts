@@ -97,6 +97,7 @@ const bannerOf = (
     url,
     key: shownKey(app.ownKey, process.platform),
     state: app.state(),
+    now: new Date(),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
     secretSettings: secretSettings(environment),

@@ -9,7 +9,10 @@ export const COMMANDS = {
   },
   login: {
     summary: 'sign in with ChatGPT, for this server',
-    flags: { device: 'show a code to enter in the browser of another machine' },
+    flags: {
+      device: 'show a code to enter in the browser of another machine',
+      'with-access-token': 'read an access token of a ChatGPT workspace from standard input',
+    },
     load: async () => (await import('./login.ts')).login,
   },
   logout: {

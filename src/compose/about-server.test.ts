@@ -40,7 +40,7 @@ it.each([
 });
 
 const PROVIDER: BackendState = { kind: 'upstream', baseUrl: 'https://internal.example/v1' };
-const LOGIN: BackendState = { kind: 'login', login: 'chatgpt', home: '/home/ann/.codex' };
+const LOGIN: BackendState = { kind: 'login', login: 'chatgpt', home: '/home/ann/.codex', accessToken: null };
 
 it.each<readonly [string, BackendState, OwnKey | null, boolean, ReturnType<typeof aboutServer>]>([
   [

@@ -1,4 +1,4 @@
-import { describeState, type BackendState, type BannerFacts } from './banner.ts';
+import { describeState, loginName, type BackendState, type BannerFacts } from './banner.ts';
 import type { PageFacts } from '../http/front/page.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { assertNever } from '../kit/assert-never.ts';
@@ -35,7 +35,7 @@ const withoutAddress = (state: BackendState): string => {
     case 'upstream':
       return 'a provider';
     case 'login':
-      return `a Codex login (${state.login === 'chatgpt' ? 'ChatGPT' : 'API key'})`;
+      return `a Codex login (${loginName(state)})`;
     case 'demo':
     case 'signed-out':
       return describeState(state);

@@ -184,6 +184,7 @@ const openHomes = (
     stateDir: config.state.dir,
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    accessToken: config.upstream.accessToken,
     allowsFeedback: config.codex.feedback,
     onUnsavedLogin: (err) =>
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),

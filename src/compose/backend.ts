@@ -101,7 +101,7 @@ export const createBackend = async (
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const workers = createPool(placed.backend, wiring.reportsContent, offered, deps);
+    const workers = createPool(placed, wiring.reportsContent, offered, deps);
     closers.push(() => workers.drain(0));
     offered.onChange(() => workers.renew());
     await workers.start();
@@ -226,6 +226,7 @@ export const engineOf = (
   });
   const stepDeps: BackendStepDeps = {
     secrets: secretsOf(config),
+    usesAccessToken: chosen.kind === 'login' && chosen.accessToken !== null,
     turnTimeoutMs: config.upstream.turnTimeoutMs,
     tokenizer: deps.tokenizer,
     refusals,

@@ -7,11 +7,21 @@ const show = (state: BackendState, different: Partial<BannerFacts> = {}): string
     url: 'http://127.0.0.1:11435',
     key: { description: 'sk-proxy-1', inCommand: 'sk-proxy-1' },
     state,
+    now: new Date('2026-11-17T12:00:00Z'),
     captureDir: null,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
     secretSettings: [],
     ...different,
   });
+
+type LoginState = Extract<BackendState, { kind: 'login' }>;
+const login = (different: Partial<LoginState>): LoginState => ({
+  kind: 'login',
+  login: 'chatgpt',
+  home: '/h',
+  accessToken: null,
+  ...different,
+});
 
 const TRY_IT = [
   '  Try it:',
@@ -49,10 +59,31 @@ describe('banner', () => {
 
   it.each<readonly [BackendState, string]>([
     [{ kind: 'upstream', baseUrl: 'https://x.example/v1' }, 'the provider at https://x.example/v1'],
-    [{ kind: 'login', login: 'chatgpt', home: '/h' }, 'the Codex login (ChatGPT) in /h'],
-    [{ kind: 'login', login: 'api-key', home: '/h' }, 'the Codex login (API key) in /h'],
+    [login({ login: 'chatgpt' }), 'the Codex login (ChatGPT) in /h'],
+    [login({ login: 'api-key' }), 'the Codex login (API key) in /h'],
+    [
+      login({ accessToken: { kind: 'personal', origin: 'file', expiresAt: null } }),
+      'the Codex login (ChatGPT access token) in /h',
+    ],
+    [
+      login({ accessToken: { kind: 'agent', origin: 'environment', expiresAt: new Date('2027-01-01') } }),
+      'the Codex login (ChatGPT access token) in CODEX_ACCESS_TOKEN',
+    ],
   ])('does not offer to sign in: %j', (state, backend) => {
     expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
+  });
+
+  it.each([
+    ['2026-11-20T08:30:00Z', 'expires 2026-11-20 08:30 UTC'],
+    ['2026-11-17T11:00:00Z', 'expired 2026-11-17 11:00 UTC'],
+  ])('warns first about an access token that ends soon: %s', (at, when) => {
+    const state = login({ accessToken: { kind: 'agent', origin: 'file', expiresAt: new Date(at) } });
+    expect(show(state).split('\n').slice(0, 4)).toEqual([
+      '',
+      `  The access token ${when} and cannot be renewed here: create a new one and replace it`,
+      '',
+      '  codex-app-server-proxy',
+    ]);
   });
 
   it('lists the settings that the doctor needs, without values', () => {

@@ -1,9 +1,18 @@
+import type { PresentToken } from '../codex/login/login-watch.ts';
+import { TOKEN_ENDS_SOON_MS } from '../codex/login/read-login.ts';
 import { assertNever } from '../kit/assert-never.ts';
+import { shownTime } from '../kit/text/shown-time.ts';
 
 /** The backend's state, as far as users need it. */
 export type BackendState =
   | { readonly kind: 'upstream'; readonly baseUrl: string }
-  | { readonly kind: 'login'; readonly login: 'chatgpt' | 'api-key'; readonly home: string }
+  | {
+      readonly kind: 'login';
+      readonly login: 'chatgpt' | 'api-key';
+      readonly home: string;
+      /** Null: the login is another one. */
+      readonly accessToken: PresentToken | null;
+    }
   | { readonly kind: 'demo' }
   /** Requests get `sign_in_required`. `isNamed`: the folder is a configured CODEX_HOME. */
   | { readonly kind: 'signed-out'; readonly home: string; readonly isNamed: boolean };
@@ -13,6 +22,7 @@ export interface BannerFacts {
   /** The key as shown to users, and as used on a command line. */
   readonly key: { readonly description: string; readonly inCommand: string };
   readonly state: BackendState;
+  readonly now: Date;
   /** The directory of captures; null if off. */
   readonly captureDir: string | null;
   /** Command lines that work in the user's directory. */
@@ -22,10 +32,19 @@ export interface BannerFacts {
 }
 
 /** The text shown at the start: the backend, the address, the key, and a first request. */
-export const banner = ({ url, key, state, captureDir, commands, secretSettings }: BannerFacts): string =>
+export const banner = ({
+  url,
+  key,
+  state,
+  now,
+  captureDir,
+  commands,
+  secretSettings,
+}: BannerFacts): string =>
   [
     '',
     ...warningOf(state, commands.login),
+    ...tokenWarning(state, now),
     ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
@@ -50,7 +69,7 @@ export const describeState = (state: BackendState): string => {
     case 'upstream':
       return `the provider at ${state.baseUrl}`;
     case 'login':
-      return `the Codex login (${state.login === 'chatgpt' ? 'ChatGPT' : 'API key'}) in ${state.home}`;
+      return `the Codex login (${loginName(state)}) in ${state.accessToken?.origin === 'environment' ? 'CODEX_ACCESS_TOKEN' : state.home}`;
     case 'demo':
       return 'the built-in demo model (no account needed; it is not intelligent)';
     case 'signed-out':
@@ -58,6 +77,20 @@ export const describeState = (state: BackendState): string => {
     default:
       return assertNever(state);
   }
+};
+
+/** What kind of login it is. */
+export const loginName = ({ login, accessToken }: Extract<BackendState, { kind: 'login' }>): string => {
+  if (accessToken !== null) return 'ChatGPT access token';
+  return login === 'chatgpt' ? 'ChatGPT' : 'API key';
+};
+
+/** An access token that ends soon has to be replaced by hand. */
+const tokenWarning = (state: BackendState, now: Date): readonly string[] => {
+  const expiresAt = state.kind === 'login' ? (state.accessToken?.expiresAt ?? null) : null;
+  if (expiresAt === null || expiresAt.getTime() - now.getTime() > TOKEN_ENDS_SOON_MS) return [];
+  const when = `${expiresAt <= now ? 'expired' : 'expires'} ${shownTime(expiresAt)}`;
+  return [`  The access token ${when} and cannot be renewed here: create a new one and replace it`, ''];
 };
 
 /** Printed first, because nothing works without a login. */

@@ -45,11 +45,13 @@ export const createChooser = (
   return async () => {
     const login = await presentLogin();
     if (login !== null) {
-      const { kind, account, revision } = login;
-      const chosen = fixed(`login ${kind} ${account}`, directLogin(kind), {
+      const { kind, account, revision, accessToken } = login;
+      const backend = directLogin(kind, accessToken?.kind ?? null);
+      const chosen = fixed(`login ${kind} ${account}`, backend, {
         kind: 'login',
         login: kind,
         home,
+        accessToken,
       });
       return { ...chosen, revision };
     }

@@ -62,15 +62,20 @@ const openAccount = async (
   { homes, via, clock, logger }: OpenModelsOptions,
   backend: LoginBackend,
 ): Promise<OpenModels> => {
-  const login = async () => readLogin((await homes.login.read()) ?? '');
-  const account = (await login())?.accountId ?? '';
+  const login = async () => {
+    const text = (await homes.login.read()) ?? '';
+    const facts = readLogin(text);
+    // A personal access token contains no account id.
+    return { account: facts?.accountId ?? homes.login.revisionOf(text), expiresAt: facts?.expiresAt ?? null };
+  };
+  const { account } = await login();
   return createAccountModels({
     bundled: homes.bundled,
     ask: (signal) => askAccount({ homes, backend, via, signal }),
     mayAskAgain: async () => {
       const now = await login();
       // The login now belongs to another account.
-      if (now?.accountId !== account) return false;
+      if (now.account !== account) return false;
       return (now.expiresAt?.getTime() ?? Infinity) - clock.now() > FRESH_FOR_MS;
     },
     kept: openSavedLists(path.join(homes.lastingDirectory, 'account-models'), account),

@@ -1,3 +1,4 @@
+import type { Failure } from '../canonical/failure/failure.ts';
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import type { Refusals } from '../codex/capabilities/refusals.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
@@ -23,6 +24,8 @@ export interface PlacedRelay {
   readonly relay: Relay | null;
   /** The backend as the app-server sees it: the relay, if there is one. */
   readonly backend: BackendTarget;
+  /** Why the access token of the login was not confirmed; null: it was, or that is not known here. */
+  tokenFailure(): Failure | null;
   close(): Promise<void>;
 }
 
@@ -51,6 +54,7 @@ export interface PlaceRelayOptions {
 /** codex's own address for requests with an API key. */
 const API_TARGET = 'https://api.openai.com/v1';
 const AUTH_TARGET = 'https://auth.openai.com';
+const AUTH_API = `${AUTH_TARGET}/api/accounts`;
 
 /**
  * Places a relay between the app-server and its backend, unless configured otherwise. A ChatGPT login always has one:
@@ -64,7 +68,7 @@ export const placeRelay = async (
   const targets = targetsOf(backend, options);
   const addresses = Object.values(targets).filter((target) => target !== null);
   if (backend.kind === 'none' || addresses.length === 0)
-    return { relay: null, backend, close: async () => {} };
+    return { relay: null, backend, tokenFailure: () => null, close: async () => {} };
   const unknown = unknownParams(config.params ?? []);
   if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS contains unknown parameters');
   const dispatcher = await openDispatcher(addresses, options.environment);
@@ -103,6 +107,7 @@ export const placeRelay = async (
   return {
     relay: targets.model === null ? null : relay,
     backend: throughRelay(backend, relay.addresses, targets, options.environment),
+    tokenFailure: () => relay.tokenFailure(),
     async close() {
       await relay.close();
       await dispatcher.destroy();
@@ -115,7 +120,7 @@ const unknownParams = (names: readonly string[]): readonly string[] => {
   return names.filter((name) => !known.has(name));
 };
 
-const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revoke: null };
+const NOWHERE: RelayTargets = { model: null, account: null, refresh: null, revoke: null, authApi: null };
 
 const targetsOf = (
   backend: BackendTarget,
@@ -129,6 +134,7 @@ const targetsOf = (
       account,
       refresh: environment['CODEX_REFRESH_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/token`,
       revoke: environment['CODEX_REVOKE_TOKEN_URL_OVERRIDE'] ?? `${AUTH_TARGET}/oauth/revoke`,
+      authApi: backend.accessToken === null ? null : authApiOf(environment),
     };
   }
   if (wire !== 'on' || backend.kind === 'none') return NOWHERE;
@@ -155,6 +161,7 @@ const throughRelay = (
         chatgptBaseUrl: placed('account'),
         refreshUrl: placed('refresh') ?? environment['CODEX_REFRESH_TOKEN_URL_OVERRIDE'] ?? null,
         revokeUrl: placed('revoke') ?? environment['CODEX_REVOKE_TOKEN_URL_OVERRIDE'] ?? null,
+        authApiUrl: placed('authApi') ?? (backend.accessToken === null ? null : authApiOf(environment)),
       };
     case 'none':
       return backend;
@@ -166,5 +173,9 @@ const throughRelay = (
 /** codex derives the backend from the account's address, which points to the relay: without the relay, name it explicitly. */
 const directUrl = ({ baseUrl }: LoginBackend, { account }: RelayTargets): string | null =>
   account === null ? baseUrl : `${account}/codex`;
+
+/** Where access tokens are checked: codex's variable or its default. */
+export const authApiOf = (environment: Environment): string =>
+  (environment['CODEX_AUTHAPI_BASE_URL'] ?? '').trim().replace(/\/+$/, '') || AUTH_API;
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,7 @@
-import type { BackendTarget } from '../codex/home/backend.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
+import { accessTokenRejected, accessTokenUnconfirmed } from '../codex/failures/access-token.ts';
+import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import { readLogin } from '../codex/login/read-login.ts';
 import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
 import { createWorkerPool, type WorkerPool, type WorkerPoolEvent } from '../codex/worker/supervisor.ts';
 import { probed } from '../engine/attempt/probe-worker.ts';
@@ -10,17 +13,19 @@ import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
 import { VERSION } from '../version.ts';
 import type { BackendDeps } from './backend.ts';
 import type { OpenModels } from './models.ts';
+import type { PlacedRelay } from './relay.ts';
 
 /** Maximum wait of a request for a worker. */
 const WORKER_WAIT_MS = 15_000;
 
 /** The app-server processes of one backend. */
 export const createPool = (
-  backend: BackendTarget,
+  placed: PlacedRelay,
   reportsContent: boolean,
   offered: OpenModels,
   { config, homes, logger, metrics, mcp }: BackendDeps,
 ): WorkerPool => {
+  const { backend } = placed;
   const unknownMethod = boundedLabel();
   return createWorkerPool({
     spawnWorker: probed({
@@ -40,6 +45,10 @@ export const createPool = (
         onListenerError: (err) => logger.error({ err }, 'a turn could not handle a notification'),
       }),
       workdir: config.codex.workDir,
+      whyRejected:
+        backend.kind === 'login' && backend.accessToken !== null
+          ? async () => placed.tokenFailure() ?? (await unusedToken(homes))
+          : null,
     }),
     size: config.worker.count,
     hangTimeoutMs: config.worker.hangTimeoutMs,
@@ -50,6 +59,13 @@ export const createPool = (
     clock: systemAmbient.clock,
     onEvent: (event) => reportWorkerEvent(event, logger, metrics),
   });
+};
+
+/** codex checks the dates of agent tokens by itself. */
+const unusedToken = async ({ login }: Pick<CodexHomes, 'login'>): Promise<Failure> => {
+  const { expiresAt = null } = readLogin((await login.read()) ?? '') ?? {};
+  const isOver = expiresAt !== null && expiresAt.getTime() <= systemAmbient.clock.now();
+  return isOver ? accessTokenRejected() : accessTokenUnconfirmed();
 };
 
 const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { deployment, documents, everyday, tuning } from './setting-row.ts';
-import { baseUrl, filePath, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
+import { accessToken, baseUrl, filePath, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
 
 /** The requirement documents name it. On Linux any user may create it first. */
 export const DEFAULT_WORK_DIR =
@@ -28,6 +28,13 @@ export const BACKEND_SETTINGS = {
     type: filePath,
     description:
       'A codex home whose login this server uses, such as `~/.codex`. If not set, the server uses its own login from `npm run login` and does not read `~/.codex`.',
+  }),
+  CODEX_ACCESS_TOKEN: everyday({
+    at: 'upstream.accessToken',
+    type: accessToken,
+    secret: true,
+    description:
+      'An access token of a ChatGPT Business or Enterprise workspace, used in place of any other Codex login. It needs no browser and cannot be renewed. codex gets it in its environment; this server never writes it to a file.',
   }),
   PROXY_DEMO: deployment({
     at: 'upstream.demoEnabled',

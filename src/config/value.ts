@@ -92,6 +92,12 @@ const listOf = (item: z.ZodType<string>): z.ZodType<readonly string[]> =>
 
 const splitAtCommas = (text: string): string[] => text.split(',').map((entry) => entry.trim());
 
+/** A personal access token, or a JSON web token: codex accepts nothing else. */
+export const accessToken: ValueType<string> = {
+  allowed: 'an access token of ChatGPT, which begins with at- or eyJ',
+  schema: z.string().regex(/^(?:at-[\x21-\x7e]+|eyJ[\w-]*\.[\w-]+\.[\w-]+)$/),
+};
+
 export const secretList: ValueType<readonly string[]> = {
   allowed: 'a comma-separated list of keys, each of visible ASCII characters without spaces',
   allowedInFile: 'an array of keys, each of visible ASCII characters without spaces and commas',

@@ -7,11 +7,11 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'cookie',
   'setcookie',
   'apikeys',
-  'accesstoken',
   'refreshtoken',
   'idtoken',
+  'agentidentity',
 ]);
-const SECRET_ENDINGS = ['apikey', 'password', 'secret'];
+const SECRET_ENDINGS = ['apikey', 'accesstoken', 'privatekey', 'password', 'secret'];
 
 /** Deeper values are cut, which also ends cycles. */
 const MAX_DEPTH = 8;
@@ -86,8 +86,10 @@ export const redactFields = (value: object): Record<string, unknown> =>
 /** Hides what looks like a key in text, such as a message that quotes a header. */
 export const redactText = (text: string): string =>
   hideTokens(text)
-    .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***')
+    .replaceAll(/\b((?:bearer|agentassertion)\s+)[^\s"'\\,;]+/gi, '$1***')
     .replaceAll(/\bsk-[A-Za-z0-9_-]{6,}/g, 'sk-***')
+    // An access token has digits; words joined by hyphens do not.
+    .replaceAll(/\bat-(?=[\w-]{0,64}\d)[\w-]{16,}/g, 'at-***')
     .replaceAll(/(https?:\/\/)[^\s/"'\\@]+@/gi, '$1***@')
     // The secret in the URLs of the proxy's loopback servers, which codex quotes.
     .replaceAll(/(\b127\.0\.0\.1:\d{1,5}\/)[\w-]{32}(?=\/)/g, '$1***')

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
+import { agentKeys, isAgentRequest, taskOf } from './access-tokens.ts';
 import type { Settings } from './settings.ts';
 import { LIMITS, MODELS_ETAG } from './stream.ts';
 import type { TokenService } from './token-service.ts';
@@ -89,6 +90,22 @@ const ROUTES: Readonly<Record<string, Route>> = {
     }),
   'GET /backend-api/wham/profiles/me': () =>
     ok({ stats: { lifetime_tokens: 1, daily_usage_buckets: [{ start_date: '2026-11-15', tokens: 77 }] } }),
+  'GET /backend-api/wham/agent-identities/jwks': () => ok(agentKeys()),
+  'GET /api/accounts/v1/user-auth-credential/whoami': ({ headers }, { settings, tokens }) => {
+    if (settings.tokenCheck === 'hangs') return 'hang';
+    if (settings.tokenCheck === 'fails') return { status: 503, body: { detail: 'Service Unavailable' } };
+    const isPersonal = headers.authorization?.startsWith('Bearer at-') === true;
+    const refusal = isPersonal ? tokens.refusal(headers) : NOT_PERSONAL;
+    if (refusal !== null) return refusal;
+    const { accountId, plan, email } = tokens.accountOf(headers);
+    return ok({
+      email,
+      chatgpt_user_id: `user-of-${accountId}`,
+      chatgpt_account_id: accountId,
+      chatgpt_plan_type: plan,
+      chatgpt_account_is_fedramp: false,
+    });
+  },
   'POST /oauth/token': ({ form }, { tokens }) => tokens.grant(form),
   'POST /oauth/revoke': ({ form }, { tokens }) => {
     tokens.revoke(form);
@@ -102,10 +119,22 @@ const ROUTES: Readonly<Record<string, Route>> = {
       : ok({ authorization_code: 'code-1', code_challenge: 'challenge', code_verifier: 'verifier' }),
 };
 
+const NOT_PERSONAL: PlainAnswer = { status: 401, body: { detail: 'Unauthorized' } };
+
+/** `POST /api/accounts/v1/agent/ID/task/register` */
+const REGISTRATION = /^POST \/api\/accounts\/v1\/agent\/([\w-]+)\/task\/register$/;
+
+/** Requested before codex knows who it is. */
+const OPEN = new Set(['/backend-api/wham/agent-identities/jwks']);
+
 export const answerPlain = (request: PlainRequest, routes: AccountRoutes): PlainAnswer | 'hang' => {
-  const route = ROUTES[`${request.method} ${request.path}`];
+  const name = `${request.method} ${request.path}`;
+  const agent = REGISTRATION.exec(name)?.[1];
+  if (agent !== undefined)
+    return isAgentRequest(agent, request.form) ? ok({ task_id: taskOf(agent) }) : NOT_PERSONAL;
+  const route = ROUTES[name];
   if (route === undefined) return { status: 404, body: { detail: 'Not Found' } };
-  if (request.path.startsWith('/backend-api')) {
+  if (request.path.startsWith('/backend-api') && !OPEN.has(request.path)) {
     if (request.headers.authorization === undefined) return { status: 401, body: { detail: 'Unauthorized' } };
     const refusal = routes.tokens.refusal(request.headers);
     if (refusal !== null) return refusal;

@@ -9,6 +9,7 @@ import { listen } from '../../src/http/listen/listen.ts';
 import { isJsonObject } from '../../src/kit/json/json.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { createLogger } from '../../src/observe/log.ts';
+import { writeAccessToken } from './access-tokens.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import type { LoginOptions } from './login.ts';
 import type { ModelRequest } from './recorded.ts';
@@ -42,6 +43,8 @@ export interface ChatGptProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Null: no login. */
   readonly login?: LoginOptions | null;
+  /** In the `CODEX_HOME`, in place of such a login. */
+  readonly accessToken?: string;
   /** Prepares the service before the proxy starts. */
   readonly prepare?: (backend: ChatGptBackend) => void;
 }
@@ -53,7 +56,8 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   const home = path.join(dir, 'login');
   const backend = await startChatGptBackend({ script: options.script });
   await mkdir(home, { recursive: true });
-  if (options.login !== null) await backend.writeLogin(home, options.login);
+  if (options.accessToken !== undefined) await writeAccessToken(home, options.accessToken);
+  else if (options.login !== null) await backend.writeLogin(home, options.login);
   options.prepare?.(backend);
   const log: JsonObject[] = [];
   const logger = createLogger({
@@ -69,6 +73,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
     PROXY_CHATGPT_BASE_URL: backend.baseUrl,
     CODEX_REFRESH_TOKEN_URL_OVERRIDE: backend.tokenUrl,
     CODEX_REVOKE_TOKEN_URL_OVERRIDE: backend.revokeUrl,
+    CODEX_AUTHAPI_BASE_URL: `${backend.origin}/api/accounts`,
     ...options.env,
   };
   const config = loadConfig(env);

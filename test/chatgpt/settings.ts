@@ -48,6 +48,8 @@ export interface Settings {
   modelsEndpoint: 'ok' | 'fails' | 'hangs';
   /** Whether the user has entered the code of a device login. */
   deviceLogin: 'pending' | 'approved';
+  /** The check of an access token at its issuer. */
+  tokenCheck: 'ok' | 'fails' | 'hangs';
   refresh: 'ok' | 'refresh_token_expired' | 'refresh_token_reused' | 'refresh_token_invalidated' | 'fails';
 }
 
@@ -121,5 +123,6 @@ export const standardSettings = (): Settings => ({
   bundle: 'ok',
   modelsEndpoint: 'ok',
   deviceLogin: 'pending',
+  tokenCheck: 'ok',
   refresh: 'ok',
 });

@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import { accountOf, makeTokens, readAccessToken, readRefreshToken } from './login.ts';
-import type { Account, Tokens } from './login.ts';
+import type { Account, ReadToken, Tokens } from './login.ts';
+import { readAssertion, readPersonalToken } from './access-tokens.ts';
 import { textOf } from './rule.ts';
 import type { RefusedAnswer } from './rule.ts';
 import type { Settings } from './settings.ts';
@@ -46,9 +47,9 @@ export class TokenService {
 
   /** Null: the credentials are valid. Missing headers are left to the rules. */
   refusal(headers: IncomingHttpHeaders): RefusedAnswer | null {
-    const token = (headers.authorization ?? '').replace(/^Bearer /, '');
+    const token = tokenIn(headers);
     if (token === '') return null;
-    const read = readAccessToken(token);
+    const read = readToken(headers);
     if (read === null || this.#revoked.has(token)) return INVALIDATED;
     if (read.expiresAt * 1000 <= Date.now()) return EXPIRED;
     if (this.#fault !== null && !this.#goodAgain.has(token))
@@ -58,8 +59,7 @@ export class TokenService {
   }
 
   accountOf(headers: IncomingHttpHeaders): Account {
-    const token = (headers.authorization ?? '').replace(/^Bearer /, '');
-    return readAccessToken(token) ?? accountOf({});
+    return readToken(headers) ?? accountOf({});
   }
 
   /** `POST /oauth/token`: a refresh token works once. */
@@ -87,6 +87,15 @@ export class TokenService {
     return { ...tokens, token_type: 'Bearer', expires_in: 86_400 };
   }
 }
+
+const tokenIn = (headers: IncomingHttpHeaders): string =>
+  (headers.authorization ?? '').replace(/^(?:Bearer|AgentAssertion) /, '');
+
+const readToken = (headers: IncomingHttpHeaders): ReadToken | null => {
+  const token = tokenIn(headers);
+  if (headers.authorization?.startsWith('AgentAssertion ') === true) return readAssertion(token);
+  return readPersonalToken(token) ?? readAccessToken(token);
+};
 
 const unauthorized = (code: string, message: string): RefusedAnswer => ({
   status: 401,

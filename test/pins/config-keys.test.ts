@@ -26,6 +26,7 @@ it('has these settings, each with its default', () => {
     PROXY_TURN_TIMEOUT_MS: '0',
     PROXY_WIRE: 'on',
     CODEX_HOME: null,
+    CODEX_ACCESS_TOKEN: null,
     PROXY_DEMO: 'true',
     PROXY_CHATGPT_BASE_URL: 'https://chatgpt.com/backend-api',
     PROXY_CHATGPT_LANE: 'auto',

@@ -132,7 +132,7 @@ export const startTestRelay = async (
   };
   const relay = await startRelay({
     clock: systemAmbient.clock,
-    targets: { model: backend.url, account: null, refresh: null, revoke: null },
+    targets: { model: backend.url, account: null, refresh: null, revoke: null, authApi: null },
     apiKey: null,
     dispatcher,
     idleTimeoutMs: 60_000,

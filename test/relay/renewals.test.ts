@@ -7,7 +7,7 @@ const TOKENS = { access_token: 'a', refresh_token: 'r' };
 
 const startWith = (answer: Answer): Promise<TestRelay> =>
   start(answer, (url) => ({
-    targets: { model: url, account: url, refresh: `${url}/token`, revoke: null },
+    targets: { model: url, account: url, refresh: `${url}/token`, revoke: null, authApi: null },
   }));
 const renew = async ({ relay }: TestRelay, token?: string): Promise<string> => {
   const body = JSON.stringify({ refresh_token: token });
@@ -77,7 +77,7 @@ describe('a login that is renewed', () => {
   it('is saved before an app-server gets the tokens, and not sent if another process has renewed it', async () => {
     const log: string[] = [];
     const test = await start(inTurn(status(200, TOKENS), status(401)), (url) => ({
-      targets: { model: url, account: url, refresh: `${url}/token`, revoke: null },
+      targets: { model: url, account: url, refresh: `${url}/token`, revoke: null, authApi: null },
       login: {
         renewed: async (token, answer) => void log.push(`${token} -> ${answer}`),
         successorOf: async (token) => {

@@ -117,6 +117,7 @@ describe('failures that are not retried', () => {
         account: null,
         refresh: null,
         revoke: null,
+        authApi: null,
       },
     });
     const { refused } = open('t1');

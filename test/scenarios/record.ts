@@ -89,7 +89,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
   const relay = scenario.relay
     ? await startRelay({
         clock: systemAmbient.clock,
-        targets: { model: model.baseUrl, account: null, refresh: null, revoke: null },
+        targets: { model: model.baseUrl, account: null, refresh: null, revoke: null, authApi: null },
         apiKey: null,
         dispatcher,
         idleTimeoutMs: 60_000,

@@ -1,5 +1,6 @@
 import { TurnAnswers } from '../../src/codex/relay/request/turn-answers.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
+import { directLogin } from '../../src/codex/home/backend.ts';
 import {
   requestEdits,
   type BackendLimits,
@@ -35,17 +36,7 @@ export const SHAPE: ThreadShape = {
   mcp: null,
 };
 export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
-export const CHATGPT = profileOf(
-  {
-    kind: 'login',
-    login: 'chatgpt',
-    baseUrl: null,
-    chatgptBaseUrl: null,
-    refreshUrl: null,
-    revokeUrl: null,
-  },
-  null,
-);
+export const CHATGPT = profileOf(directLogin('chatgpt'), null);
 export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set() };
 export const nothing: EditContext = {
   without: new Set(),

@@ -17,6 +17,7 @@ export const answerStepDeps = ({ clock }: Ambient): AnswerStepDeps => ({
 export const backendStepDeps = (ambient: Ambient): BackendStepDeps => ({
   ...ambient,
   secrets: [],
+  usesAccessToken: false,
   turnTimeoutMs: 0,
   tokenizer: { warmUp() {}, count: async () => 0, head: async () => '' },
   refusals: new Refusals(ambient.clock),

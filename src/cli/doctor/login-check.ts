@@ -2,26 +2,37 @@ import path from 'node:path';
 
 import { exists } from '../../codex/home/files.ts';
 import { readLoginFile } from '../../codex/home/login-file.ts';
-import { readLogin, type LoginFacts } from '../../codex/login/read-login.ts';
+import { accessTokenIn, accessTokenKind, authOf } from '../../codex/home/access-token.ts';
+import { readLogin, TOKEN_ENDS_SOON_MS, type LoginFacts } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
 import { describeLogin } from '../describe-login.ts';
 import { loginHomeOf } from '../login-home.ts';
 import { ok, problem, skipped, warning, type Check, type Finding } from './finding.ts';
+import type { TokenOwner } from './token-owner.ts';
 import { isOpenToOthers } from './machine.ts';
-import { shownTime } from './shown-time.ts';
+import { shownTime } from '../../kit/text/shown-time.ts';
 
 export interface LoginCheckOptions {
   readonly config: Config;
   readonly now: Date;
   /** The command that signs in. */
   readonly loginCommand: string;
+  /** The same with an access token. */
+  readonly tokenCommand: string;
+  /** Asks the issuer of a personal access token. */
+  readonly askOwner: (token: string, signal: AbortSignal) => Promise<TokenOwner>;
 }
 
-export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Check => ({
+export const loginCheck = ({ config, now, loginCommand, tokenCommand, askOwner }: LoginCheckOptions): Check => ({
   name: 'login',
-  limitMs: 5_000,
-  run: async () => {
+  limitMs: 10_000,
+  run: async (signal) => {
     if (config.upstream.baseUrl !== null) return skipped('not needed: PROXY_UPSTREAM_BASE_URL is set');
+    const token = config.upstream.accessToken;
+    if (token !== null) {
+      const owner = accessTokenKind(token) === 'personal' ? await askOwner(token, signal) : null;
+      return judgeToken(readLogin(authOf(token)), owner, { now, place: 'in CODEX_ACCESS_TOKEN', ...REPLACE });
+    }
     const home = loginHomeOf(config);
     const signIn = `run ${loginCommand}`;
     const isNamed = config.upstream.codexHome !== null;
@@ -39,9 +50,56 @@ export const loginCheck = ({ config, now, loginCommand }: LoginCheckOptions): Ch
       return warning(`${says}: the demo model answers`, signIn);
     }
     if (await isOpenToOthers(file)) return warning(`other users can read ${file}`, `chmod 600 ${file}`);
-    return judgeLogin(facts, { now, signIn });
+    const kept = accessTokenIn(text ?? '');
+    if (kept === null) return judgeLogin(facts, { now, signIn });
+    const owner = kept.kind === 'personal' ? await askOwner(kept.token, signal) : null;
+    const advice = `create a new one at ${TOKENS_PAGE} and run ${tokenCommand}`;
+    return judgeToken(facts, owner, { now, place: `in ${file}`, advice });
   },
 });
+
+/** Where people create access tokens. */
+const TOKENS_PAGE = 'https://chatgpt.com/admin/access-tokens';
+const REPLACE = { advice: `create a new one at ${TOKENS_PAGE} and set CODEX_ACCESS_TOKEN to it` };
+
+interface TokenPlace {
+  readonly now: Date;
+  readonly place: string;
+  /** How to replace it. */
+  readonly advice: string;
+}
+
+/** Pure. `owner` is null for an agent token, which contains everything. */
+export const judgeToken = (
+  facts: LoginFacts | null,
+  owner: TokenOwner | null,
+  { now, place, advice }: TokenPlace,
+): Finding => {
+  if (facts === null) return problem(`the access token ${place} cannot be read`, advice);
+  const known = owner?.kind === 'confirmed' ? { ...facts, account: owner.account, plan: owner.plan } : facts;
+  const { kind, accessToken, plan, account, expiresAt } = known;
+  const about = {
+    kind,
+    accessToken,
+    plan,
+    account,
+    expiresAt: expiresAt?.toISOString() ?? null,
+    canRefresh: false,
+  };
+  const who = `${describeLogin(known)} (${place})`;
+  if (owner?.kind === 'rejected')
+    return problem(`${who}: rejected, because it has expired or was revoked`, advice, about);
+  if (owner?.kind === 'unknown')
+    return warning(`${who}: could not be checked: ${owner.why}`, 'check the network; see docs/operating.md', about);
+  if (expiresAt === null)
+    return ok(`${who}; accepted. It cannot be renewed here, and only its issuer knows when it expires`, about);
+  if (expiresAt <= now)
+    return problem(`${who}: expired ${shownTime(expiresAt)} and cannot be renewed here`, advice, about);
+  const until = `valid until ${shownTime(expiresAt)}, cannot be renewed here`;
+  return expiresAt.getTime() - now.getTime() < TOKEN_ENDS_SOON_MS
+    ? warning(`${who}: ${until}`, advice, about)
+    : ok(`${who}; ${until}`, about);
+};
 
 /** Pure. Reads the dates in the tokens; sends nothing. */
 export const judgeLogin = (

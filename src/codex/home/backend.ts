@@ -1,4 +1,5 @@
 import { assertNever } from '../../kit/assert-never.ts';
+import type { AccessTokenKind } from './access-token.ts';
 
 /** Where the app-server sends its model requests. */
 export type BackendTarget =
@@ -12,23 +13,29 @@ export type BackendTarget =
 export interface LoginBackend {
   readonly kind: 'login';
   readonly login: Login;
+  /** Null: the login has tokens that codex renews, or an API key. */
+  readonly accessToken: AccessTokenKind | null;
   readonly baseUrl: string | null;
   /** Account requests: identity, settings, limits. */
   readonly chatgptBaseUrl: string | null;
   readonly refreshUrl: string | null;
   readonly revokeUrl: string | null;
+  /** Where an access token is checked. */
+  readonly authApiUrl: string | null;
 }
 
 export type Login = 'chatgpt' | 'api-key';
 
 /** A login whose requests all go to codex's default URLs. */
-export const directLogin = (login: Login): LoginBackend => ({
+export const directLogin = (login: Login, accessToken: AccessTokenKind | null = null): LoginBackend => ({
   kind: 'login',
   login,
+  accessToken,
   baseUrl: null,
   chatgptBaseUrl: null,
   refreshUrl: null,
   revokeUrl: null,
+  authApiUrl: null,
 });
 
 /**
@@ -42,16 +49,19 @@ export const staysOnLoopback = (backend: BackendTarget): boolean => {
     case 'demo':
       return isLoopback(backend.baseUrl);
     case 'login':
-      return (
-        backend.login === 'api-key'
-          ? [backend.baseUrl]
-          : [backend.baseUrl, backend.chatgptBaseUrl, backend.refreshUrl, backend.revokeUrl]
-      ).every(isLoopback);
+      return urlsOf(backend).every(isLoopback);
     case 'none':
       return false;
     default:
       return assertNever(backend);
   }
+};
+
+const urlsOf = (backend: LoginBackend): readonly (string | null)[] => {
+  if (backend.login === 'api-key') return [backend.baseUrl];
+  const { baseUrl, chatgptBaseUrl, refreshUrl, revokeUrl, authApiUrl } = backend;
+  const urls = [baseUrl, chatgptBaseUrl, refreshUrl, revokeUrl];
+  return backend.accessToken === null ? urls : [...urls, authApiUrl];
 };
 
 const isLoopback = (url: string | null): boolean => {

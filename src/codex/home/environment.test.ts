@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { childEnvironment } from './environment.ts';
+import { directLogin, type BackendTarget } from './backend.ts';
+import { childEnvironment, loginVariables } from './environment.ts';
 
-const INHERITED = { certificateFile: null, refreshUrl: null, revokeUrl: null };
+const INHERITED = { certificateFile: null, login: {} };
 
 describe('childEnvironment', () => {
   it('passes the required variables and nothing else', () => {
@@ -75,22 +76,44 @@ describe('childEnvironment', () => {
     });
   });
 
-  it('sets the token URLs of a login, ignoring our own environment', () => {
-    const ours = {
-      CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'https://r.example',
-      CODEX_REVOKE_TOKEN_URL_OVERRIDE: 'x',
-    };
-    const options = {
-      codexHome: '/h',
-      apiKeyEnv: null,
-      certificateFile: null,
-      refreshUrl: 'http://127.0.0.1:2/oauth/token',
-      revokeUrl: 'http://127.0.0.1:2/oauth/revoke',
-    };
-    expect(childEnvironment(ours, options)).toEqual({
-      CODEX_HOME: '/h',
-      CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'http://127.0.0.1:2/oauth/token',
-      CODEX_REVOKE_TOKEN_URL_OVERRIDE: 'http://127.0.0.1:2/oauth/revoke',
-    });
+  it('takes the variables of a login, ignoring our own environment', () => {
+    const ours = { CODEX_REFRESH_TOKEN_URL_OVERRIDE: 'https://r.example', CODEX_ACCESS_TOKEN: 'at-ours' };
+    const options = { ...INHERITED, codexHome: '/h', apiKeyEnv: null };
+    expect([
+      childEnvironment(ours, options),
+      childEnvironment(ours, { ...options, login: { CODEX_ACCESS_TOKEN: 'at-1' } }),
+    ]).toEqual([{ CODEX_HOME: '/h' }, { CODEX_HOME: '/h', CODEX_ACCESS_TOKEN: 'at-1' }]);
+  });
+});
+
+describe('loginVariables', () => {
+  const placed = {
+    chatgptBaseUrl: 'http://127.0.0.1:2/backend-api',
+    refreshUrl: 'http://127.0.0.1:2/refresh',
+    revokeUrl: 'http://127.0.0.1:2/revoke',
+  };
+  const RENEWALS = {
+    CODEX_REFRESH_TOKEN_URL_OVERRIDE: placed.refreshUrl,
+    CODEX_REVOKE_TOKEN_URL_OVERRIDE: placed.revokeUrl,
+  };
+  const authApiUrl = 'http://127.0.0.1:2/auth-api';
+  const CHECKS = { CODEX_AUTHAPI_BASE_URL: authApiUrl, CODEX_AGENT_IDENTITY_AUTHAPI_BASE_URL: authApiUrl };
+
+  it.each<readonly [string, BackendTarget, object]>([
+    ['no login', { kind: 'none' }, {}],
+    ["codex's own addresses", directLogin('chatgpt', 'personal'), {}],
+    ['tokens that are renewed', { ...directLogin('chatgpt'), ...placed }, RENEWALS],
+    [
+      'a personal access token',
+      { ...directLogin('chatgpt', 'personal'), ...placed, authApiUrl },
+      { ...RENEWALS, ...CHECKS },
+    ],
+    [
+      'an agent token, whose keys are at the address of the account',
+      { ...directLogin('chatgpt', 'agent'), ...placed, authApiUrl },
+      { ...RENEWALS, ...CHECKS, CODEX_AGENT_IDENTITY_JWKS_BASE_URL: placed.chatgptBaseUrl },
+    ],
+  ])('%s', (_, backend, variables) => {
+    expect(loginVariables(backend)).toEqual(variables);
   });
 });

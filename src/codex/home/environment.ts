@@ -1,3 +1,5 @@
+import type { BackendTarget } from './backend.ts';
+
 /**
  * Environment variables that the child inherits. Everything else stays here: keys of other services, our
  * settings, and variables that change codex's behaviour.
@@ -36,15 +38,14 @@ export interface ChildEnvironmentOptions {
    * system's takes nearly half the CPU time of a turn.
    */
   readonly certificateFile: string | null;
-  /** Where tokens are refreshed and revoked; null: codex's default. */
-  readonly refreshUrl: string | null;
-  readonly revokeUrl: string | null;
+  /** What the login needs, see `loginVariables`. */
+  readonly login: Readonly<Record<string, string>>;
 }
 
 /** Builds the child's environment from ours. Pure. */
 export const childEnvironment = (
   ours: Environment,
-  { codexHome, apiKeyEnv, certificateFile, refreshUrl, revokeUrl }: ChildEnvironmentOptions,
+  { codexHome, apiKeyEnv, certificateFile, login }: ChildEnvironmentOptions,
 ): Readonly<Record<string, string>> => {
   const child: Record<string, string> = {};
   for (const [name, value] of Object.entries(ours)) {
@@ -56,10 +57,25 @@ export const childEnvironment = (
     ...child,
     ...loopbackPastProxy(child),
     ...(certificateFile === null ? {} : { SSL_CERT_FILE: certificateFile }),
-    ...(refreshUrl === null ? {} : { CODEX_REFRESH_TOKEN_URL_OVERRIDE: refreshUrl }),
-    ...(revokeUrl === null ? {} : { CODEX_REVOKE_TOKEN_URL_OVERRIDE: revokeUrl }),
+    ...login,
     CODEX_HOME: codexHome,
   };
+};
+
+/** The variables by which codex finds the services of its login; those that are null have codex's defaults. */
+export const loginVariables = (backend: BackendTarget): Readonly<Record<string, string>> => {
+  if (backend.kind !== 'login') return {};
+  const { refreshUrl, revokeUrl, authApiUrl, chatgptBaseUrl, accessToken } = backend;
+  return Object.fromEntries(
+    Object.entries({
+      CODEX_REFRESH_TOKEN_URL_OVERRIDE: refreshUrl,
+      CODEX_REVOKE_TOKEN_URL_OVERRIDE: revokeUrl,
+      CODEX_AUTHAPI_BASE_URL: authApiUrl,
+      CODEX_AGENT_IDENTITY_AUTHAPI_BASE_URL: authApiUrl,
+      // Otherwise codex accepts agent tokens only with ChatGPT's own address.
+      CODEX_AGENT_IDENTITY_JWKS_BASE_URL: accessToken === 'agent' ? chatgptBaseUrl : null,
+    }).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
 };
 
 /** Case-insensitive: proxy variables are written in both cases, and Windows writes `Path`. */

@@ -25,6 +25,35 @@ export interface LoginStoreOptions {
   readonly onUnsaved?: (error: unknown) => void;
 }
 
+/** The login that app-servers get. */
+export interface KeptLogin {
+  /** The persistent `auth.json`, or an access token in the environment of this process. */
+  readonly origin: 'file' | 'environment';
+  /** Variables that an app-server with this login needs. */
+  readonly childEnvironment: Readonly<Record<string, string>>;
+  /** Changes with the login. */
+  stamp(): Promise<string>;
+  find(): Promise<LoginFile>;
+  /** Null if there is no readable login. */
+  read(): Promise<string | null>;
+  /** Changes with the credentials, except when we renew them: the app-servers have the new ones then. */
+  revisionOf(text: string): string;
+  /** Prepares the home of an app-server and keeps it up to date until `release`. */
+  copyInto(directory: string): Promise<void>;
+  /** Call before removing a home. */
+  release(directory: string): Promise<void>;
+  /** Saves tokens that app-servers have renewed without the relay. */
+  collect(): Promise<void>;
+  /** The same for a home left by a killed process. */
+  rescue(directory: string): Promise<void>;
+  /** Saves the response to a token refresh. Resolves when no app-server will read the old tokens any more. */
+  renewed(refreshToken: string | null, answer: string): Promise<void>;
+  /** The response to a refresh with a token that is no longer current; null if there is none. */
+  successorOf(refreshToken: string): Promise<string | null>;
+  /** Whether tokens have been renewed since then, as far as known. */
+  wasRenewedSince(timeMs: number): Promise<boolean>;
+}
+
 /** The copy of the login in the home of one app-server. */
 interface Copy {
   /** The refresh token that we last wrote or read there. */
@@ -48,7 +77,9 @@ const MAX_REMEMBERED = 64;
  * persistent file and then to the other homes. They replace only the login that they were made from: a
  * concurrent sign-in or sign-out wins.
  */
-export class LoginStore {
+export class LoginStore implements KeptLogin {
+  readonly origin = 'file';
+  readonly childEnvironment = {};
   readonly file: string;
   readonly #clock: Clock;
   readonly #onUnsaved: (error: unknown) => void;
@@ -67,24 +98,25 @@ export class LoginStore {
     this.#onUnsaved = onUnsaved;
   }
 
+  stamp(): Promise<string> {
+    return stampOf(this.file);
+  }
+
   async find(): Promise<LoginFile> {
     const found = await readLoginFile(this.file);
     return found.kind === 'text' ? { kind: 'text', text: this.#latest(found.text) } : found;
   }
 
-  /** Null if there is no readable login. */
   async read(): Promise<string | null> {
     const text = await readWholeLogin(this.file);
     return text === null ? null : this.#latest(text);
   }
 
-  /** Changes with the credentials, except when we renew them: the app-servers have the new ones then. */
   revisionOf(text: string): string {
-    const revision = hashOf(credentialsIn(text));
+    const revision = revisionOf(text);
     return this.#firstRevisions.get(revision) ?? revision;
   }
 
-  /** Writes a copy into the home of an app-server and keeps it up to date until `release`. */
   copyInto(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       const text = await this.read();
@@ -97,7 +129,6 @@ export class LoginStore {
     });
   }
 
-  /** Call before removing a home. */
   release(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       await this.#collectFrom(directory);
@@ -105,14 +136,12 @@ export class LoginStore {
     });
   }
 
-  /** Saves tokens that app-servers have renewed without the relay. */
   collect(): Promise<void> {
     return this.#runInOrder(async () => {
       for (const directory of this.#copies.keys()) await this.#collectFrom(directory);
     });
   }
 
-  /** The same for a home left by a killed process. */
   rescue(directory: string): Promise<void> {
     return this.#runInOrder(async () => {
       const origin = await readIfPresent(path.join(directory, ORIGIN_FILE));
@@ -124,7 +153,6 @@ export class LoginStore {
     });
   }
 
-  /** Saves the response to a token refresh. Resolves when no app-server will read the old tokens any more. */
   renewed(refreshToken: string | null, answer: string): Promise<void> {
     return this.#runInOrder(async () => {
       const tokens = tokensInAnswer(answer);
@@ -135,10 +163,7 @@ export class LoginStore {
     });
   }
 
-  /**
-   * The response to a refresh with a token that is no longer current: another process has renewed this login,
-   * or the same account has signed in again. Null: there is no such response.
-   */
+  /** Another process may have renewed this login, or the same account has signed in again. */
   async successorOf(refreshToken: string): Promise<string | null> {
     const tokens = tokensIn((await this.read()) ?? '');
     if (tokens === null || tokens.refreshToken === null || tokens.refreshToken === refreshToken) return null;
@@ -147,7 +172,6 @@ export class LoginStore {
     return JSON.stringify(tokens.fields);
   }
 
-  /** Whether tokens have been renewed since then, as far as known. */
   async wasRenewedSince(timeMs: number): Promise<boolean> {
     await this.collect();
     return this.#renewedAt >= timeMs;
@@ -159,7 +183,7 @@ export class LoginStore {
     if (text === null || tokensIn(text)?.refreshToken !== replaced) return;
     const renewed = withTokens(text, tokens, new Date(this.#clock.now()));
     this.#remember(renewed);
-    this.#firstRevisions.set(hashOf(credentialsIn(renewed)), this.revisionOf(text));
+    this.#firstRevisions.set(revisionOf(renewed), this.revisionOf(text));
     forgetOldest(this.#firstRevisions, MAX_REMEMBERED);
     this.#renewedAt = this.#clock.now();
     await this.#save(renewed, replaced);
@@ -234,10 +258,11 @@ export class LoginStore {
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
-/** The credentials without the time of the last refresh, which changes nothing for an app-server. */
-const credentialsIn = (text: string): string => {
+/** Changes with the credentials, but not with the time of the last refresh. */
+export const revisionOf = (text: string): string => {
   const auth = parseJsonObject(text);
-  return JSON.stringify([auth?.['tokens'], auth?.['OPENAI_API_KEY']]);
+  const names = ['tokens', 'OPENAI_API_KEY', 'personal_access_token', 'agent_identity'];
+  return hashOf(JSON.stringify(names.map((name) => auth?.[name])));
 };
 
 const writeOrigin = (directory: string, refreshToken: string): Promise<void> =>

@@ -8,13 +8,14 @@ import { promisify } from 'node:util';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { systemAmbient } from '../../kit/system-ambient.ts';
 import type { CodexBinary } from '../binary.ts';
-import { childEnvironment, type Environment } from './environment.ts';
+import { childEnvironment, loginVariables, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskSpace } from './disk-space.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { LoginStore } from './login-store.ts';
+import { environmentLogin } from './environment-login.ts';
+import { LoginStore, type KeptLogin } from './login-store.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
@@ -32,8 +33,8 @@ import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 export interface CodexHomes {
   /** Where `codex login` must put a login for us: `CODEX_HOME=<this> codex login`. */
   readonly loginHome: string;
-  /** The login in it, with its copies in the homes of app-servers. */
-  readonly login: LoginStore;
+  /** The login in it, with its copies in the homes of app-servers, or an access token. */
+  readonly login: KeptLogin;
   /** Directory of other persistent files. */
   readonly lastingDirectory: string;
   readonly binary: CodexBinary;
@@ -65,6 +66,8 @@ export interface HomesOptions {
   readonly binary: CodexBinary;
   /** The environment of this process. CODEX_HOME names the login to use. */
   readonly environment: Environment;
+  /** Used in place of the login in CODEX_HOME, as codex does. */
+  readonly accessToken?: string | null;
   /** Whether app-servers may send feedback to OpenAI. Default: false. */
   readonly allowsFeedback?: boolean;
   /** Called if renewed tokens could not be saved: they stay in memory and are lost with this process. */
@@ -84,12 +87,15 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   await makePrivateDirectory(lasting);
   await makePrivateDirectory(runs);
   const loginHome = await loginHomeOf(environment['CODEX_HOME'], lasting);
-  const login = new LoginStore({
+  const kept = new LoginStore({
     file: path.join(loginHome, 'auth.json'),
     clock: systemAmbient.clock,
     ...(options.onUnsavedLogin === undefined ? {} : { onUnsaved: options.onUnsavedLogin }),
   });
-  await sweepRunDirectories(runs, (directory) => login.rescue(directory));
+  const accessToken = options.accessToken ?? null;
+  const login = accessToken === null ? kept : environmentLogin(accessToken);
+  // Tokens that an earlier process renewed belong to the login in the file.
+  await sweepRunDirectories(runs, (directory) => kept.rescue(directory));
 
   const emptyHome = async (backend: BackendTarget): Promise<CodexHome> => {
     await requireDiskSpace(runs);
@@ -101,8 +107,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
         codexHome: directory,
         apiKeyEnv: backend.kind === 'upstream' ? backend.apiKeyEnv : null,
         certificateFile: needsNoCertificates(backend) ? path.join(directory, CERTIFICATE_FILE) : null,
-        refreshUrl: backend.kind === 'login' ? backend.refreshUrl : null,
-        revokeUrl: backend.kind === 'login' ? backend.revokeUrl : null,
+        login: backend.kind === 'login' ? { ...loginVariables(backend), ...login.childEnvironment } : {},
       }),
       // codex reads it for every thread. Without it a turn would go to codex's default backend.
       isIntact: () => exists(path.join(directory, 'config.toml')),
@@ -167,7 +172,7 @@ const lazily = (bundled: readonly JsonObject[], kind: CatalogueKind): (() => Cat
 interface HomeContents {
   readonly backend: BackendTarget;
   readonly files: Readonly<Record<string, string>>;
-  readonly login: LoginStore;
+  readonly login: KeptLogin;
 }
 
 const fillHome = async (directory: string, { backend, files, login }: HomeContents): Promise<void> => {

@@ -1,7 +1,8 @@
 import { parseJsonObject } from '../../kit/json/json.ts';
+import type { AccessTokenKind } from '../home/access-token.ts';
 import type { Login } from '../home/backend.ts';
+import type { KeptLogin } from '../home/login-store.ts';
 import { detectLogin } from './login.ts';
-import { stampOf } from '../home/files.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { readLogin } from './read-login.ts';
 
@@ -12,6 +13,15 @@ export interface PresentLogin {
   readonly account: string;
   /** Changes with the tokens: those of older workers may be used up. */
   readonly revision: string;
+  /** Null: tokens that codex renews, or an API key. */
+  readonly accessToken: PresentToken | null;
+}
+
+export interface PresentToken {
+  readonly kind: AccessTokenKind;
+  readonly origin: KeptLogin['origin'];
+  /** Null: only its issuer knows. */
+  readonly expiresAt: Date | null;
 }
 
 /**
@@ -25,7 +35,7 @@ export const createLoginWatch = (
   let seen: { readonly stamp: string; readonly login: PresentLogin | null } | null = null;
   return async () => {
     await homes.login.collect();
-    const stamp = await stampOf(homes.login.file);
+    const stamp = await homes.login.stamp();
     if (seen?.stamp === stamp) return seen.login;
     const found = await homes.login.find();
     if (found.kind === 'refused') onRefused(found.why);
@@ -43,8 +53,17 @@ const present = async (text: string, homes: CodexHomes): Promise<PresentLogin | 
   if (kind === null) return null;
   const revision = homes.login.revisionOf(text);
   const facts = readLogin(text);
-  // API keys have no account id, so the revision identifies them.
-  return { kind, account: facts?.accountId ?? revision, revision };
+  const token = facts?.accessToken ?? null;
+  return {
+    kind,
+    // API keys and personal access tokens contain no account id, so the revision identifies them.
+    account: facts?.accountId ?? revision,
+    revision,
+    accessToken:
+      token === null
+        ? null
+        : { kind: token, origin: homes.login.origin, expiresAt: facts?.expiresAt ?? null },
+  };
 };
 
 const isWhole = (text: string): boolean => parseJsonObject(text) !== null;

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 
 import { parseJsonObject } from '../../kit/json/json.ts';
+import { accessTokenIn } from '../home/access-token.ts';
 import type { Login } from '../home/backend.ts';
 import type { CodexHome, CodexHomes } from '../home/prepare-home.ts';
 
@@ -22,10 +23,15 @@ export const readLoginStatus = ({ exitCode, output }: LoginStatus): Login | null
   return /^Logged in using ChatGPT/m.test(output) ? 'chatgpt' : null;
 };
 
-/** The kind of login in `homes.loginHome`, or null. Works offline, unlike `account/read`. */
+/**
+ * The kind of login that app-servers get, or null. Works offline, unlike `account/read`: for an access token
+ * codex itself would ask its issuer.
+ */
 export const detectLogin = async (homes: CodexHomes): Promise<Login | null> => {
   const auth = await homes.login.read();
-  if (auth === null || !holdsSomething(auth)) return null;
+  if (auth === null) return null;
+  if (accessTokenIn(auth) !== null) return 'chatgpt';
+  if (!holdsSomething(auth)) return null;
   const home = await homes.create({ kind: 'none' });
   try {
     return readLoginStatus(await loginStatus(homes.binary.path, home));

@@ -8,6 +8,7 @@ const token = (claims: object): string =>
     .join('.');
 
 const NOTHING = {
+  accessToken: null,
   accountId: null,
   plan: null,
   account: null,
@@ -35,6 +36,7 @@ describe('readLogin', () => {
     };
     expect(readLogin(JSON.stringify(auth))).toEqual({
       kind: 'chatgpt',
+      accessToken: null,
       accountId: 'acc-1',
       plan: 'plus',
       account: 'a***@example.com',
@@ -55,7 +57,38 @@ describe('readLogin', () => {
     expect(readLogin('{"OPENAI_API_KEY":"sk-1"}')).toEqual({ ...NOTHING, kind: 'api-key' });
   });
 
-  it.each(['', '{', '[]', 'null', '{}', '{"tokens":null}', '{"tokens":{}}', '{"OPENAI_API_KEY":""}'])(
+  it('recognises a personal access token, which says nothing about itself', () => {
+    const auth = { OPENAI_API_KEY: null, personal_access_token: 'at-1' };
+    expect(readLogin(JSON.stringify(auth))).toEqual({
+      ...NOTHING,
+      kind: 'chatgpt',
+      accessToken: 'personal',
+    });
+  });
+
+  it('reads an agent token, also as claims', () => {
+    const claims = { account_id: 'acc-2', plan_type: 'business', email: 'bob@example.com', exp: 1_794_800_000 };
+    const auth = (agent_identity: unknown): string =>
+      JSON.stringify({ auth_mode: 'agentIdentity', agent_identity });
+    const facts = {
+      ...NOTHING,
+      kind: 'chatgpt',
+      accessToken: 'agent',
+      accountId: 'acc-2',
+      plan: 'business',
+      account: 'b***@example.com',
+      expiresAt: new Date(1_794_800_000_000),
+    };
+    expect([readLogin(auth(token(claims))), readLogin(auth(claims))]).toEqual([facts, facts]);
+  });
+
+  it('follows the mode that codex wrote', () => {
+    const tokens = { access_token: token({}), refresh_token: 'r' };
+    const auth = { auth_mode: 'chatgpt', tokens, personal_access_token: 'at-1', agent_identity: {} };
+    expect(readLogin(JSON.stringify(auth))).toEqual({ ...NOTHING, kind: 'chatgpt', canRefresh: true });
+  });
+
+  it.each(['{"auth_mode":"agentIdentity","agent_identity":"no.claims.here"}', '', '{', '[]', 'null', '{}', '{"tokens":null}', '{"tokens":{}}', '{"OPENAI_API_KEY":""}'])(
     'finds no login in %j',
     (text) => {
       expect(readLogin(text)).toBeNull();

@@ -1,10 +1,13 @@
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { accessTokenIn, type AccessToken, type AccessTokenKind } from '../home/access-token.ts';
 import type { Login } from '../home/backend.ts';
 
 /** Facts about a login that may be shown: never a token, and only a masked email address. */
 export interface LoginFacts {
   readonly kind: Login;
-  /** The account or workspace; null for an API key. */
+  /** Null: the login is another one. */
+  readonly accessToken: AccessTokenKind | null;
+  /** The account or workspace; null for an API key or a personal access token. */
   readonly accountId: string | null;
   readonly plan: string | null;
   /** `a***@example.com` */
@@ -16,24 +19,21 @@ export interface LoginFacts {
   readonly paidUntil: Date | null;
 }
 
+/** From then on people are told that an access token ends: it has to be replaced by hand. */
+export const TOKEN_ENDS_SOON_MS = 7 * 24 * 3_600_000;
+
 /** Reads an `auth.json`; null if it contains nothing that codex could use. */
 export const readLogin = (text: string): LoginFacts | null => {
   const auth = parseJsonObject(text);
   if (auth === null) return null;
+  const accessToken = accessTokenIn(text);
+  if (accessToken !== null) return factsOf(accessToken);
   const tokens = objectIn(auth, 'tokens');
   const access = tokens === null ? null : textIn(tokens, 'access_token');
   if (tokens === null || access === null) {
     return textIn(auth, 'OPENAI_API_KEY') === null
       ? null
-      : {
-          kind: 'api-key',
-          accountId: null,
-          plan: null,
-          account: null,
-          expiresAt: null,
-          canRefresh: false,
-          paidUntil: null,
-        };
+      : { ...UNKNOWN, kind: 'api-key', accessToken: null };
   }
   const identity = claimsOf(textIn(tokens, 'id_token') ?? '');
   const claims = claimsOf(access);
@@ -41,12 +41,39 @@ export const readLogin = (text: string): LoginFacts | null => {
   const address = textIn(identity, 'email') ?? textIn(objectIn(claims, PROFILE_CLAIMS) ?? {}, 'email');
   return {
     kind: 'chatgpt',
+    accessToken: null,
     accountId: textIn(tokens, 'account_id') ?? textIn(about, 'chatgpt_account_id'),
     plan: textIn(about, 'chatgpt_plan_type'),
     account: address === null ? null : masked(address),
     expiresAt: secondsIn(claims, 'exp'),
     canRefresh: textIn(tokens, 'refresh_token') !== null,
     paidUntil: dateIn(about, 'chatgpt_subscription_active_until'),
+  };
+};
+
+const UNKNOWN = {
+  accountId: null,
+  plan: null,
+  account: null,
+  expiresAt: null,
+  canRefresh: false,
+  paidUntil: null,
+} as const;
+
+/** Null for an agent token that codex could not read. */
+const factsOf = ({ kind, token }: AccessToken): LoginFacts | null => {
+  const known = { ...UNKNOWN, kind: 'chatgpt', accessToken: kind } as const;
+  if (kind === 'personal') return known;
+  const claims = typeof token === 'string' ? claimsOf(token) : token;
+  const accountId = textIn(claims, 'account_id');
+  const address = textIn(claims, 'email');
+  if (accountId === null) return null;
+  return {
+    ...known,
+    accountId,
+    plan: textIn(claims, 'plan_type'),
+    account: address === null ? null : masked(address),
+    expiresAt: secondsIn(claims, 'exp'),
   };
 };
 
@@ -57,7 +84,7 @@ const PROFILE_CLAIMS = 'https://api.openai.com/profile';
 const claimsOf = (token: string): JsonObject =>
   parseJsonObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) ?? {};
 
-const masked = (address: string): string => address.replace(/^(.)[^@]*/u, '$1***');
+export const masked = (address: string): string => address.replace(/^(.)[^@]*/u, '$1***');
 
 const objectIn = (object: JsonObject, key: string): JsonObject | null => {
   const value = object[key];

@@ -9,7 +9,7 @@ const failing = async (error: unknown, isNeeded: boolean): Promise<unknown> => {
     throw error;
   };
   try {
-    return await probed({ isNeeded, spawn, workdir: '/' })();
+    return await probed({ isNeeded, spawn, workdir: '/', whyRejected: null })();
   } catch (thrown) {
     return thrown;
   }

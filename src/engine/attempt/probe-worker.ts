@@ -8,22 +8,26 @@ export interface ProbeOptions {
   readonly isNeeded: boolean;
   readonly spawn: () => Promise<Worker>;
   readonly workdir: string;
+  /** With an access token: why codex does not use it. Null: another login, which codex checks later. */
+  readonly whyRejected: (() => Promise<Failure>) | null;
 }
 
 const PROBE_TIMEOUT_MS = 20_000;
 
 /**
  * Spawns workers that can start threads. With a business login, codex requests the workspace settings once, at its
- * start; without them it rejects every thread. Such a worker is stopped, and clients get the reason.
+ * start; without them it rejects every thread. With an access token that was not confirmed at its start it is signed
+ * out until it ends. Such a worker is stopped, and clients get the reason.
  */
 export const probed =
-  ({ isNeeded, spawn, workdir }: ProbeOptions): (() => Promise<Worker>) =>
+  ({ isNeeded, spawn, workdir, whyRejected }: ProbeOptions): (() => Promise<Worker>) =>
   async () => {
     if (!isNeeded) return spawn();
     const worker = await spawn().catch((error: unknown) => {
       throw clientError(error);
     });
     try {
+      if (whyRejected !== null && (await isSignedOut(worker))) throw new GatewayError(await whyRejected());
       const { thread } = await worker.appServer.request(
         'thread/start',
         { cwd: workdir, baseInstructions: '', dynamicTools: [], environments: [], ephemeral: true },
@@ -36,6 +40,12 @@ export const probed =
       throw clientError(error);
     }
   };
+
+const isSignedOut = async ({ appServer }: Worker): Promise<boolean> => {
+  const params = { includeToken: false, refreshToken: false };
+  const { authMethod } = await appServer.request('getAuthStatus', params, { timeoutMs: PROBE_TIMEOUT_MS });
+  return authMethod === null;
+};
 
 /** An error of the account goes to clients, and the start is tried again. Other errors are internal. */
 const clientError = (error: unknown): unknown => {

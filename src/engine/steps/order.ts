@@ -7,6 +7,7 @@ import { hideSecrets } from './hide-secrets.ts';
 import { keepToolChoice } from './keep-tool-choice.ts';
 import { limitOutput } from './limit-output.ts';
 import { limitTime } from './limit-time.ts';
+import { nameAccessToken } from './name-access-token.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { repairCalls } from './repair-calls.ts';
 import { retryWhole } from './retry-whole.ts';
@@ -28,6 +29,7 @@ export const ANSWER_STEPS = [
 /** The steps of a backend, around the attempts at a turn, the first outermost. */
 export const BACKEND_STEPS = [
   hideSecrets,
+  nameAccessToken,
   endWithinBudget,
   skipEmptyOutput,
   limitOutput,

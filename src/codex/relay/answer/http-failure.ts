@@ -30,7 +30,7 @@ export const sourceOf = (sent: Sent, nowMs: number): Source => ({
 
 export const secretsIn = ({ headers, apiKey }: Omit<Sent, 'target'>): readonly string[] => [
   apiKey ?? '',
-  (headers.authorization ?? '').replace(/^bearer /i, ''),
+  (headers.authorization ?? '').replace(/^(?:bearer|agentassertion) /i, ''),
   String(headers['chatgpt-account-id'] ?? ''),
 ];
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
+import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { Turn, TurnContext } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { joinSteps } from '../../../kit/json/json-bytes.ts';
@@ -13,6 +14,7 @@ import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
+import { TokenChecks } from '../transport/token-checks.ts';
 import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
@@ -23,6 +25,8 @@ export interface Relay {
   readonly profile: BackendProfile;
   /** Fields that the backend is known to refuse for a request like this. */
   refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
+  /** Why the access token of the login was not confirmed; null: it was, or there is none. */
+  tokenFailure(): Failure | null;
   /** Registers a turn: model requests of this thread belong to it from now on. */
   open(threadId: string, ask: RelayTurnParams): RelayTurnHandle;
   close(): Promise<void>;
@@ -34,6 +38,8 @@ export interface RelayAddresses {
   readonly account: string;
   readonly refresh: string;
   readonly revoke: string;
+  /** Where access tokens are checked. */
+  readonly authApi: string;
 }
 
 export type RelayTargets = { readonly [Name in keyof RelayAddresses]: string | null };
@@ -79,6 +85,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const closed = new Set<string>();
   const { refusals } = options;
   const renewals = new Renewals(options);
+  const checks = new TokenChecks(options);
 
   const letGo = (threadId: string): void => {
     relayTurns.delete(threadId);
@@ -104,6 +111,13 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     if (route.name === 'refresh') {
       const renewal = { url: route.target, headers: incoming.headers, body: await readBody(incoming, null) };
       const { status, body } = await renewals.renew(renewal);
+      outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      return;
+    }
+    if (route.name === 'authApi') {
+      const { method = 'GET', headers } = incoming;
+      const url = `${route.target}${route.path}`;
+      const { status, body } = await checks.check({ method, url, headers, body: await readBody(incoming, null) });
       outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
       return;
     }
@@ -165,9 +179,11 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       account: `${loopback.origin}/${SEGMENTS.account}`,
       refresh: `${loopback.origin}/${SEGMENTS.refresh}`,
       revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
+      authApi: `${loopback.origin}/${SEGMENTS.authApi}`,
     },
     profile: options.profile,
     refusedFor: (request, context) => refusals.fieldsFor({ request, context }),
+    tokenFailure: () => checks.failure,
     open(threadId, { request, context, shape, ...listeners }) {
       const turn = { request, context };
       const relayTurn = new RelayTurn({
@@ -214,6 +230,7 @@ const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
   account: 'backend-api',
   refresh: 'refresh',
   revoke: 'revoke',
+  authApi: 'auth-api',
 };
 
 interface RelayRoute {
