@@ -9,6 +9,7 @@ import { errorResponse } from '../http/answer/error-response.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen/listen.ts';
 import { startingFetch } from '../http/listen/starting.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
 import type { Run, CommandContext } from './command.ts';
@@ -97,7 +98,7 @@ const bannerOf = (
     url,
     key: shownKey(app.ownKey, process.platform),
     state: app.state(),
-    now: new Date(),
+    now: new Date(systemAmbient.clock.now()),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },
     secretSettings: secretSettings(environment),

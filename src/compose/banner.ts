@@ -32,15 +32,7 @@ export interface BannerFacts {
 }
 
 /** The text shown at the start: the backend, the address, the key, and a first request. */
-export const banner = ({
-  url,
-  key,
-  state,
-  now,
-  captureDir,
-  commands,
-  secretSettings,
-}: BannerFacts): string =>
+export const banner = ({ url, key, state, now, captureDir, commands, secretSettings }: BannerFacts): string =>
   [
     '',
     ...warningOf(state, commands.login),

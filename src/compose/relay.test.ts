@@ -70,6 +70,11 @@ describe('placeRelay', () => {
       refreshUrl: refresh,
       revokeUrl: revoke,
     });
+    const token = await place(directLogin('chatgpt', 'personal'));
+    expect(token.backend).toMatchObject({
+      accessToken: 'personal',
+      authApiUrl: token.relay?.addresses.authApi,
+    });
     // Even then, so that codex does not wait for settings before each turn.
     const direct = await place(directLogin('chatgpt'), { PROXY_WIRE: 'off' });
     expect(direct).toMatchObject({

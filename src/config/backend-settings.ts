@@ -2,7 +2,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { deployment, documents, everyday, tuning } from './setting-row.ts';
-import { accessToken, baseUrl, filePath, MAX_TIMER_MS, oneOf, paramList, secret, wholeNumber, yesOrNo } from './value.ts';
+import {
+  accessToken,
+  baseUrl,
+  filePath,
+  MAX_TIMER_MS,
+  oneOf,
+  paramList,
+  secret,
+  wholeNumber,
+  yesOrNo,
+} from './value.ts';
 
 /** The requirement documents name it. On Linux any user may create it first. */
 export const DEFAULT_WORK_DIR =
@@ -29,7 +39,7 @@ export const BACKEND_SETTINGS = {
     description:
       'A codex home whose login this server uses, such as `~/.codex`. If not set, the server uses its own login from `npm run login` and does not read `~/.codex`.',
   }),
-  CODEX_ACCESS_TOKEN: everyday({
+  CODEX_ACCESS_TOKEN: deployment({
     at: 'upstream.accessToken',
     type: accessToken,
     secret: true,

@@ -48,6 +48,10 @@ const valueOf = (config: Config, { slice, field }: SettingRow): unknown =>
 
 /** For types that take free text: some values, as text and as JSON. */
 const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])[]>> = {
+  CODEX_ACCESS_TOKEN: [
+    ['at-0123456789', 'at-0123456789'],
+    ['eyJhbGciOiJub25lIn0.e30.c2ln', 'eyJhbGciOiJub25lIn0.e30.c2ln'],
+  ],
   PROXY_HOST: [['::1', '::1']],
   PROXY_API_KEY: [
     ['sk-a, sk-b', ['sk-a', 'sk-b']],

@@ -34,6 +34,7 @@ describe('createLogger', () => {
       apiKey: 'hunter2',
       part: 'x',
       headers: { Authorization: 'hunter2', 'x-api-key': 'hunter2', accept: '*/*' },
+      auth: { personal_access_token: 'hunter2', agent_identity: 'hunter2', CODEX_ACCESS_TOKEN: 'hunter2' },
       config: [
         { PROXY_API_KEY: 'hunter2', apiKeys: ['hunter2'], password: 'hunter2', refresh_token: 'hunter2' },
       ],
@@ -45,6 +46,11 @@ describe('createLogger', () => {
         apiKey: '[redacted]',
         part: 'x',
         headers: { Authorization: '[redacted]', 'x-api-key': '[redacted]', accept: '*/*' },
+        auth: {
+          personal_access_token: '[redacted]',
+          agent_identity: '[redacted]',
+          CODEX_ACCESS_TOKEN: '[redacted]',
+        },
         config: [
           {
             PROXY_API_KEY: '[redacted]',
@@ -60,15 +66,16 @@ describe('createLogger', () => {
   it('hides what looks like a key anywhere', () => {
     const { logger, lines } = capture();
     logger.info(
-      { note: 'Authorization: Bearer hunter2.x' },
-      'got sk-proxy-abc_DEF-123456, a task-list for https://u:p@h/',
+      { note: 'Authorization: Bearer hunter2.x', other: 'AgentAssertion eyJhdW50ZXIyMg' },
+      'got sk-proxy-abc_DEF-123456, a task-list for https://u:p@h/, at-risk-of-long-words, at-0aB_c-dEf0123456789',
     );
     expect(lines()).toEqual([
       {
         level: 'info',
         time,
         note: 'Authorization: Bearer ***',
-        msg: 'got sk-***, a task-list for https://***@h/',
+        other: 'AgentAssertion ***',
+        msg: 'got sk-***, a task-list for https://***@h/, at-risk-of-long-words, at-***',
       },
     ]);
   });

@@ -33,7 +33,11 @@ describe.each(KINDS)('a %s access token', (_, make, scheme) => {
     const at = await fresh({ accessToken: make({ accountId: 'acc-7' }) });
     for (const stream of [false, true]) expect(outputText(await ask(at, { stream }))).toBe(HELLO);
     expect(sentBy(at)).toEqual([scheme, 'acc-7']);
-    expect(at.app.state()).toMatchObject({ kind: 'login', login: 'chatgpt', accessToken: { origin: 'file' } });
+    expect(at.app.state()).toMatchObject({
+      kind: 'login',
+      login: 'chatgpt',
+      accessToken: { origin: 'file' },
+    });
     expect((await at.get('/v1/codex/account')).json).toMatchObject({ backend: 'chatgpt', plan: 'business' });
     expect((await at.get('/v1/codex/rate-limits')).status).toBe(200);
     expect(at.backend.refreshes).toBe(0);
@@ -52,7 +56,11 @@ describe.each(KINDS)('a %s access token', (_, make, scheme) => {
 
   it('works without the relay', async () => {
     const at = await fresh({ accessToken: make(), env: { PROXY_WIRE: 'off' } });
-    expect(outputText(await ask(at))).toBe(HELLO);
+    const model = { model: 'gpt-6.1-sol' };
+    expect(outputText(await ask(at, model))).toBe(HELLO);
+    expect(sentBy(at)).toEqual([scheme, 'acc-1']);
+    at.backend.spoilTokens('expired');
+    expect(codeOf(await ask(at, model))).toBe('503 sign_in_required');
   });
 
   it('that the backend rejects has to be replaced, and is not tried again and again', async () => {

@@ -10,6 +10,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { JsonObject } from '../../src/kit/json/json.ts';
+import { textOf } from './rule.ts';
 import { accountOf, type Account, type LoginOptions, type ReadToken } from './login.ts';
 
 /** Access tokens of a workspace, as its issuer makes them: personal ones, and those of an agent. */
@@ -88,16 +89,21 @@ const agentOf = (runtimeId: string): Agent =>
   JSON.parse(Buffer.from(runtimeId, 'base64url').toString('utf8')) as Agent;
 
 const isSigned = (runtimeId: string, text: string, signature: string): boolean => {
-  const key = createPublicKey({ key: Buffer.from(agentOf(runtimeId).key, 'base64'), format: 'der', type: 'spki' });
+  const key = createPublicKey({
+    key: Buffer.from(agentOf(runtimeId).key, 'base64'),
+    format: 'der',
+    type: 'spki',
+  });
   return verify(null, Buffer.from(text), key, Buffer.from(signature, 'base64'));
 };
 
 export const taskOf = (runtimeId: string): string => `task-of-${runtimeId.slice(-12)}`;
 
 /** `POST …/task/register`: whether the agent itself asks. */
-export const isAgentRequest = (runtimeId: string, form: JsonObject): boolean =>
-  isRecent(String(form['timestamp'])) &&
-  isSigned(runtimeId, `${runtimeId}:${String(form['timestamp'])}`, String(form['signature']));
+export const isAgentRequest = (runtimeId: string, form: JsonObject): boolean => {
+  const timestamp = textOf(form['timestamp']);
+  return isRecent(timestamp) && isSigned(runtimeId, `${runtimeId}:${timestamp}`, textOf(form['signature']));
+};
 
 /** The account of an `AgentAssertion`; null: it is not valid. */
 export const readAssertion = (assertion: string): ReadToken | null => {
@@ -109,8 +115,7 @@ export const readAssertion = (assertion: string): ReadToken | null => {
   return { accountId, plan, email, expiresAt: exp };
 };
 
-const isRecent = (timestamp: string): boolean =>
-  Math.abs(Date.parse(timestamp) - Date.now()) < MAX_SKEW_MS;
+const isRecent = (timestamp: string): boolean => Math.abs(Date.parse(timestamp) - Date.now()) < MAX_SKEW_MS;
 
 /** Writes what `codex login --with-access-token` leaves in a `CODEX_HOME`. */
 export const writeAccessToken = async (dir: string, token: string): Promise<void> => {

@@ -60,7 +60,9 @@ export const HEADER_RULES: readonly Rule[] = [
     requestFormat: 'both',
     on: HEADS,
     breaks: ({ headers }) =>
-      /^(?:Bearer|AgentAssertion) \S+$/.test(headers.authorization ?? '') ? null : detail('Unauthorized', 401),
+      /^(?:Bearer|AgentAssertion) \S+$/.test(headers.authorization ?? '')
+        ? null
+        : detail('Unauthorized', 401),
   },
   {
     id: 'header.chatgpt-account-id',

@@ -19,12 +19,14 @@ export interface CommandRoom {
   readonly stateDir: string;
   /**
    * `stdout`: the caller's file instead of a pipe that is read. `maxOpenFiles`: limit of file descriptors.
+   * `input`: standard input; empty by default.
    */
   start(
     words: readonly string[],
     env?: Readonly<Record<string, string>>,
     stdout?: number,
     maxOpenFiles?: number,
+    input?: string,
   ): RunningCommand;
   /** The same with npm: `npm run SCRIPT`. The child is npm. */
   startByNpm(script: string, env?: Readonly<Record<string, string>>): RunningCommand;
@@ -47,6 +49,7 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
     words: readonly string[],
     env: Readonly<Record<string, string>>,
     stdout?: number,
+    input?: string,
   ): RunningCommand => {
     const child = spawn(program, words, {
       cwd: ROOT,
@@ -61,8 +64,9 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
         PROXY_CODEX_WORKDIR: path.join(home, 'work'),
         ...env,
       },
-      stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', stdout ?? 'pipe', 'pipe'],
     });
+    child.stdin?.end(input);
     const output = { out: '', err: '' };
     child.stdout?.on('data', (chunk: Buffer) => (output.out += chunk.toString()));
     child.stderr?.on('data', (chunk: Buffer) => (output.err += chunk.toString()));
@@ -74,10 +78,10 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
   return {
     home,
     stateDir,
-    start(words, env = {}, stdout, maxOpenFiles) {
+    start(words, env = {}, stdout, maxOpenFiles, input) {
       const limit = maxOpenFiles === undefined ? '' : `ulimit -n ${maxOpenFiles}; `;
       const command = ['-c', `${limit}exec "$@"`, 'sh', process.execPath, BIN, ...words];
-      return spawned('sh', command, env, stdout);
+      return spawned('sh', command, env, stdout, input);
     },
     startByNpm: (script, env = {}) => spawned('npm', ['run', '--silent', script], env),
     async startModel(options) {

@@ -23,7 +23,13 @@ export interface LoginCheckOptions {
   readonly askOwner: (token: string, signal: AbortSignal) => Promise<TokenOwner>;
 }
 
-export const loginCheck = ({ config, now, loginCommand, tokenCommand, askOwner }: LoginCheckOptions): Check => ({
+export const loginCheck = ({
+  config,
+  now,
+  loginCommand,
+  tokenCommand,
+  askOwner,
+}: LoginCheckOptions): Check => ({
   name: 'login',
   limitMs: 10_000,
   run: async (signal) => {
@@ -90,9 +96,16 @@ export const judgeToken = (
   if (owner?.kind === 'rejected')
     return problem(`${who}: rejected, because it has expired or was revoked`, advice, about);
   if (owner?.kind === 'unknown')
-    return warning(`${who}: could not be checked: ${owner.why}`, 'check the network; see docs/operating.md', about);
+    return warning(
+      `${who}: could not be checked: ${owner.why}`,
+      'check the network; see docs/operating.md',
+      about,
+    );
   if (expiresAt === null)
-    return ok(`${who}; accepted. It cannot be renewed here, and only its issuer knows when it expires`, about);
+    return ok(
+      `${who}; accepted. It cannot be renewed here, and only its issuer knows when it expires`,
+      about,
+    );
   if (expiresAt <= now)
     return problem(`${who}: expired ${shownTime(expiresAt)} and cannot be renewed here`, advice, about);
   const until = `valid until ${shownTime(expiresAt)}, cannot be renewed here`;

@@ -24,6 +24,12 @@ describe('staysOnLoopback', () => {
     ['the demo', { kind: 'demo', baseUrl: 'http://127.0.0.1:1' }, true],
     ['no backend', { kind: 'none' }, false],
     ['a login at its own address', directLogin('chatgpt'), false],
+    ['an access token that is checked elsewhere', { ...RELAYED, accessToken: 'personal' }, false],
+    [
+      'an access token that is checked by the relay',
+      { ...RELAYED, accessToken: 'agent', authApiUrl: 'http://127.0.0.1:2/auth-api' },
+      true,
+    ],
     ['a login with all of its traffic on the relay', RELAYED, true],
     ['a login whose account is asked elsewhere', { ...RELAYED, chatgptBaseUrl: null }, false],
     ['a login whose tokens are refreshed elsewhere', { ...RELAYED, refreshUrl: 'https://a.example' }, false],

@@ -52,3 +52,18 @@ it('does not read a huge file, reports it once, and checks again after a change'
   await writeFile(file, '{"OPENAI_API_KEY":"sk-made-up"}');
   expect([await look(), refused.length]).toMatchObject([{ kind: 'api-key' }, 1]);
 });
+
+it('recognises an access token without asking codex, and notices another one', async () => {
+  const file = path.join(dir, 'auth.json');
+  const look = createLoginWatch(homesWith(path.join(dir, 'no-codex')));
+  await writeFile(file, '{"personal_access_token":"at-1"}');
+  const one = await look();
+  expect(one).toEqual({
+    kind: 'chatgpt',
+    account: one?.revision,
+    revision: expect.any(String),
+    accessToken: { kind: 'personal', origin: 'file', expiresAt: null },
+  });
+  await writeFile(file, '{"personal_access_token":"at-22"}');
+  expect((await look())?.revision).not.toBe(one?.revision);
+});

@@ -67,7 +67,12 @@ describe('readLogin', () => {
   });
 
   it('reads an agent token, also as claims', () => {
-    const claims = { account_id: 'acc-2', plan_type: 'business', email: 'bob@example.com', exp: 1_794_800_000 };
+    const claims = {
+      account_id: 'acc-2',
+      plan_type: 'business',
+      email: 'bob@example.com',
+      exp: 1_794_800_000,
+    };
     const auth = (agent_identity: unknown): string =>
       JSON.stringify({ auth_mode: 'agentIdentity', agent_identity });
     const facts = {
@@ -88,10 +93,17 @@ describe('readLogin', () => {
     expect(readLogin(JSON.stringify(auth))).toEqual({ ...NOTHING, kind: 'chatgpt', canRefresh: true });
   });
 
-  it.each(['{"auth_mode":"agentIdentity","agent_identity":"no.claims.here"}', '', '{', '[]', 'null', '{}', '{"tokens":null}', '{"tokens":{}}', '{"OPENAI_API_KEY":""}'])(
-    'finds no login in %j',
-    (text) => {
-      expect(readLogin(text)).toBeNull();
-    },
-  );
+  it.each([
+    '{"auth_mode":"agentIdentity","agent_identity":"no.claims.here"}',
+    '',
+    '{',
+    '[]',
+    'null',
+    '{}',
+    '{"tokens":null}',
+    '{"tokens":{}}',
+    '{"OPENAI_API_KEY":""}',
+  ])('finds no login in %j', (text) => {
+    expect(readLogin(text)).toBeNull();
+  });
 });

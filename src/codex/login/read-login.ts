@@ -19,7 +19,7 @@ export interface LoginFacts {
   readonly paidUntil: Date | null;
 }
 
-/** From then on people are told that an access token ends: it has to be replaced by hand. */
+/** The banner and the doctor warn this long before an access token expires: it has to be replaced by hand. */
 export const TOKEN_ENDS_SOON_MS = 7 * 24 * 3_600_000;
 
 /** Reads an `auth.json`; null if it contains nothing that codex could use. */

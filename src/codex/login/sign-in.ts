@@ -131,6 +131,7 @@ const signInEnvironment = (environment: Environment): Environment =>
   Object.fromEntries(
     Object.entries(environment).filter(
       ([name]) =>
-        !/^(PROXY|OPENAI|CODEX)_/.test(name) || /^CODEX_(CA_CERTIFICATE|.*_TOKEN_URL_OVERRIDE|.*AUTHAPI_BASE_URL|.*JWKS_BASE_URL)$/.test(name),
+        !/^(PROXY|OPENAI|CODEX)_/.test(name) ||
+        /^CODEX_(CA_CERTIFICATE|.*_TOKEN_URL_OVERRIDE|.*AUTHAPI_BASE_URL|.*JWKS_BASE_URL)$/.test(name),
     ),
   );

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { GatewayError } from '../../canonical/failure/failure.ts';
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { RequestTimeout } from '../../codex/rpc/errors.ts';
+import type { Worker } from '../../codex/worker/worker.ts';
 import { probed } from './probe-worker.ts';
 
 const failing = async (error: unknown, isNeeded: boolean): Promise<unknown> => {
@@ -28,3 +29,33 @@ it('reports a login whose service does not answer codex, so that the start is tr
 it('passes on errors that are not about an account', async () => {
   expect([await failing(broken, true), await failing(late, false)]).toEqual([broken, late]);
 });
+
+it.each(['personalAccessToken', null])(
+  'stops a worker that does not use its access token: %j',
+  async (authMethod) => {
+    let stopped = 0;
+    const asked: string[] = [];
+    const worker = {
+      appServer: {
+        request: async (method: string) => {
+          asked.push(method);
+          return { authMethod, thread: { id: 't' } };
+        },
+      },
+      stop: async () => void (stopped += 1),
+    } as unknown as Worker;
+    const rejected = failure('sign_in_required');
+    const whyRejected = async () => rejected;
+    const spawned = await probed({
+      isNeeded: true,
+      spawn: async () => worker,
+      workdir: '/',
+      whyRejected,
+    })().catch((error: unknown) => (error instanceof GatewayError ? error.failure : error));
+    expect([spawned, stopped, asked]).toEqual(
+      authMethod === null
+        ? [rejected, 1, ['getAuthStatus']]
+        : [worker, 0, ['getAuthStatus', 'thread/start', 'thread/unsubscribe']],
+    );
+  },
+);

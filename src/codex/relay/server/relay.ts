@@ -104,21 +104,9 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       gone(outgoing);
       return;
     }
-    if (route.name === 'account' && route.path === SETTINGS_PATH && incoming.method === 'GET') {
-      outgoing.writeHead(200, { 'content-type': 'application/json' }).end(SETTINGS);
-      return;
-    }
-    if (route.name === 'refresh') {
-      const renewal = { url: route.target, headers: incoming.headers, body: await readBody(incoming, null) };
-      const { status, body } = await renewals.renew(renewal);
-      outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
-      return;
-    }
-    if (route.name === 'authApi') {
-      const { method = 'GET', headers } = incoming;
-      const url = `${route.target}${route.path}`;
-      const { status, body } = await checks.check({ method, url, headers, body: await readBody(incoming, null) });
-      outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
+    const known = await loginAnswer(route, incoming, { renewals, checks });
+    if (known !== null) {
+      outgoing.writeHead(known.status, { 'content-type': 'application/json' }).end(known.body);
       return;
     }
     const left = new AbortController();
@@ -174,13 +162,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   });
 
   return {
-    addresses: {
-      model: `${loopback.origin}/${SEGMENTS.model}`,
-      account: `${loopback.origin}/${SEGMENTS.account}`,
-      refresh: `${loopback.origin}/${SEGMENTS.refresh}`,
-      revoke: `${loopback.origin}/${SEGMENTS.revoke}`,
-      authApi: `${loopback.origin}/${SEGMENTS.authApi}`,
-    },
+    addresses: addressesAt(loopback.origin),
     profile: options.profile,
     refusedFor: (request, context) => refusals.fieldsFor({ request, context }),
     tokenFailure: () => checks.failure,
@@ -211,6 +193,27 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   };
 };
 
+interface LoginServices {
+  readonly renewals: Renewals;
+  readonly checks: TokenChecks;
+}
+
+/** The answer to a request about the login; null: the request is forwarded. */
+const loginAnswer = async (
+  { name, target, path }: RelayRoute,
+  incoming: IncomingMessage,
+  { renewals, checks }: LoginServices,
+): Promise<{ readonly status: number; readonly body: Buffer | string } | null> => {
+  const { method = 'GET', headers } = incoming;
+  if (name === 'account' && path === SETTINGS_PATH && method === 'GET')
+    return { status: 200, body: SETTINGS };
+  if (name !== 'refresh' && name !== 'authApi') return null;
+  const body = await readBody(incoming, null);
+  return name === 'refresh'
+    ? renewals.renew({ url: target, headers, body })
+    : checks.check({ method, url: `${target}${path}`, headers, body });
+};
+
 const toRelayedRequest = (
   { target, path }: RelayRoute,
   { method = 'POST', headers }: IncomingMessage,
@@ -232,6 +235,14 @@ const SEGMENTS: Readonly<Record<keyof RelayAddresses, string>> = {
   revoke: 'revoke',
   authApi: 'auth-api',
 };
+
+const addressesAt = (origin: string): RelayAddresses => ({
+  model: `${origin}/${SEGMENTS.model}`,
+  account: `${origin}/${SEGMENTS.account}`,
+  refresh: `${origin}/${SEGMENTS.refresh}`,
+  revoke: `${origin}/${SEGMENTS.revoke}`,
+  authApi: `${origin}/${SEGMENTS.authApi}`,
+});
 
 interface RelayRoute {
   readonly name: keyof RelayAddresses;

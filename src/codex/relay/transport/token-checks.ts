@@ -53,7 +53,7 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * The checks of an access token. codex asks its issuer at every start whose token it is; without an answer it
- * starts all the same, signed out, and sends model requests without credentials until it ends. So a confirmed
+ * starts anyway, signed out, and sends model requests without credentials until it ends. So a confirmed
  * token stays confirmed while its issuer cannot be reached: if it was revoked, the backend rejects it.
  */
 export class TokenChecks {
