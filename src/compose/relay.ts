@@ -102,6 +102,8 @@ export const placeRelay = async (
     login: options.login,
     onRenewalThrottled: () =>
       logger.warn('the login is renewed too often; renewal postponed: check the clock of this machine'),
+    onUnchecked: ({ code, message }) =>
+      logger.warn({ code, reason: message }, 'the access token could not be checked; it was valid before'),
     onBug: (err) => logger.error({ err }, 'the relay aborted a request'),
   });
   return {

@@ -88,6 +88,8 @@ export interface Noted {
   blocked: number;
   served: number;
   renewalsHeld: number;
+  /** Checks of an access token that failed without an effect. */
+  readonly unchecked: string[];
 }
 
 export interface OpenTurn {
@@ -129,6 +131,7 @@ export const startTestRelay = async (
     blocked: 0,
     served: 0,
     renewalsHeld: 0,
+    unchecked: [],
   };
   const relay = await startRelay({
     clock: systemAmbient.clock,
@@ -158,6 +161,7 @@ export const startTestRelay = async (
     onRenewalThrottled() {
       noted.renewalsHeld += 1;
     },
+    onUnchecked: ({ kind }) => noted.unchecked.push(kind),
     onBug: (error) => noted.bugs.push(error),
     ...(typeof options === 'function' ? options(backend.url) : options),
   });

@@ -102,6 +102,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onInput() {},
         login: NO_LOGIN,
         onRenewalThrottled() {},
+        onUnchecked() {},
         onFirstByte() {},
         mintCallId: () => 'call_ours',
         cookies: null,
