@@ -6,19 +6,21 @@ export class JsonFrame {
   made: unknown[] | Record<string, unknown> | null = null;
   /** The start of the text that is not part of `made` yet. */
   runStart: number;
-  /** The number of values in that text. */
-  runValues = 0;
+  /** How many values there were before that text. */
+  runValues: number;
   members = 1;
   isPastColon = false;
   /** After a heavy value only a comma or the end may follow. */
   isAfterHeavy = false;
   /** The position of the latest member's name. */
-  key: readonly [start: number, end: number] = [0, 0];
+  keyStart = 0;
+  keyEnd = 0;
 
-  constructor(isObject: boolean, start: number) {
+  constructor(isObject: boolean, start: number, values: number) {
     this.isObject = isObject;
     this.start = start;
     this.runStart = start + 1;
+    this.runValues = values;
   }
 }
 

@@ -7,7 +7,7 @@ import { atOnce } from '../async/event-loop.ts';
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** So small that nearly everything is too heavy for one step. */
-const TINY: StepSize = { values: 2, bytes: 8 };
+const TINY: StepSize = { values: 2, bytes: 8, pieceBytes: 8 };
 
 const read = (text: string, step: StepSize = TINY, limits: JsonLimits = NO_LIMITS): unknown =>
   atOnce(readJsonSteps(bytesOf(text), limits, step));
@@ -49,9 +49,10 @@ const anyValue = fc.letrec((tie) => ({
 
 const steps = fc.constantFrom<StepSize>(
   TINY,
-  { values: 1, bytes: 1 },
-  { values: 5, bytes: 1_000 },
-  { values: 1_000, bytes: 3 },
+  { values: 1, bytes: 1, pieceBytes: 1 },
+  { values: 5, bytes: 1_000, pieceBytes: 250 },
+  { values: 1_000, bytes: 3, pieceBytes: 3 },
+  { values: 1_000, bytes: 80, pieceBytes: 10 },
 );
 
 describe('readJsonSteps', () => {
@@ -122,7 +123,7 @@ describe('readJsonSteps', () => {
     ['escapes at every place of a cut', `["${'\\u00e9\\n\\"'.repeat(30)}${'\\ud83d\\ude00'.repeat(30)}😀"]`],
   ])('reads %s', (_, text) => {
     for (let bytes = 1; bytes < 20; bytes += 1) {
-      expect(read(text, { values: 2, bytes })).toEqual(JSON.parse(text));
+      expect(read(text, { values: 2, bytes, pieceBytes: bytes })).toEqual(JSON.parse(text));
     }
   });
 
@@ -157,7 +158,7 @@ describe('readJsonSteps', () => {
   });
 
   it('limits the work of each step', () => {
-    const step = { values: 100, bytes: 10_000 };
+    const step = { values: 100, bytes: 10_000, pieceBytes: 10_000 };
     const heavy = [
       `[${'[],'.repeat(10_000)}1]`,
       `{${Array.from({ length: 10_000 }, (_, index) => `"k${index}":1`).join(',')}}`,

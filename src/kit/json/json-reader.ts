@@ -29,10 +29,14 @@ export class JsonLimitError extends Error {
 /** The limits of one step. */
 export interface StepSize {
   readonly values: number;
+  /** Also of a string that is read at once. */
   readonly bytes: number;
+  /** The size of the pieces of longer strings, lists and objects. */
+  readonly pieceBytes: number;
 }
 
-const STEP: StepSize = { values: 2_000, bytes: 256 * 1024 };
+/** V8 allocates strings above 128 KB separately, which makes pieces of that size several times as slow. */
+const STEP: StepSize = { values: 2_000, bytes: 256 * 1024, pieceBytes: 32 * 1024 };
 
 /** Throws `SyntaxError` for invalid JSON or UTF-8, and `JsonLimitError`. */
 export function* readJsonSteps(
@@ -54,8 +58,10 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Longer strings are left to native search. */
-const SHORT_STRING = 32;
+/** The end of a longer string is found by native search, which is fast but costs something to start. */
+const SHORT_STRING = 64;
+/** After a native search that stopped at an escaped quote: so far without another. */
+const SEARCH_GAP = 1_024;
 
 interface LongString {
   readonly start: number;
@@ -74,6 +80,9 @@ class JsonReader {
   #done: { readonly value: unknown; readonly start: number; readonly end: number } | null = null;
   /** A long string being read in parts: its start, and the start of its unread part. */
   #long: LongString | null = null;
+  /** The position of the latest string. */
+  #stringStart = 0;
+  #stringEnd = 0;
 
   constructor(bytes: Uint8Array, limits: JsonLimits, step: StepSize) {
     this.#bytes = bytes;
@@ -83,43 +92,71 @@ class JsonReader {
 
   /** Runs one step; false at the end of the text. */
   advance(): boolean {
+    if (this.#long === null) this.#scan();
+    else this.#readLong(this.#long);
+    return this.#at < this.#bytes.length;
+  }
+
+  /** One loop with few calls: most bodies are read by nothing else. */
+  #scan(): void {
     const bytes = this.#bytes;
+    const open = this.#open;
     const until = Math.min(bytes.length, this.#at + this.#step.bytes);
-    const made = this.#values;
-    while (this.#at < until && this.#values - made < this.#step.values) {
-      if (this.#long !== null) {
-        this.#readLong(this.#long);
-        return true;
-      }
-      const byte = bytes[this.#at] ?? 0;
+    const maxValues = this.#values + this.#step.values;
+    const shortString = Math.min(SHORT_STRING, this.#step.bytes);
+    let frame = open.at(-1);
+    while (this.#at < until && this.#values < maxValues) {
+      const at = this.#at;
+      const byte = bytes[at] ?? 0;
       switch (byte) {
-        case QUOTE:
-          this.#string();
+        case QUOTE: {
+          const near = Math.min(at + shortString, bytes.length);
+          let end = at + 1;
+          while (end < near && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
+          if (end >= near) {
+            // Names are never cut.
+            const isName = frame !== undefined && frame.isObject && !frame.isPastColon;
+            const found = this.#closingQuote(end, isName ? Infinity : at + this.#step.bytes);
+            if (found === null) {
+              this.#long = { start: at, from: at + 1, text: '' };
+              return;
+            }
+            end = found;
+          }
+          this.#stringStart = at;
+          this.#stringEnd = end + 1;
+          this.#at = end + 1;
           continue;
+        }
         case OPEN_BRACKET:
         case OPEN_BRACE:
-          if (this.#open.length >= this.#limits.depth) throw new JsonLimitError('depth');
+          if (open.length >= this.#limits.depth) throw new JsonLimitError('depth');
           this.#count();
-          this.#open.push(new JsonFrame(byte === OPEN_BRACE, this.#at));
+          frame = new JsonFrame(byte === OPEN_BRACE, at, this.#values);
+          open.push(frame);
           break;
         case CLOSE_BRACKET:
         case CLOSE_BRACE:
-          this.#close(byte === CLOSE_BRACE);
+          open.pop();
+          if (frame === undefined) throw new SyntaxError('a bracket is closed that was not opened');
+          // A light one is part of its parent.
+          if (frame.made !== null) this.#close(frame, byte === CLOSE_BRACE);
+          frame = open.at(-1);
           break;
         case COMMA:
           this.#count();
-          this.#comma();
+          if (frame !== undefined) this.#comma(frame);
           break;
-        case COLON: {
-          const frame = this.#open.at(-1);
-          if (frame !== undefined) frame.isPastColon = true;
+        case COLON:
+          if (frame === undefined) break;
+          frame.isPastColon = true;
+          frame.keyStart = this.#stringStart;
+          frame.keyEnd = this.#stringEnd;
           break;
-        }
         default:
       }
-      this.#at += 1;
+      this.#at = at + 1;
     }
-    return this.#at < bytes.length;
   }
 
   result(): unknown {
@@ -133,31 +170,20 @@ class JsonReader {
   #count(): void {
     this.#values += 1;
     if (this.#values > this.#limits.values) throw new JsonLimitError('values');
-    const frame = this.#open.at(-1);
-    if (frame !== undefined) frame.runValues += 1;
   }
 
-  #comma(): void {
-    const frame = this.#open.at(-1);
-    if (frame === undefined) return;
+  #comma(frame: JsonFrame): void {
     if (frame.isObject) {
       frame.members += 1;
       if (frame.members > this.#limits.members) throw new JsonLimitError('members');
     }
     frame.isPastColon = false;
-    const isHeavy = frame.runValues >= this.#step.values || this.#at - frame.runStart >= this.#step.bytes;
+    const { values, pieceBytes } = this.#step;
+    const isHeavy = this.#values - frame.runValues >= values || this.#at - frame.runStart >= pieceBytes;
     if (frame.isAfterHeavy || isHeavy) this.#cut(frame, this.#at);
   }
 
-  #close(isBrace: boolean): void {
-    const frame = this.#open.pop();
-    if (frame === undefined) throw new SyntaxError('a bracket is closed that was not opened');
-    const parent = this.#open.at(-1);
-    if (frame.made === null) {
-      // Light enough to be part of its parent.
-      if (parent !== undefined) parent.runValues += frame.runValues;
-      return;
-    }
+  #close(frame: JsonFrame, isBrace: boolean): void {
     if (frame.isObject !== isBrace) throw new SyntaxError('a bracket is closed by another kind');
     this.#cut(frame, this.#at);
     this.#place(frame.made, frame.start, this.#at + 1);
@@ -174,7 +200,7 @@ class JsonReader {
     if (frame.isAfterHeavy) throw new SyntaxError('no comma between two values');
     this.#append(frame, `${this.#text(frame.runStart, start)}null`, value);
     frame.runStart = end;
-    frame.runValues = 0;
+    frame.runValues = this.#values;
     frame.isAfterHeavy = true;
   }
 
@@ -184,7 +210,7 @@ class JsonReader {
     if (!frame.isAfterHeavy) this.#append(frame, text);
     else if (!/^[ \t\n\r]*$/.test(text)) throw new SyntaxError('no comma after a value');
     frame.runStart = end + 1;
-    frame.runValues = 0;
+    frame.runValues = this.#values;
     frame.isAfterHeavy = false;
   }
 
@@ -195,7 +221,7 @@ class JsonReader {
       const made = (frame.made ??= {}) as Record<string, unknown>;
       const keys = Object.keys(members);
       if (keys.length === 0) throw new SyntaxError('a member is missing');
-      const lastKey = last.length === 0 ? null : this.#parse(...frame.key);
+      const lastKey = last.length === 0 ? null : this.#parse(frame.keyStart, frame.keyEnd);
       for (const key of keys) setOwn(made, key, key === lastKey ? last[0] : members[key]);
       return;
     }
@@ -206,48 +232,30 @@ class JsonReader {
     for (const element of elements) made.push(element);
   }
 
-  /** Skips a string, or starts reading one that is too long for one step. */
-  #string(): void {
-    const start = this.#at;
-    const frame = this.#open.at(-1);
-    const isName = frame !== undefined && frame.isObject && !frame.isPastColon;
-    const end = this.#closingQuote(start + 1, isName ? Infinity : start + this.#step.bytes);
-    if (end === null) {
-      this.#long = { start, from: start + 1, text: '' };
-      return;
-    }
-    if (isName) frame.key = [start, end + 1];
-    this.#at = end + 1;
-  }
-
   /** The end of the string that continues at `from`, or of the text; null if beyond the limit. */
   #closingQuote(from: number, limit: number): number | null {
     const bytes = this.#bytes;
     const last = Math.min(limit, bytes.length);
     let at = from;
-    let plain = 0;
     while (at < last) {
-      const byte = bytes[at];
-      if (byte === QUOTE) return at;
-      const isEscape = byte === BACKSLASH;
-      at += isEscape ? 2 : 1;
-      plain = isEscape ? 0 : plain + 1;
-      if (plain <= SHORT_STRING || at >= last) continue;
       const found = bytes.subarray(at, last).indexOf(QUOTE);
       if (found === -1) break;
       const quote = at + found;
       if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote;
+      const gap = Math.min(quote + SEARCH_GAP, last);
       at = quote + 1;
-      plain = 0;
+      while (at < gap && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+      if (at < gap) return at;
     }
     return limit < bytes.length ? null : bytes.length;
   }
 
   /** Reads one part of a long string. */
   #readLong(long: LongString): void {
-    const end = this.#closingQuote(long.from, long.from + this.#step.bytes);
+    const limit = long.from + this.#step.pieceBytes;
+    const end = this.#closingQuote(long.from, limit);
     if (end === this.#bytes.length) throw new SyntaxError('a string has no end');
-    const cut = end ?? this.#cutBefore(long.from + this.#step.bytes, long.from);
+    const cut = end ?? this.#cutBefore(limit, long.from);
     long.text += parsed(`"${this.#text(long.from, cut)}"`) as string;
     long.from = cut;
     if (end === null) return;
