@@ -1,8 +1,8 @@
 import { isJsonObject, wellFormedJson } from './json.ts';
 import type { Sliced } from '../async/event-loop.ts';
 
-/** Approximate characters per step: a fraction of a millisecond. */
-const STEP_CHARS = 64 * 1024;
+/** Approximate characters per step. V8 allocates strings above 128 KB separately, which is slow. */
+const STEP_CHARS = 32 * 1024;
 /** The cost of a value besides its text. */
 const VALUE_CHARS = 4;
 
@@ -10,36 +10,39 @@ const VALUE_CHARS = 4;
 const MAX_PLAIN_OBJECTS = 1_000;
 
 /** Whether a value is too heavy for `JSON.stringify`: roughly longer than this, or possibly nested too deeply. */
-export const isHeavy = (value: unknown, chars: number): boolean => exceeds(value, chars, MAX_PLAIN_OBJECTS);
+export const isHeavy = (value: unknown, chars: number): boolean =>
+  roomAfter(value, chars, MAX_PLAIN_OBJECTS) < 0;
 
 /** Whether the JSON of a value is roughly longer than this. Stops at the limit. */
-export const isLongerThan = (value: unknown, chars: number): boolean => exceeds(value, chars, Infinity);
+export const isLongerThan = (value: unknown, chars: number): boolean => roomAfter(value, chars, Infinity) < 0;
 
-const exceeds = (value: unknown, chars: number, maxObjects: number): boolean => {
+/** How many of so many characters the JSON of a value leaves, roughly; negative if it exceeds them. */
+const roomAfter = (value: unknown, chars: number, maxObjects: number): number => {
+  if (typeof value === 'string') return chars - value.length;
   let room = chars;
   let objects = 0;
   const open: unknown[] = [value];
   while (open.length > 0) {
     const one = open.pop();
     room -= typeof one === 'string' ? one.length : VALUE_CHARS;
-    if (room < 0) return true;
+    if (room < 0) return -1;
     if (typeof one !== 'object' || one === null) continue;
     objects += 1;
-    if (objects > maxObjects) return true;
+    if (objects > maxObjects) return -1;
     if (Array.isArray(one)) {
       room -= one.length;
-      if (room < 0) return true;
+      if (room < 0) return -1;
       for (const element of one as readonly unknown[]) open.push(element);
-    } else if (isJsonObject(one)) {
+    } else {
       for (const key in one) {
         if (!Object.hasOwn(one, key)) continue;
         room -= key.length;
-        if (room < 0) return true;
-        open.push(one[key]);
+        if (room < 0) return -1;
+        open.push((one as Readonly<Record<string, unknown>>)[key]);
       }
     }
   }
-  return false;
+  return room;
 };
 
 /**
@@ -55,14 +58,17 @@ export function* writeJsonSteps(value: unknown, stepChars = STEP_CHARS): Sliced<
 /** A list or object being written. */
 interface OpenValue {
   readonly close: ']' | '}';
-  /** Elements of a list have no name. */
-  readonly members: Iterator<readonly [name: string | null, value: unknown]>;
-  isEmpty: boolean;
+  /** Null: the elements of a list have no names. */
+  readonly names: readonly string[] | null;
+  readonly values: readonly unknown[];
+  /** How many of them are written. */
+  at: number;
 }
 
 class JsonWriter {
   readonly #stepChars: number;
   readonly #pieces: string[] = [];
+  /** Short texts that are not a piece yet. */
   #piece = '';
 
   constructor(stepChars: number) {
@@ -72,44 +78,56 @@ class JsonWriter {
   /** Iterative: a value may be nested deeper than the call stack. */
   *write(root: unknown): Sliced<void> {
     const open: OpenValue[] = [];
-    for (let next: { readonly value: unknown } | null = { value: root }; next !== null;) {
-      const { value } = next;
-      const isSplit = isHeavy(value, this.#stepChars);
-      if (isSplit && typeof value === 'string') yield* this.#string(value);
-      else if (isSplit && Array.isArray(value)) open.push(this.#begin('[', ']', elementsOf(value)));
-      else if (isSplit && isJsonObject(value)) open.push(this.#begin('{', '}', membersOf(value)));
-      else this.#add(value === undefined ? 'null' : wellFormedJson(value));
-      yield;
-      next = this.#next(open);
+    yield* this.#value(root, open);
+    for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
+      const { names, values, close, at } = innermost;
+      if (at === values.length) {
+        this.#add(close);
+        open.pop();
+        continue;
+      }
+      if (at > 0) this.#add(',');
+      const end = names === null ? this.#lightUntil(values, at) : at;
+      if (end > at) {
+        innermost.at = end;
+        this.#add(wellFormedJson(values.slice(at, end)).slice(1, -1));
+        yield;
+        continue;
+      }
+      innermost.at = at + 1;
+      if (names !== null) this.#add(`${wellFormedJson(names[at])}:`);
+      yield* this.#value(values[at], open, names === null);
     }
   }
 
   end(): readonly string[] {
-    if (this.#piece !== '') this.#pieces.push(this.#piece);
+    this.#flush();
     return this.#pieces;
   }
 
-  #begin(bracket: string, close: OpenValue['close'], members: OpenValue['members']): OpenValue {
-    this.#add(bracket);
-    return { close, members, isEmpty: true };
+  *#value(value: unknown, open: OpenValue[], isKnownHeavy = false): Sliced<void> {
+    const isSplit = isKnownHeavy || isHeavy(value, this.#stepChars);
+    if (isSplit && typeof value === 'string') yield* this.#string(value);
+    else if (isSplit && Array.isArray(value)) {
+      this.#add('[');
+      open.push({ close: ']', names: null, values: value, at: 0 });
+    } else if (isSplit && isJsonObject(value)) {
+      this.#add('{');
+      const names = Object.keys(value).filter((name) => value[name] !== undefined);
+      open.push({ close: '}', names, values: names.map((name) => value[name]), at: 0 });
+    } else this.#add(value === undefined ? 'null' : wellFormedJson(value));
+    yield;
   }
 
-  /** The next value, after writing its comma and name; null when everything is closed. */
-  #next(open: OpenValue[]): { readonly value: unknown } | null {
-    for (let innermost = open.at(-1); innermost !== undefined; innermost = open.at(-1)) {
-      const member = innermost.members.next();
-      if (member.done === true) {
-        this.#add(innermost.close);
-        open.pop();
-        continue;
-      }
-      const [name, value] = member.value;
-      const comma = innermost.isEmpty ? '' : ',';
-      innermost.isEmpty = false;
-      this.#add(name === null ? comma : `${comma}${wellFormedJson(name)}:`);
-      return { value };
+  /** The end of the elements that together are light enough for one step. */
+  #lightUntil(values: readonly unknown[], from: number): number {
+    let room = this.#stepChars;
+    let end = from;
+    for (; end < values.length; end += 1) {
+      room = roomAfter(values[end], room, MAX_PLAIN_OBJECTS) - VALUE_CHARS;
+      if (room < 0) break;
     }
-    return null;
+    return end;
   }
 
   *#string(text: string): Sliced<void> {
@@ -118,27 +136,30 @@ class JsonWriter {
       const end = at + this.#stepChars;
       // Keep surrogate pairs together.
       const next = isFirstHalf(text.charCodeAt(end - 1)) ? end + 1 : end;
-      this.#add(JSON.stringify(text.slice(at, next).toWellFormed()).slice(1, -1));
+      this.#add(wellFormedJson(text.slice(at, next)).slice(1, -1));
       at = next;
       yield;
     }
     this.#add('"');
   }
 
+  /** Longer texts are pieces of their own: joining them would copy them. */
   #add(text: string): void {
-    this.#piece += text;
-    if (this.#piece.length < this.#stepChars) return;
-    this.#pieces.push(this.#piece);
+    if (text.length < SHORT_CHARS) {
+      this.#piece += text;
+      if (this.#piece.length >= this.#stepChars) this.#flush();
+      return;
+    }
+    this.#flush();
+    this.#pieces.push(text);
+  }
+
+  #flush(): void {
+    if (this.#piece !== '') this.#pieces.push(this.#piece);
     this.#piece = '';
   }
 }
 
+const SHORT_CHARS = 1_024;
+
 const isFirstHalf = (code: number): boolean => code >= 0xd800 && code <= 0xdbff;
-
-function* elementsOf(list: readonly unknown[]): Generator<readonly [null, unknown]> {
-  for (const element of list) yield [null, element];
-}
-
-function* membersOf(object: Readonly<Record<string, unknown>>): Generator<readonly [string, unknown]> {
-  for (const member of Object.entries(object)) if (member[1] !== undefined) yield member;
-}
