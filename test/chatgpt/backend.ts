@@ -56,6 +56,7 @@ export interface ChatGptBackend {
   failUpgrade(fault: UpgradeFault, times?: number): void;
   /** Sockets die without a close frame, all at once. */
   cutSockets(which: 'idle' | 'all'): void;
+  /** Open sockets end: they would go on behind a page that is for new ones. */
   cloudflare(page: CloudflareSwitch | null): void;
   /** Invalidates all access tokens; those issued from now on work. */
   spoilTokens(how: 'expired' | 'invalidated'): void;
@@ -209,7 +210,10 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     fail: (fault, times = Infinity, on) => faults.add(fault, times, on ?? 'both'),
     failUpgrade: (fault, times = Infinity) => sockets.fail(fault, times),
     cutSockets: (which) => sockets.cut(which),
-    cloudflare: (page) => cloudflare.use(page),
+    cloudflare(page) {
+      cloudflare.use(page);
+      if (page !== null && page.on !== 'token') sockets.cut('all');
+    },
     spoilTokens: (how) => tokens.spoil(how),
     async writeLogin(dir, login = {}) {
       tokens.accept(await writeLogin(dir, login));

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { isJsonObject } from '../../src/kit/json/json.ts';
-import type { JsonObject } from '../../src/kit/json/json.ts';
+import type { Json, JsonObject } from '../../src/kit/json/json.ts';
 import type { Dial, ModelRequest, RecordedRequest, Violation } from './recorded.ts';
 import { textOf } from './rule.ts';
 import type { FrameFacts, RefusedAnswer, Seen } from './rule.ts';
@@ -18,7 +18,7 @@ export interface Judged {
   readonly refusal: RefusedAnswer | null;
 }
 
-export interface FrameSeen extends FrameFacts {
+export interface FrameSeen extends Omit<FrameFacts, 'startMs'> {
   readonly dial: Dial;
   readonly path: string;
   readonly frame: JsonObject;
@@ -26,21 +26,33 @@ export interface FrameSeen extends FrameFacts {
   readonly body: JsonObject;
 }
 
-/** What a frame says of its turn in `client_metadata`, in the names of a POST's headers. */
-const headersOfFrame = (upgrade: IncomingHttpHeaders, body: JsonObject): IncomingHttpHeaders => {
-  const metadata = isJsonObject(body['client_metadata']) ? body['client_metadata'] : {};
-  const said = (name: string): string | undefined => {
-    const value = metadata[name];
-    return typeof value === 'string' ? value : undefined;
-  };
-  return {
+const START_MS = 'x-codex-ws-stream-request-start-ms';
+/** What a POST says in headers, by their names. */
+const IN_METADATA = { [LITE_HEADER]: LITE_METADATA, 'x-codex-turn-state': 'x-codex-turn-state' };
+
+/** A frame as the POST that it stands for: some headers are in its `client_metadata`. */
+const asPost = (
+  upgrade: IncomingHttpHeaders,
+  body: JsonObject,
+): {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: JsonObject;
+  readonly startMs: Json | undefined;
+} => {
+  if (!isJsonObject(body['client_metadata'])) return { headers: upgrade, body, startMs: undefined };
+  const metadata = { ...body['client_metadata'] };
+  const said = (name: string): string | undefined =>
+    typeof metadata[name] === 'string' ? metadata[name] : undefined;
+  const headers = {
     ...upgrade,
     'session-id': said('session_id'),
     'thread-id': said('thread_id'),
     'x-codex-turn-metadata': said('x-codex-turn-metadata'),
-    'x-codex-turn-state': said('x-codex-turn-state'),
-    [LITE_HEADER]: said(LITE_METADATA),
+    ...Object.fromEntries(Object.entries(IN_METADATA).map(([header, name]) => [header, said(name)])),
   };
+  const startMs = metadata[START_MS];
+  for (const name of [START_MS, ...Object.values(IN_METADATA)]) delete metadata[name];
+  return { headers, body: { ...body, client_metadata: metadata }, startMs };
 };
 
 /** Applies the rules to what arrives, and records it. */
@@ -78,11 +90,11 @@ export class Judge {
     );
   }
 
-  frame({ dial, path, frame, body, ...facts }: FrameSeen): Judged {
-    const headers = headersOfFrame(dial.headers, body);
+  frame({ dial, path, frame, body: whole, ...facts }: FrameSeen): Judged {
+    const { headers, body, startMs } = asPost(dial.headers, whole);
     return this.#model(
       { method: 'GET', path, headers, body, transport: 'websocket', dial, frame },
-      { carrier: 'frame', headers, frame: facts },
+      { carrier: 'frame', headers, frame: { ...facts, startMs } },
     );
   }
 

@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly body: JsonObject | null;
 }
 
-/** A POST, or a frame with its `client_metadata` read as headers. */
+/** A POST, or a frame as the POST that it stands for. */
 export interface ModelRequest extends RecordedRequest {
   readonly body: JsonObject;
   readonly requestFormat: RequestFormat;

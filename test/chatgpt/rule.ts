@@ -34,6 +34,8 @@ export interface FrameFacts {
   readonly isEarly: boolean;
   /** Whether `previous_response_id` is the last response of this socket, or absent. */
   readonly continuesKnown: boolean;
+  /** When it was sent, as it says. */
+  readonly startMs: Json | undefined;
 }
 
 export interface Memory {

@@ -1,4 +1,3 @@
-import { isJsonObject } from '../../src/kit/json/json.ts';
 import { apiError, detail, firstAnswer } from './rule.ts';
 import type { Carrier, Rule } from './rule.ts';
 
@@ -44,12 +43,13 @@ export const UPGRADE_RULES: readonly Rule[] = [
     breaks: ({ headers }) => ((headers['originator'] ?? '') === '' ? 'counted' : null),
   },
   {
-    id: 'upgrade.one-identity',
+    id: 'upgrade.x-client-request-id',
     confidence: 'C',
     requestFormat: 'both',
     on: UPGRADE,
+    // The thread of a review has the session of another.
     breaks: ({ headers }) =>
-      new Set(['session-id', 'thread-id', 'x-client-request-id'].map((name) => headers[name])).size === 1
+      [headers['session-id'], headers['thread-id']].includes(String(headers['x-client-request-id']))
         ? null
         : 'counted',
   },
@@ -99,10 +99,7 @@ export const FRAME_RULES: readonly Rule[] = [
     confidence: 'C',
     requestFormat: 'both',
     on: FRAME,
-    breaks: ({ body }) => {
-      const metadata = body['client_metadata'];
-      const start = isJsonObject(metadata) ? metadata['x-codex-ws-stream-request-start-ms'] : undefined;
-      return typeof start === 'string' && /^\d{13}$/.test(start) ? null : 'counted';
-    },
+    breaks: ({ frame }) =>
+      typeof frame?.startMs === 'string' && /^\d{13}$/.test(frame.startMs) ? null : 'counted',
   },
 ];
