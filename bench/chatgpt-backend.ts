@@ -1,21 +1,47 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketServer, type WebSocket } from 'ws';
 
 import { isJsonObject, type JsonObject } from '../src/kit/json/json.ts';
+
+/** The first part of the path of a base URL that makes the backend worse than it is otherwise. */
+export const SLOW_SSE = 'slow-sse';
+export const HANGING = 'hanging';
+
+/** What POSTs take longer at `SLOW_SSE`. */
+export const SLOW_SSE_MS = 1_500;
+/** One in this many requests at `HANGING` gets no event, over either transport. */
+export const HANGS_EVERY = 20;
+
+type AnswerTo = (body: JsonObject) => readonly string[];
 
 /**
  * A minimal backend of a ChatGPT login, for measuring turns; test/chatgpt tests its rules. The account's settings are
  * slow on purpose: a turn must not wait for them.
  */
-export const startChatgptBackend = async (
-  answerTo: (body: JsonObject) => readonly string[],
-): Promise<string> => {
+export const startChatgptBackend = async (answerTo: AnswerTo): Promise<string> => {
+  const hangs = hangsSometimes();
   const server = createServer((incoming, response) => {
     const { pathname } = new URL(incoming.url ?? '', 'http://backend');
-    if (pathname === '/backend-api/codex/responses') void answer(incoming, response, answerTo);
-    else void tellAccount(pathname, response);
+    if (pathname.endsWith('/backend-api/codex/responses')) {
+      const isSlow = pathname.startsWith(`/${SLOW_SSE}/`);
+      void answer(incoming, response, (body) => (hangs(pathname) ? null : answerTo(body)), isSlow);
+    } else void tellAccount(pathname, response);
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on('upgrade', (incoming: IncomingMessage, duplex: Duplex, head: Buffer) => {
+    const { pathname } = new URL(incoming.url ?? '', 'http://backend');
+    sockets.handleUpgrade(incoming, duplex, head, (socket) => {
+      // A client that disconnects is not an error of the backend.
+      socket.on('error', () => {});
+      socket.on('message', (data: Buffer) => {
+        const body: unknown = JSON.parse(data.toString('utf8'));
+        if (isJsonObject(body) && !hangs(pathname)) void answerFrame(socket, duplex, answerTo(body));
+      });
+    });
   });
   // Longer than any client keeps an idle connection: the client must close it.
   server.keepAliveTimeout = 120_000;
@@ -25,19 +51,54 @@ export const startChatgptBackend = async (
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/backend-api`;
 };
 
+/** Whether the next request at this path gets no answer. */
+const hangsSometimes = (): ((pathname: string) => boolean) => {
+  let count = 0;
+  return (pathname) => {
+    if (!pathname.startsWith(`/${HANGING}/`)) return false;
+    count += 1;
+    return count % HANGS_EVERY === 0;
+  };
+};
+
 const answer = async (
   incoming: IncomingMessage,
   response: ServerResponse,
-  answerTo: (body: JsonObject) => readonly string[],
+  answerTo: (body: JsonObject) => readonly string[] | null,
+  isSlow: boolean,
 ): Promise<void> => {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
   const body: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  const pieces = isJsonObject(body) ? answerTo(body) : [];
+  // Until the client disconnects.
+  if (pieces === null) return;
+  if (isSlow) await sleep(SLOW_SSE_MS);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const piece of isJsonObject(body) ? answerTo(body) : []) {
+  for (const piece of pieces) {
     if (!response.write(piece)) await once(response, 'drain');
   }
   response.end();
+};
+
+/** The same answer as messages, which share writes as the events of a piece do. */
+const answerFrame = async (socket: WebSocket, duplex: Duplex, pieces: readonly string[]): Promise<void> => {
+  for (const piece of pieces) {
+    duplex.cork();
+    for (const message of messagesOf(piece)) socket.send(message);
+    duplex.uncork();
+    if (duplex.writableNeedDrain) await Promise.race([once(duplex, 'drain'), once(duplex, 'close')]);
+    if (socket.readyState !== socket.OPEN) return;
+  }
+};
+
+const prepared = new Map<string, readonly string[]>();
+
+/** The events of a piece, without their form as a stream. */
+const messagesOf = (piece: string): readonly string[] => {
+  const known = prepared.get(piece) ?? [...piece.matchAll(/^data: (.*)$/gmu)].map(([, data]) => data ?? '');
+  prepared.set(piece, known);
+  return known;
 };
 
 const SLOW_SETTINGS_MS = 3_000;

@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { closedHost } from '../test/support/closed-host.ts';
 import { startBareSide } from './bare-side.ts';
-import { madeUpLogin } from './chatgpt-backend.ts';
+import { hangingRequests, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
 import { admissionCost, atOnce } from './overload.ts';
@@ -85,16 +85,12 @@ const STEPS = {
     const off = await start('proxy without relay', model.baseUrl, { PROXY_WIRE: 'off' });
     return compare({ bare: off, proxy }, model, VERSUS_NO_RELAY);
   },
-  login: async ({ proxy }, { start, model, stateDir }) => {
-    const codexHome = path.join(stateDir, 'login');
-    await mkdir(codexHome);
-    await writeFile(path.join(codexHome, 'auth.json'), madeUpLogin(Date.now()));
-    const login = await start('a login with slow settings', null, {
-      CODEX_HOME: codexHome,
-      PROXY_CHATGPT_BASE_URL: model.chatgptBaseUrl,
-    });
-    return compare({ bare: proxy, proxy: login }, model, NO_WORSE);
+  login: async ({ proxy }, tools) => {
+    const login = await startLogin(tools, 'a login with slow settings');
+    return compare({ bare: proxy, proxy: login }, tools.model, NO_WORSE);
   },
+  'slow-sse': (_, tools) => slowSse(tools),
+  hangs: async (_, tools) => [await hangingRequests(tools)],
   workers: async ({ proxy }, { start, model }) => {
     const two = await start('two app-servers', model.baseUrl, { PROXY_WORKERS: '2' });
     return compare({ bare: proxy, proxy: two }, model, NO_WORSE);
