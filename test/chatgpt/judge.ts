@@ -30,7 +30,7 @@ const START_MS = 'x-codex-ws-stream-request-start-ms';
 /** What a POST says in headers, by their names. */
 const IN_METADATA = { [LITE_HEADER]: LITE_METADATA, 'x-codex-turn-state': 'x-codex-turn-state' };
 
-/** A frame as the POST that it stands for: some headers are in its `client_metadata`. */
+/** A frame as an equal POST: some headers are in its `client_metadata`. */
 const asPost = (
   upgrade: IncomingHttpHeaders,
   body: JsonObject,

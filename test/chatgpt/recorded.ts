@@ -13,7 +13,7 @@ export interface RecordedRequest {
   readonly body: JsonObject | null;
 }
 
-/** A POST, or a frame as the POST that it stands for. */
+/** A POST, or a frame as an equal POST. */
 export interface ModelRequest extends RecordedRequest {
   readonly body: JsonObject;
   readonly requestFormat: RequestFormat;
