@@ -6,7 +6,7 @@ import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
 import { ok, skipped, type Finding } from './doctor/finding.ts';
-import { loginCheck, replaceToken } from './doctor/login-check.ts';
+import { loginCheck } from './doctor/login-check.ts';
 import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
 import { reachCheck } from './doctor/reach.ts';
@@ -113,16 +113,8 @@ const runLiveChecks = async (report: Report, world: CommandContext): Promise<voi
 
 const isChatGpt = (state: BackendState): boolean => state.kind === 'login' && state.login === 'chatgpt';
 
-/** What to do about a rejected login; null for a provider. */
-const signInAdvice = (state: BackendState, world: CommandContext): string | null => {
-  if (state.kind === 'upstream') return null;
-  const token = state.kind === 'login' ? state.accessToken : null;
-  if (token === null) return `run ${loginCommandOf(world)}`;
-  return replaceToken(token.origin, loginCommandOf(world, '--with-access-token'));
-};
-
 const askTurns = async (report: Report, world: CommandContext, probe: Probe): Promise<void> => {
-  const signIn = signInAdvice(probe.state, world);
+  const signIn = probe.state.kind === 'upstream' ? null : loginCommandOf(world);
   const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
   let last: Answer | null = null;
   const findings: Finding[] = [];

@@ -2,8 +2,6 @@ import type { Failure } from '../canonical/failure/failure.ts';
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import type { Refusals } from '../codex/capabilities/refusals.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
-import { CookieJar } from '../codex/relay/transport/cookies.ts';
-import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import { LISTED_PARAMETERS, profileOf } from '../codex/capabilities/profile.ts';
 import type { RenewedLogin } from '../codex/relay/transport/renewals.ts';
 import {
@@ -17,7 +15,9 @@ import { assertNever } from '../kit/assert-never.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { reportTransport } from '../observe/transport-metrics.ts';
 import { reportRelayLosses } from '../observe/upstream-losses.ts';
+import { openTransport } from './relay-transport.ts';
 
 export interface PlacedRelay {
   /** Null if model requests do not pass through it. */
@@ -71,24 +71,30 @@ export const placeRelay = async (
     return { relay: null, backend, tokenFailure: () => null, close: async () => {} };
   const unknown = unknownParams(config.params ?? []);
   if (unknown.length > 0) logger.warn({ unknown }, 'PROXY_UPSTREAM_PARAMS contains unknown parameters');
-  const dispatcher = await openDispatcher(addresses, options.environment);
   const profile = profileOf(backend, config.params);
+  const report = reportTransport(metrics, logger);
+  const { transport, cookies, dispatcher, close } = await openTransport({
+    chatgpt: profile.isChatgpt ? config : null,
+    targets: addresses,
+    environment: options.environment,
+    report,
+  });
   const relay = await startRelay({
     clock: systemAmbient.clock,
     targets,
     apiKey: backend.kind === 'upstream' ? config.apiKey : null,
+    transport,
     dispatcher,
+    cookies,
     idleTimeoutMs: config.idleTimeoutMs,
+    // A local model may take minutes to its first token.
+    firstEventTimeoutMs:
+      profile.isChatgpt && config.chatgptFirstEventTimeoutMs > 0 ? config.chatgptFirstEventTimeoutMs : null,
     profile,
     refusals: options.refusals,
     affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
-    onRetry: (reason) => {
-      metrics.upstreamRetries.inc();
-      logger.warn({ reason }, 'the backend did not answer; trying again');
-    },
+    ...report,
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend rejects a parameter'),
-    onFirstByte: (ms) => metrics.upstreamFirstByteSeconds.observe(ms / 1000),
-    cookies: profile.isChatgpt ? new CookieJar(config.chatgptBaseUrl, systemAmbient.clock) : null,
     onBlocked: options.onBlocked,
     onServed: options.onServed,
     mintCallId: () => systemAmbient.ids.mint('call'),
@@ -102,8 +108,6 @@ export const placeRelay = async (
     login: options.login,
     onRenewalThrottled: () =>
       logger.warn('the login is renewed too often; renewal postponed: check the clock of this machine'),
-    onUnchecked: ({ code, message }) =>
-      logger.warn({ code, reason: message }, 'the access token could not be checked; it was valid before'),
     onBug: (err) => logger.error({ err }, 'the relay aborted a request'),
   });
   return {
@@ -112,7 +116,7 @@ export const placeRelay = async (
     tokenFailure: () => relay.tokenFailure(),
     async close() {
       await relay.close();
-      await dispatcher.destroy();
+      await close();
     },
   };
 };

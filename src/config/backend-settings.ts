@@ -93,6 +93,20 @@ export const BACKEND_SETTINGS = {
     description:
       "The request format for a ChatGPT login. `lite` is codex's own format for newer models, `full` is the format of the public Responses API. `auto` uses codex's own unless a request needs something that it cannot express.",
   }),
+  PROXY_CHATGPT_TRANSPORT: deployment({
+    at: 'upstream.chatgptTransport',
+    type: oneOf(['auto', 'websocket', 'http']),
+    default: 'auto',
+    description:
+      'How model requests reach the backend of a ChatGPT login. `auto` uses a WebSocket, as codex does, and POST where that fails. `http` uses only POST. `websocket` is for diagnosis: without a WebSocket requests fail, except those that are too large for one. See [transport](transport.md).',
+  }),
+  PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: tuning({
+    at: 'upstream.chatgptFirstEventTimeoutMs',
+    type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
+    default: '45000',
+    description:
+      'How long the backend of a ChatGPT login may take until the first output of an answer; large requests get more time. Then the request is sent once more on a fresh connection, and after that it fails with `upstream_timeout`. 0: off.',
+  }),
   PROXY_REASONING_MEMORY_MB: tuning({
     at: 'upstream.reasoningMemoryMb',
     type: wholeNumber(0, 1_000_000, 'MB'),

@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { assertNever } from '../kit/assert-never.ts';
 import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
 import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
+import { TRANSPORT_METRICS } from './transport-metrics.ts';
 
 /** All metrics; docs/metrics.md is generated from this table. */
 export const METRICS = {
@@ -122,14 +123,7 @@ export const METRICS = {
     'proxy_upstream_malformed_lines_total',
     'Lines of the app-server that are not a JSON-RPC message.',
   ),
-  upstreamFirstByteSeconds: histogram(
-    'proxy_upstream_first_byte_seconds',
-    'Time from sending a model request to the first byte of its answer, as the relay sees it.',
-  ),
-  upstreamRetries: counter(
-    'proxy_upstream_retries_total',
-    'Model requests that the relay sent again because there was no answer.',
-  ),
+  ...TRANSPORT_METRICS,
   relayUnplaced: counter(
     'proxy_relay_unplaced_total',
     'Requests of the app-server that do not belong to a turn and passed the relay unchanged.',

@@ -63,7 +63,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/home/files.ts: randomUUID': 'the name of a temporary file',
   'src/codex/home/run-directories.ts: randomBytes': 'the name of a directory',
 
-  'src/codex/relay/server/forward.ts: Math.random': 'jitter of a pause',
+  'src/codex/relay/server/resends.ts: Math.random': 'jitter of a pause',
   'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
   'src/http/answer/sse-response.ts: performance': 'the gap between two writes: decides when, not what',
   'src/http/listen/connection-limit.ts: performance': 'the age of a connection; this clock never jumps',
@@ -71,6 +71,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/cli/doctor/probe.ts: performance': 'measures a duration that is only displayed',
   'src/codex/app-server.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/send-once.ts: performance': 'measures a duration for a metric',
+  'src/codex/relay/transport/websocket/dial.ts: performance': 'measures a duration for a metric',
   'src/capture/capture.ts: performance': 'hands in the clock of a capture',
   'src/capture/capture.ts: new Date()': 'hands in the start of a capture',
   'src/cli/doctor.ts: new Date()': 'hands in the date',

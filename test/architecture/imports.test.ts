@@ -27,7 +27,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/home': [...CENTRE, 'codex', 'node:'],
   'codex/login': [...CENTRE, 'codex', 'node:'],
   'codex/models': [...CENTRE, 'codex', 'node:'],
-  'codex/relay': [...CENTRE, 'codex', 'node:', 'undici'],
+  'codex/relay': [...CENTRE, 'codex', 'node:', 'undici', 'ws'],
   'codex/worker': [...CENTRE, 'codex', 'node:'],
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // IO.

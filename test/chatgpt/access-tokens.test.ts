@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -93,10 +92,9 @@ describe.each(KINDS)('a %s access token', (_, make, scheme) => {
       connection.reply(403, { error: { message: `Bad token: ${headers.authorization ?? ''}` } });
     let script: Script = hello;
     const token = make();
-    const captures = await mkdtemp(path.join(tmpdir(), 'captures-'));
     const at = await fresh({
       login: null,
-      env: { CODEX_ACCESS_TOKEN: token, PROXY_CAPTURE_DIR: captures },
+      env: { CODEX_ACCESS_TOKEN: token },
       script: (request, connection) => script(request, connection),
     });
     for (script of [hello, echo]) {
@@ -105,21 +103,7 @@ describe.each(KINDS)('a %s access token', (_, make, scheme) => {
       const shown = `${text}${JSON.stringify(at.log)}`;
       expect(sent).not.toBe('');
       expect([token, sent].filter((secret) => shown.includes(secret))).toEqual([]);
-      expect(await filesWith(captures, sent)).toEqual([]);
     }
-    await expect.poll(async () => (await filesWith(captures, 'Hello?')).length).toBe(2);
-    expect(await filesWith(captures, token)).toEqual([]);
-    await rm(captures, { recursive: true, force: true });
-  });
-
-  it('works while block pages make codex connect by itself', async () => {
-    const at = await fresh({ accessToken: make() });
-    at.backend.cloudflare({ on: 'responses', times: 6 });
-    const codes: string[] = [];
-    for (let attempt = 0; attempt < 10; attempt += 1)
-      codes.push(codeOf(await ask(at, { model: 'gpt-6.1-sol' })));
-    expect([codes[0], codes.at(-1)]).toEqual(['502 upstream_blocked', '200 no code']);
-    expect(sentBy(at)).toEqual([scheme, 'acc-1']);
   });
 });
 

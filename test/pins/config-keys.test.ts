@@ -30,6 +30,8 @@ it('has these settings, each with its default', () => {
     PROXY_DEMO: 'true',
     PROXY_CHATGPT_BASE_URL: 'https://chatgpt.com/backend-api',
     PROXY_CHATGPT_LANE: 'auto',
+    PROXY_CHATGPT_TRANSPORT: 'auto',
+    PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: '45000',
     PROXY_STATE_DIR: '~/.codex-app-server-proxy',
     PROXY_CONFIG: null,
     PROXY_REASONING_MEMORY_MB: '64',

@@ -17,6 +17,7 @@ import {
   type RelayOptions,
   type RelayTurnHandle,
 } from '../../src/codex/relay/server/relay.ts';
+import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { conversations } from '../support/conversations.ts';
@@ -88,8 +89,6 @@ export interface Noted {
   blocked: number;
   served: number;
   renewalsHeld: number;
-  /** Checks of an access token that failed without an effect. */
-  readonly unchecked: string[];
 }
 
 export interface OpenTurn {
@@ -131,14 +130,18 @@ export const startTestRelay = async (
     blocked: 0,
     served: 0,
     renewalsHeld: 0,
-    unchecked: [],
   };
+  const own = typeof options === 'function' ? options(backend.url) : options;
   const relay = await startRelay({
     clock: systemAmbient.clock,
     targets: { model: backend.url, account: null, refresh: null, revoke: null, authApi: null },
     apiKey: null,
     dispatcher,
+    transport: httpTransport({ dispatcher, freshDispatcher: dispatcher, cookies: own.cookies ?? null }),
     idleTimeoutMs: 60_000,
+    firstEventTimeoutMs: null,
+    onSending() {},
+    onFirstEventLate() {},
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
     refusals: new Refusals(systemAmbient.clock),
     affinity: { conversations, cacheKeys: 'any' },
@@ -161,9 +164,8 @@ export const startTestRelay = async (
     onRenewalThrottled() {
       noted.renewalsHeld += 1;
     },
-    onUnchecked: ({ kind }) => noted.unchecked.push(kind),
     onBug: (error) => noted.bugs.push(error),
-    ...(typeof options === 'function' ? options(backend.url) : options),
+    ...own,
   });
   return {
     relay,

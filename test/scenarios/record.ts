@@ -11,6 +11,7 @@ import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { startRelay, type Relay } from '../../src/codex/relay/server/relay.ts';
+import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
@@ -92,7 +93,11 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         targets: { model: model.baseUrl, account: null, refresh: null, revoke: null, authApi: null },
         apiKey: null,
         dispatcher,
+        transport: httpTransport({ dispatcher, freshDispatcher: dispatcher, cookies: null }),
         idleTimeoutMs: 60_000,
+        firstEventTimeoutMs: null,
+        onSending() {},
+        onFirstEventLate() {},
         profile: profileOf(upstream, null),
         refusals: new Refusals(systemAmbient.clock),
         affinity: { conversations, cacheKeys: 'any' },
@@ -102,7 +107,6 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onInput() {},
         login: NO_LOGIN,
         onRenewalThrottled() {},
-        onUnchecked() {},
         onFirstByte() {},
         mintCallId: () => 'call_ours',
         cookies: null,

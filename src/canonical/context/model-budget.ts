@@ -32,6 +32,8 @@ export type RetryReason =
   | 'reasoning rejected'
   | 'effort rejected'
   | 'no connection'
+  /** The answer did not begin in time. */
+  | 'no first event'
   | 'backend overloaded'
   /** The backend was asked for a compaction and made none. */
   | 'no compaction'

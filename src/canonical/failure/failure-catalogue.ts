@@ -244,7 +244,7 @@ export const FAILURES = {
   sign_in_required: row(
     503,
     'This server has no backend: it is not signed in. On the server, run `npm run login` (its start-up message shows the command), or set PROXY_UPSTREAM_BASE_URL.',
-    'no usable login, no upstream, and no demo model; or an access token that has expired or was revoked',
+    'no usable login, no upstream, and no demo model',
     { final: true },
   ),
   account_unavailable: row(

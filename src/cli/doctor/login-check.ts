@@ -37,8 +37,7 @@ export const loginCheck = ({
     const token = config.upstream.accessToken;
     if (token !== null) {
       const owner = accessTokenKind(token) === 'personal' ? await askOwner(token, signal) : null;
-      const advice = replaceToken('environment', tokenCommand);
-      return judgeToken(readLogin(authOf(token)), owner, { now, place: 'in CODEX_ACCESS_TOKEN', advice });
+      return judgeToken(readLogin(authOf(token)), owner, { now, place: 'in CODEX_ACCESS_TOKEN', ...REPLACE });
     }
     const home = loginHomeOf(config);
     const signIn = `run ${loginCommand}`;
@@ -60,17 +59,14 @@ export const loginCheck = ({
     const kept = accessTokenIn(text ?? '');
     if (kept === null) return judgeLogin(facts, { now, signIn });
     const owner = kept.kind === 'personal' ? await askOwner(kept.token, signal) : null;
-    const advice = replaceToken('file', tokenCommand);
+    const advice = `create a new one at ${TOKENS_PAGE} and run ${tokenCommand}`;
     return judgeToken(facts, owner, { now, place: `in ${file}`, advice });
   },
 });
 
 /** Where people create access tokens. */
 const TOKENS_PAGE = 'https://chatgpt.com/admin/access-tokens';
-
-/** How to replace an access token. `command` reads one from standard input. */
-export const replaceToken = (origin: 'file' | 'environment', command: string): string =>
-  `create a new one at ${TOKENS_PAGE} and ${origin === 'environment' ? 'set CODEX_ACCESS_TOKEN to it' : `run ${command}`}`;
+const REPLACE = { advice: `create a new one at ${TOKENS_PAGE} and set CODEX_ACCESS_TOKEN to it` };
 
 interface TokenPlace {
   readonly now: Date;

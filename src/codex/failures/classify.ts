@@ -196,6 +196,12 @@ export const timeoutFailure = (host: string | null): Failure =>
 export const idleFailure = (host: string | null, ms: number): Failure =>
   failure('upstream_timeout', { message: `${at(host)} sent nothing for ${ms / 1000} s.` });
 
+/** The answer had no output after this long, twice. */
+export const lateFailure = (host: string | null, ms: number): Failure =>
+  failure('upstream_timeout', {
+    message: `${at(host)} did not begin its answer within ${Math.round(ms / 1000)} s. Please try again.`,
+  });
+
 /** A single event exceeds the size limit. */
 export const oversizedFailure = (host: string | null): Failure =>
   failure('upstream_error', { message: `${at(host)} sent an event that is too long.` });

@@ -35,8 +35,12 @@ export const unreachable = (host: string, code: string | null): Failure => {
 /** The reason in words, followed by the code. */
 export const whyUnreachable = (code: string): string => `${reasonOf(code)} (${code})`;
 
-const reasonOf = (code: string): string =>
-  REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed');
+const reasonOf = (code: string): string => {
+  if (code.startsWith('WS_')) return 'it did not open a WebSocket';
+  return (
+    REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed')
+  );
+};
 
 /** The host of a URL; the rest may contain keys. */
 export const hostOf = (url: string): string => URL.parse(url)?.host ?? '';

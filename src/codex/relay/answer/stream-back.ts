@@ -16,6 +16,7 @@ import {
 } from '../server/relayed-request.ts';
 import { secretsIn } from './http-failure.ts';
 import type { IdleTimeout } from '../transport/idle-timeout.ts';
+import type { TransportName } from '../transport/model-transport.ts';
 import type { BegunAnswer } from '../transport/send-once.ts';
 
 /** How long to wait for the connection to close after the final event. */
@@ -29,7 +30,7 @@ const LINGER_MS = 500;
 export const streamBack = async (
   relayed: RelayedRequest,
   call: ModelCall | null,
-  { answer, chunks, streamStart }: BegunAnswer,
+  { answer, chunks, streamStart, transport }: BegunAnswer & { readonly transport: TransportName },
   idleTimeout: IdleTimeout,
   options: ForwardOptions,
 ): Promise<void> => {
@@ -53,7 +54,7 @@ export const streamBack = async (
   const isRead = reader !== null && isEventStream(answer.headers);
   if (call !== null) {
     call.headers = callerHeaders(answer.headers, secretsIn(relayed));
-    call.record('wire-head', { status: answer.statusCode, head: call.headers });
+    call.record('wire-head', { status: answer.statusCode, transport, head: call.headers });
   }
   try {
     outgoing.writeHead(answer.statusCode, responseHeaders(relayed, answer, options));

@@ -3,17 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { isKeepalive } from './keepalive.ts';
+import { isNeutral } from './neutral-event.ts';
 import { isLongEvent, readEvent } from './read-event.ts';
 import { SseEvents } from './sse-events.ts';
 
-/** Events before the actual answer. */
-const NEUTRAL = new Set([
-  'response.created',
-  'response.in_progress',
-  'response.queued',
-  'response.metadata',
-  'codex.rate_limits',
-]);
 const FAILED = new Set(['response.failed', 'error']);
 
 /** The first events repeat the instructions and tools of the request. */
@@ -26,35 +19,45 @@ export interface StreamStart {
   readonly pending: Promise<IteratorResult<Buffer>> | null;
   /** Set if the first event of the answer is a failure. */
   readonly failure: Failure | null;
+  /** Whether the stream ended before any output, which was waited for. */
+  readonly isCut: boolean;
 }
 
 export interface StreamStartOptions {
   readonly toFailure: (event: JsonObject) => Failure;
   /** More than a keepalive arrived. */
   readonly onActivity: () => void;
+  /** Anything arrived. */
+  readonly onHeard?: () => void;
 }
 
-/** Reads until the first event. An overloaded backend may answer 200 and report it there, which counts like a 503. */
+/**
+ * Reads until the first event of output, but not longer than `withinMs`; null: as long as it takes. An overloaded
+ * backend may answer 200 and report it there, which counts like a 503.
+ */
 export const readStreamStart = async (
   first: Buffer,
   chunks: AsyncIterator<Buffer>,
-  withinMs: number,
-  { toFailure, onActivity }: StreamStartOptions,
+  withinMs: number | null,
+  { toFailure, onActivity, onHeard }: StreamStartOptions,
 ): Promise<StreamStart> => {
   const held = [first];
   const look = new FirstEvent(toFailure, onActivity);
   look.push(first);
   const stop = new AbortController();
-  const late = sleep(withinMs, null, { signal: stop.signal }).catch(() => null);
+  const late = withinMs === null ? [] : [sleep(withinMs, null, { signal: stop.signal }).catch(() => null)];
   let pending: Promise<IteratorResult<Buffer>> | null = null;
   let bytes = first.length;
+  let isCut = false;
   try {
     while (!look.isFound && bytes <= MAX_HELD_BYTES) {
       pending = chunks.next();
       // The consumer of the rest sees the end of the stream, or its error, at the right point.
-      const step = await Promise.race([pending.catch(() => null), late]);
+      const step = await Promise.race([pending.catch(() => CUT), ...late]);
+      isCut = step?.done === true;
       if (step === null || step.done === true) break;
       pending = null;
+      onHeard?.();
       held.push(step.value);
       bytes += step.value.length;
       look.push(step.value);
@@ -62,8 +65,10 @@ export const readStreamStart = async (
   } finally {
     stop.abort();
   }
-  return { held, pending, failure: look.failure };
+  return { held, pending, failure: look.failure, isCut: isCut && withinMs === null };
 };
+
+const CUT: IteratorResult<Buffer> = { done: true, value: undefined };
 
 /** Yields the held chunks, then the rest. */
 export async function* replayThenRead(
@@ -102,7 +107,7 @@ class FirstEvent {
   #see(type: string | null, data: string | null): void {
     if (isKeepalive(type)) return;
     this.#onActivity();
-    if (this.isFound || (type !== null && NEUTRAL.has(type))) return;
+    if (this.isFound || isNeutral(type)) return;
     this.isFound = true;
     if (type === null || data === null || !FAILED.has(type)) return;
     // A long or oversized event is left to the reader of the whole answer.

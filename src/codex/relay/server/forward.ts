@@ -1,11 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import type { Dispatcher } from 'undici';
-
-import type { RetryReason } from '../../../canonical/context/model-budget.ts';
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
-import { idleFailure } from '../../failures/classify.ts';
+import { idleFailure, lateFailure } from '../../failures/classify.ts';
 import { hostOf, unreachable } from '../../failures/unreachable.ts';
 import { codeOf, isConnectionError, isPermanent, readShortBody } from '../transport/connection.ts';
 import { callerHeaders } from '../request/headers.ts';
@@ -19,14 +14,13 @@ import { httpFailure, secretsIn, sourceOf } from '../answer/http-failure.ts';
 import { IdleTimeout } from '../transport/idle-timeout.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { refusedField } from '../request/refused-field.ts';
+import { NoFirstEventError } from '../transport/first-event-watch.ts';
+import type { TransportAnswer } from '../transport/model-transport.ts';
+import { LostSocketError } from '../transport/websocket/lost-socket.ts';
+import { Resends } from './resends.ts';
 import { sendOnce, type BegunAnswer } from '../transport/send-once.ts';
 import { streamBack } from '../answer/stream-back.ts';
 
-/** Retries of a request that failed before the first byte of its answer. */
-const RETRIES = 2;
-const RETRY_DELAY_MS = 150;
-/** After a failure that took longer than this, a retry would take too long for the client. */
-const RETRY_WITHIN_MS = 30_000;
 /** If a backend asks for a longer pause than this, the error goes to the client instead. */
 const MAX_PAUSE_SECONDS = 2;
 /** Limit for a backend that refuses one field after the other. */
@@ -39,66 +33,71 @@ export const forward = async (
   call: ModelCall | null,
   options: ForwardOptions,
 ): Promise<void> => {
-  const startedAt = options.clock.now();
   const host = hostOf(relayed.target);
   const refused: EditField[] = [];
-  let retries = 0;
-  // codex itself retries its other requests.
-  const maxRetries = relayed.purpose === 'model' ? RETRIES : 0;
-  const timeLeft = (): number =>
-    retries < maxRetries && call?.budget.isLimitReached !== true
-      ? RETRY_WITHIN_MS - (options.clock.now() - startedAt)
-      : 0;
-  /** Whether it may be sent again. */
-  const mayRetry = (reason: RetryReason): boolean => timeLeft() > 0 && call?.budget.retry(reason) !== false;
-  const again = async (seconds: number, reason: string): Promise<void> => {
-    retries += 1;
-    await pause(retries, seconds, reason, relayed, options);
+  const resends = new Resends(relayed, call, options);
+  let isLate = false;
+  const over = (failed: Failure): 'over' => {
+    noAnswer(relayed, call, failed);
+    return 'over';
+  };
+  /** After an attempt without an answer. */
+  const unanswered = (error: unknown, idleTimeout: IdleTimeout): Promise<'again'> | 'over' => {
+    const code = codeOf(error);
+    if (relayed.signal.aborted) {
+      relayed.outgoing.destroy();
+      return 'over';
+    }
+    if (error instanceof NoFirstEventError) {
+      options.onFirstEventLate(resends.used);
+      if (isLate || !resends.mayResend('no first event')) return over(lateFailure(host, error.limitMs));
+      isLate = true;
+      return resends.prepare({ cause: 'late', reason: 'no-first-event', pauseMs: null });
+    }
+    if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
+    // After a timeout a retry would double the wait.
+    if (!idleTimeout.isAtEnd && !isPermanent(code) && resends.mayResend('no connection')) {
+      const isSocket = error instanceof LostSocketError;
+      return resends.prepare({
+        cause: code,
+        reason: isSocket ? error.reason : 'no-connection',
+        error,
+        // The next socket is a new one.
+        ...(isSocket ? { pauseMs: null } : {}),
+      });
+    }
+    return over(idleTimeout.isAtEnd ? idleFailure(host, options.idleTimeoutMs) : unreachable(host, code));
   };
   const attempt = async (idleTimeout: IdleTimeout): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
-    if (call !== null && !call.budget.take()) {
-      noAnswer(relayed, call, call.budget.exceeded());
-      return 'over';
-    }
+    if (call !== null && !call.budget.take()) return over(call.budget.exceeded());
     try {
-      begun = await sendOnce({ relayed, call, retryWithinMs: timeLeft(), idleTimeout, options });
+      begun = await sendOnce({ relayed, call, resends, idleTimeout, options });
     } catch (error) {
-      const code = codeOf(error);
-      if (relayed.signal.aborted) {
-        relayed.outgoing.destroy();
-        return 'over';
-      }
-      if (!idleTimeout.isAtEnd && !isConnectionError(error)) throw error;
-      // After a timeout a retry would double the wait.
-      if (!idleTimeout.isAtEnd && !isPermanent(code) && mayRetry('no connection')) {
-        await again(0, code);
-        return 'again';
-      }
-      const failed = idleTimeout.isAtEnd ? idleFailure(host, options.idleTimeoutMs) : unreachable(host, code);
-      noAnswer(relayed, call, failed);
-      return 'over';
+      return unanswered(error, idleTimeout);
     }
     const { answer, streamStart } = begun;
     const { statusCode } = answer;
     if (call !== null && statusCode >= 300 && statusCode < 400) {
       await begun.chunks.return?.();
-      noAnswer(relayed, call, redirected(host));
-      return 'over';
+      return over(redirected(host));
     }
-    if (streamStart?.failure?.kind === 'upstream_overloaded' && mayRetry('backend overloaded')) {
+    if (streamStart?.failure?.kind === 'upstream_overloaded' && resends.mayRetry('backend overloaded')) {
       await begun.chunks.return?.();
-      await again(0, 'overloaded');
-      return 'again';
+      return resends.prepare({ cause: 'overloaded', reason: 'overloaded' });
+    }
+    if (streamStart?.isCut === true && resends.mayResend('no connection')) {
+      await begun.chunks.return?.();
+      return resends.prepare({ cause: 'cut', reason: 'closed' });
     }
     if (statusCode < 400) {
       if (relayed.purpose === 'model') options.onServed();
       if (call !== null) {
         for (const field of refused) options.onLearnt(call.model, field);
-        options.onFirstByte(begun.firstByteMs);
+        options.onFirstByte(begun.firstByteMs, begun.firstEventMs, resends.used);
       }
       relayed.body = NOTHING;
-      await streamBack(relayed, call, begun, idleTimeout, options);
+      await streamBack(relayed, call, { ...begun, transport: resends.used }, idleTimeout, options);
       return 'over';
     }
     const said = await readShortBody(answer);
@@ -109,13 +108,14 @@ export const forward = async (
     if (relayed.purpose === 'model' && !isBlocked) options.onServed();
     const retryAfter = failed.retryAfterSeconds ?? 0;
     const isTransient = isTransientStatus(statusCode) && !isBlocked && retryAfter <= MAX_PAUSE_SECONDS;
-    if (isTransient && mayRetry('backend overloaded')) {
-      await again(retryAfter, `status ${statusCode}`);
-      return 'again';
+    if (isTransient && resends.mayRetry('backend overloaded')) {
+      const cause = `status ${statusCode}`;
+      return resends.prepare({ cause, reason: 'server-error', pauseMs: retryAfter * 1000 });
     }
     call?.record('wire-refused', {
       host,
       status: statusCode,
+      transport: resends.used,
       head: pickedHeaders(answer.headers),
       body: error.toString('utf8'),
     });
@@ -140,7 +140,7 @@ export const forward = async (
 };
 
 /** The headers of an error that tell its kind. */
-const pickedHeaders = (headers: Dispatcher.ResponseData['headers']): object => {
+const pickedHeaders = (headers: TransportAnswer['headers']): object => {
   const { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type } = headers;
   return { 'retry-after': retryAfter, 'cf-mitigated': mitigated, 'content-type': type };
 };
@@ -154,7 +154,7 @@ const withoutSecrets = (relayed: RelayedRequest, body: Buffer): Buffer => {
 
 const failureIn = (
   relayed: RelayedRequest,
-  { statusCode, headers }: Dispatcher.ResponseData,
+  { statusCode, headers }: TransportAnswer,
   body: Buffer,
   nowMs: number,
 ): Failure => {
@@ -173,7 +173,7 @@ const refusedBy = (status: number, body: Buffer, call: ModelCall): EditField | n
 
 const errorBack = (
   relayed: RelayedRequest,
-  answer: Dispatcher.ResponseData,
+  answer: TransportAnswer,
   body: Buffer,
   options: ForwardOptions,
 ): void => {
@@ -193,20 +193,6 @@ const noAnswer = (relayed: RelayedRequest, call: ModelCall | null, failed: Failu
   call?.onUpstreamEvent({ kind: 'refused', failure: failed });
   relayed.outgoing.writeHead(502, { 'content-type': 'application/json' });
   relayed.outgoing.end('{"error":{"message":"the backend gave no answer"}}');
-};
-
-const pause = async (
-  retry: number,
-  atLeastSeconds: number,
-  reason: string,
-  relayed: RelayedRequest,
-  options: ForwardOptions,
-): Promise<void> => {
-  options.onRetry(reason);
-  const jittered = RETRY_DELAY_MS * 2 ** (retry - 1) * (0.5 + Math.random());
-  const wait = sleep(Math.max(jittered, atLeastSeconds * 1000), undefined, { signal: relayed.signal });
-  // If aborted while waiting, the next attempt fails.
-  await wait.catch(() => {});
 };
 
 /** Whether a retry may succeed. */

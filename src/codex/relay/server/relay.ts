@@ -14,7 +14,7 @@ import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
-import { TokenChecks, type TokenChecksOptions } from '../transport/token-checks.ts';
+import { TokenChecks } from '../transport/token-checks.ts';
 import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
 
@@ -54,7 +54,7 @@ export interface RelayTurnHandle {
   close(): void;
 }
 
-export interface RelayOptions extends ForwardOptions, RenewalsOptions, TokenChecksOptions {
+export interface RelayOptions extends ForwardOptions, RenewalsOptions {
   /** The real URLs without a trailing slash; null: not used by the app-server. */
   readonly targets: RelayTargets;
   /** Key for the model's host; null if the app-server has its own. */

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
-import type { Dispatcher } from 'undici';
-
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { TraceKind } from '../../../canonical/context/trace.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
+import type { Transport, TransportAnswer, TransportName } from '../transport/model-transport.ts';
 import type { RenewalsOptions } from '../transport/renewals.ts';
+import type { ResendReason } from '../transport/next-route.ts';
 import type { InputFindings, RequestEdits } from '../request/edits.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 import type { Session } from '../request/headers.ts';
@@ -43,15 +43,24 @@ export interface ModelCall {
 
 export interface ForwardOptions
   extends
-    Pick<RenewalsOptions, 'clock' | 'dispatcher' | 'cookies' | 'onBlocked'>,
+    Pick<RenewalsOptions, 'clock' | 'cookies' | 'onBlocked'>,
     Pick<AnswerReaderOptions, 'mintCallId' | 'onUnreadable' | 'onRepaired'> {
+  /** Sends everything but token refreshes. */
+  readonly transport: Transport;
   /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
-  readonly onRetry: (reason: string) => void;
+  /** How long the first event of output may take for a small request; null: as long as the idle timeout allows. */
+  readonly firstEventTimeoutMs: number | null;
+  /** A model request is sent. */
+  readonly onSending: (transport: TransportName) => void;
+  /** A request is sent again; `cause` is a code or status. */
+  readonly onRetry: (cause: string, reason: ResendReason, transport: TransportName) => void;
+  /** The first event of output did not arrive in time. */
+  readonly onFirstEventLate: (transport: TransportName) => void;
   /** A request succeeded after these fields were left out. */
   readonly onLearnt: (model: string, field: EditField) => void;
-  /** Time from sending a model request to the first byte of its answer. */
-  readonly onFirstByte: (ms: number) => void;
+  /** Time from sending a model request to the first byte of its answer, and to its first event of output if known. */
+  readonly onFirstByte: (ms: number, firstEventMs: number | null, transport: TransportName) => void;
   /** Called if the backend itself answered a model request, with any status. */
   readonly onServed: () => void;
   /** Called if a stream ended without `response.completed`; the message is the client's. */
@@ -83,7 +92,7 @@ export const toStreamFailure =
 /** The headers for the app-server, without cookies that we manage for it. */
 export const responseHeaders = (
   relayed: RelayedRequest,
-  answer: Dispatcher.ResponseData,
+  answer: TransportAnswer,
   { cookies }: ForwardOptions,
 ): Headers => {
   const { 'set-cookie': set, ...headers } = endToEnd(answer.headers);

@@ -1,17 +1,16 @@
-import type { Dispatcher } from 'undici';
-
 import { isCertificateError } from '../../failures/unreachable.ts';
+import type { TransportAnswer } from './model-transport.ts';
 
 const MAX_SHORT_BYTES = 256 * 1024;
 const SHORT_BODY_TIMEOUT_MS = 5_000;
 
 /** Reads the body of an error or token response, up to a time and size limit. */
-export const readShortBody = async (answer: Dispatcher.ResponseData): Promise<Buffer> => {
+export const readShortBody = async (answer: Pick<TransportAnswer, 'body'>): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
   const timer = setTimeout(() => answer.body.destroy(), SHORT_BODY_TIMEOUT_MS);
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of answer.body) {
       chunks.push(chunk);
       size += chunk.length;
       if (size > MAX_SHORT_BYTES) break;
@@ -35,7 +34,8 @@ const PERMANENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
 ]);
-export const isPermanent = (code: string): boolean => PERMANENT.has(code) || isCertificateError(code);
+export const isPermanent = (code: string): boolean =>
+  PERMANENT.has(code) || code.startsWith('WS_') || isCertificateError(code);
 
 /** Connection errors have a code, and aborts a name; anything else is a bug. */
 export const isConnectionError = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 import { parseCookie } from 'undici';
 import type { Clock } from '../../../kit/ambient.ts';
 import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import type { Headers } from '../../end-to-end-headers.ts';
 
 /** More than Cloudflare and its customers set. */
 const MAX_COOKIES = 50;
@@ -58,6 +59,12 @@ export class CookieJar {
       bytes += name.length + value.length + 3;
     }
     return pairs.length === 0 ? null : pairs.join('; ');
+  }
+
+  /** The headers with the cookies for this URL. */
+  added(headers: Headers, url: string): Headers {
+    const own = this.headerFor(url);
+    return own === null ? headers : { ...headers, cookie: [headers['cookie'] ?? [], own].flat().join('; ') };
   }
 
   #keepOne(line: string): void {

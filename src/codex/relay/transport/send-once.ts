@@ -1,9 +1,6 @@
-import { request as send, type Dispatcher } from 'undici';
-
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { readStreamStart, type StreamStart } from '../answer/stream-start.ts';
 import type { EditContext } from '../request/edits.ts';
-import type { Headers } from '../../end-to-end-headers.ts';
 import { requestHeaders } from '../request/headers.ts';
 import {
   isEventStream,
@@ -12,80 +9,109 @@ import {
   type RelayedRequest,
   type ModelCall,
 } from '../server/relayed-request.ts';
+import type { Resends } from '../server/resends.ts';
 import { readModelBody, writeModelBody } from '../request/model-body.ts';
+import { firstEventLimitMs, FirstEventWatch, NoFirstEventError } from './first-event-watch.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
-import { releasedBody } from './released-body.ts';
+import type { TransportAnswer } from './model-transport.ts';
 
 /** How long the start of an answer is held back: an overloaded backend reports it at once. */
 const HOLD_MS = 3_000;
 
 /** An answer whose headers have arrived, with the start of its body if successful. */
 export interface BegunAnswer {
-  readonly answer: Dispatcher.ResponseData;
+  readonly answer: TransportAnswer;
   readonly chunks: AsyncIterator<Buffer>;
   readonly streamStart: StreamStart | null;
   readonly firstByteMs: number;
+  /** Until the first event of output; null: unknown. */
+  readonly firstEventMs: number | null;
 }
 
 export interface Sending {
   readonly relayed: RelayedRequest;
   readonly call: ModelCall | null;
-  /** Within this time an answer that is only a failure may be retried. */
-  readonly retryWithinMs: number;
+  readonly resends: Resends;
   readonly idleTimeout: IdleTimeout;
   readonly options: ForwardOptions;
 }
 
 export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
-  const { relayed, call, retryWithinMs, idleTimeout, options } = sending;
-  const sentAt = performance.now();
-  const url = relayed.target + relayed.path;
-  const headers = withCookies(
-    requestHeaders(relayed.headers, call?.session ?? null, relayed.apiKey),
-    url,
-    options,
-  );
-  const content = await contentOf(relayed, call, headers);
+  const { relayed, call, options } = sending;
+  const body = await bodyOf(relayed, call);
   call?.onActivity('sent');
-  const answer = await send(url, {
+  const { firstEventTimeoutMs } = options;
+  if (call === null || firstEventTimeoutMs === null) return begin(sending, body, null);
+  const watch = new FirstEventWatch(firstEventLimitMs(firstEventTimeoutMs, body?.length ?? 0));
+  try {
+    return await begin(sending, body, watch);
+  } catch (error) {
+    if (watch.signal.aborted && !relayed.signal.aborted) throw new NoFirstEventError(watch.limitMs);
+    throw error;
+  } finally {
+    watch.stop();
+  }
+};
+
+const begin = async (
+  { relayed, call, resends, idleTimeout, options }: Sending,
+  body: Uint8Array | null,
+  watch: FirstEventWatch | null,
+): Promise<BegunAnswer> => {
+  const sentAt = performance.now();
+  const retryWithinMs = resends.timeLeftMs;
+  const signal = watch === null ? idleTimeout.signal : AbortSignal.any([idleTimeout.signal, watch.signal]);
+  const answer = await options.transport.send({
+    url: relayed.target + relayed.path,
     method: relayed.method,
-    ...content,
-    signal: idleTimeout.signal,
-    dispatcher: options.dispatcher,
-    // `IdleTimeout` limits the wait instead.
-    headersTimeout: 0,
-    bodyTimeout: 0,
+    headers: requestHeaders(relayed.headers, call?.session ?? null, relayed.apiKey),
+    body,
+    isTurn: call !== null,
+    route: resends.route,
+    signal,
+    onSending(transport) {
+      resends.used = transport;
+      if (call !== null) options.onSending(transport);
+    },
+    onHeard(sign) {
+      watch?.heard();
+      if (sign === 'event') idleTimeout.heard();
+    },
   });
   idleTimeout.heard();
-  options.cookies?.keep(url, answer.headers['set-cookie']);
-  const chunks = (answer.body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  if (answer.statusCode >= 400) return { answer, chunks, streamStart: null, firstByteMs: 0 };
+  const chunks = answer.body[Symbol.asyncIterator]();
+  if (answer.statusCode >= 400)
+    return { answer, chunks, streamStart: null, firstByteMs: 0, firstEventMs: null };
   // A backend that disconnects here has sent nothing: the request may be retried.
   const first = await chunks.next();
   const firstByteMs = performance.now() - sentAt;
-  const streamStart =
-    call !== null && first.done !== true && retryWithinMs > 0 && isEventStream(answer.headers)
-      ? await readStreamStart(first.value, chunks, Math.min(retryWithinMs, HOLD_MS), {
-          toFailure: toStreamFailure(relayed, options.clock),
-          onActivity: () => idleTimeout.heard(),
-        })
-      : { held: [], pending: Promise.resolve(first), failure: null };
-  return { answer, chunks, streamStart, firstByteMs };
+  const isHeld = call !== null && (retryWithinMs > 0 || watch !== null) && isEventStream(answer.headers);
+  if (!isHeld || first.done === true) {
+    const streamStart = {
+      held: [],
+      pending: Promise.resolve(first),
+      failure: null,
+      isCut: isHeld && watch !== null,
+    };
+    return { answer, chunks, streamStart, firstByteMs, firstEventMs: null };
+  }
+  const withinMs = watch === null ? Math.min(retryWithinMs, HOLD_MS) : null;
+  const streamStart = await readStreamStart(first.value, chunks, withinMs, {
+    toFailure: toStreamFailure(relayed, options.clock),
+    onActivity: () => idleTimeout.heard(),
+    onHeard: () => watch?.heard(),
+  });
+  if (watch?.signal.aborted === true) throw new NoFirstEventError(watch.limitMs);
+  return { answer, chunks, streamStart, firstByteMs, firstEventMs: performance.now() - sentAt };
 };
 
 /** The body to send. Built anew for every attempt: keeping the parsed form would double the memory. */
-const contentOf = async (
-  relayed: RelayedRequest,
-  call: ModelCall | null,
-  headers: Headers,
-): Promise<Pick<Dispatcher.RequestOptions, 'body' | 'headers'>> => {
-  if (relayed.method === 'GET' || relayed.method === 'HEAD') return { headers, body: null };
+const bodyOf = async (relayed: RelayedRequest, call: ModelCall | null): Promise<Uint8Array | null> => {
+  if (relayed.method === 'GET' || relayed.method === 'HEAD') return null;
   const body = call === null ? null : await readModelBody(relayed.body, relayed.signal);
-  const edited =
-    call === null || body === null
-      ? relayed.body
-      : await writeModelBody(editedBody(body, call), relayed.signal);
-  return { headers: { ...headers, 'content-length': String(edited.length) }, body: releasedBody(edited) };
+  return call === null || body === null
+    ? relayed.body
+    : await writeModelBody(editedBody(body, call), relayed.signal);
 };
 
 export const editedBody = (body: JsonObject, call: ModelCall): JsonObject => {
@@ -103,8 +129,3 @@ const editContext = (call: ModelCall): EditContext => ({
   answers: call.answers,
   onInput: (found) => call.onInput(found),
 });
-
-const withCookies = (headers: Headers, url: string, { cookies }: ForwardOptions): Headers => {
-  const own = cookies?.headerFor(url) ?? null;
-  return own === null ? headers : { ...headers, cookie: [headers['cookie'] ?? [], own].flat().join('; ') };
-};

@@ -21,8 +21,6 @@ export interface TokenChecksOptions {
   readonly cookies: CookieJar | null;
   /** Called if a Cloudflare page was the answer. */
   readonly onBlocked: () => void;
-  /** Called if a token counts as confirmed because it was before. */
-  readonly onUnchecked: (failed: Failure) => void;
 }
 
 /** A request of codex to the issuer of its access token. */
@@ -98,7 +96,6 @@ export class TokenChecks {
     const isDecided = now.failure === null || isRefusal(now.answer.status);
     const wasConfirmed = before !== undefined && before.failure === null;
     const used = !isDecided && wasConfirmed ? before : now;
-    if (used !== now && now.failure !== null) this.#options.onUnchecked(now.failure);
     this.#failure = used.failure;
     if (isDecided) {
       this.#kept.delete(key);

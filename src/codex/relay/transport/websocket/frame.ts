@@ -1,0 +1,56 @@
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../../../kit/json/json.ts';
+import { readModelBody, writeModelBody } from '../../request/model-body.ts';
+
+/** A message in parts: joining them would copy a whole conversation. */
+export interface Frame {
+  readonly parts: readonly Uint8Array[];
+  readonly bytes: number;
+}
+
+const START = Buffer.from('{"type":"response.create",');
+const METADATA = '"client_metadata":';
+/** codex writes its metadata last, so only the end of a body has to be parsed. */
+const MAX_TAIL_BYTES = 64 * 1024;
+
+/** The body of a POST as a message, with these entries added to its `client_metadata`. */
+export const buildFrame = async (
+  body: Uint8Array,
+  metadata: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Frame> => {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const [head, tail] = withMetadata(bytes, metadata) ?? [await rewritten(bytes, metadata, signal)];
+  // Without the brace that opens it.
+  const parts = [START, head.subarray(1), ...(tail === undefined ? [] : [tail])];
+  return { parts, bytes: parts.reduce((sum, part) => sum + part.length, 0) };
+};
+
+/** The start and the new end of a body; null if its metadata is not near its end. */
+const withMetadata = (body: Buffer, metadata: Readonly<Record<string, string>>): [Buffer, Buffer] | null => {
+  const at = body.lastIndexOf(METADATA);
+  if (at === -1) {
+    const end = body.lastIndexOf('}');
+    return [body.subarray(0, end), Buffer.from(`,"client_metadata":${JSON.stringify(metadata)}}`)];
+  }
+  if (body.length - at > MAX_TAIL_BYTES) return null;
+  // This is an object only if the name is one of the body itself: in anything nested more braces are closed.
+  const tail = parseJsonObject(`{${body.toString('utf8', at)}`);
+  if (tail === null) return null;
+  return [body.subarray(0, at), Buffer.from(JSON.stringify(merged(tail, metadata)).slice(1))];
+};
+
+const rewritten = async (
+  body: Uint8Array,
+  metadata: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Buffer> => {
+  const read = await readModelBody(body, signal);
+  if (read === null) throw new SyntaxError('a model request is not a JSON object');
+  const written = await writeModelBody(merged(read, metadata), signal);
+  return Buffer.from(written.buffer, written.byteOffset, written.byteLength);
+};
+
+const merged = (body: JsonObject, metadata: Readonly<Record<string, string>>): JsonObject => {
+  const own = body['client_metadata'];
+  return { ...body, client_metadata: { ...(isJsonObject(own) ? own : {}), ...metadata } };
+};

@@ -1,0 +1,203 @@
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../../../kit/json/json.ts';
+import { endToEnd } from '../../../end-to-end-headers.ts';
+import { isKeepalive } from '../../answer/keepalive.ts';
+import { isNeutral } from '../../answer/neutral-event.ts';
+import type { TransportAnswer, TransportRequest } from '../model-transport.ts';
+import { AnswerQueue } from './answer-queue.ts';
+import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
+import { readErrorFrame, toFailedEvent, type ErrorFrame } from './error-frame.ts';
+import type { Frame } from './frame.ts';
+import { frameType, isInternal, toSse } from './frame-type.ts';
+import { isHeaderValue, limitHeaders } from './limit-headers.ts';
+import { LostSocketError } from './lost-socket.ts';
+import { TURN_STATE_HEADER } from './upgrade-headers.ts';
+
+/** Until then the limits on the 101 of an unused socket are those of now. */
+const HEAD_FRESH_MS = 60_000;
+/** Beyond this the start of an answer is passed on, though it has no output yet. */
+const MAX_HELD_BYTES = 4 * 1024 * 1024;
+/** A frame this large may be closed while it is sent: the next attempt is a POST. */
+const LARGE_FRAME_BYTES = 4 * 1024 * 1024;
+/** WebSocket's code for a message that is too large. */
+const TOO_LARGE = 1009;
+
+export interface SocketAnswerOptions extends Pick<TransportRequest, 'signal' | 'onHeard'> {
+  /** When the socket was taken. */
+  readonly nowMs: number;
+  /** Called once: nothing more is expected on the socket. */
+  readonly onOver: (isReusable: boolean) => void;
+  /** The socket was opened for this request and closed before any message. */
+  readonly onRejected: () => void;
+  /** The backend rejected a message of this size. */
+  readonly onTooLarge: (bytes: number) => void;
+}
+
+/**
+ * One answer on a socket, in the form of a POST's. Events before the first output are held: until then
+ * the answer has not begun, and a failure means that the request may be sent again.
+ */
+export class SocketAnswer implements SocketListener {
+  readonly #socket: BackendSocket;
+  readonly #options: SocketAnswerOptions;
+  readonly #begun = Promise.withResolvers<TransportAnswer>();
+  readonly #queue: AnswerQueue;
+  readonly #abort = (): void => {
+    this.#queue.clear();
+    this.#end(abortError());
+  };
+  #headers: Record<string, string> = {};
+  #frameBytes = 0;
+  #hasFrames = false;
+  #isCreated = false;
+  #isBegun = false;
+  #isOver = false;
+
+  constructor(socket: BackendSocket, options: SocketAnswerOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#queue = new AnswerQueue({
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      onOverflow: (error) => this.#end(error),
+      onLeft: () => this.#end(abortError()),
+    });
+  }
+
+  /** Sends the request and resolves with the first event of output, or an error of the backend. */
+  async send(frame: Frame): Promise<TransportAnswer> {
+    const { signal } = this.#options;
+    this.#frameBytes = frame.bytes;
+    // If both fail, the answer is the one that is reported.
+    this.#begun.promise.catch(() => {});
+    if (signal.aborted) this.#abort();
+    else {
+      signal.addEventListener('abort', this.#abort);
+      this.#socket.listen(this);
+      this.#socket.send(frame).catch(() => this.#lost('closed while sending'));
+    }
+    return this.#begun.promise;
+  }
+
+  onPing(): void {
+    if (!this.#isBegun) this.#options.onHeard('keepalive');
+  }
+
+  onClose(code: number): void {
+    if (this.#isOver) return;
+    if (code === TOO_LARGE && !this.#isBegun) {
+      this.#options.onTooLarge(this.#frameBytes);
+      this.#end(new LostSocketError('too-large', `code ${code}`, true));
+    } else this.#lost(`code ${code}`);
+  }
+
+  onText(data: Buffer): void {
+    if (this.#isOver) return;
+    const type = frameType(data);
+    this.#hasFrames = true;
+    if (!this.#isBegun) this.#options.onHeard(isKeepalive(type) ? 'keepalive' : 'event');
+    if (type === 'error') this.#failed(readErrorFrame(parseJsonObject(data.toString('utf8')) ?? {}));
+    else if (isInternal(type)) this.#note(type, data);
+    // As in a POST's answer, a keepalive shows that the backend is alive, and nothing else.
+    else if (isKeepalive(type)) return;
+    else {
+      this.#isCreated = true;
+      this.#pass(type, data);
+    }
+  }
+
+  #pass(type: string | null, data: Buffer): void {
+    this.#queue.push(toSse(type, data));
+    if (!isNeutral(type) || this.#queue.bytes > MAX_HELD_BYTES) this.#begin();
+    // codex drops a socket after every failure.
+    if (type === 'response.failed') this.#complete(false);
+    else if (type === 'response.completed' || type === 'response.incomplete') this.#complete(true);
+  }
+
+  #note(type: string | null, data: Buffer): void {
+    // Too late for the head.
+    if (this.#isBegun) return;
+    const event = parseJsonObject(data.toString('utf8')) ?? {};
+    if (type === 'codex.rate_limits') Object.assign(this.#headers, limitHeaders(event));
+    // Before the response is created it may be the last one's.
+    else if (this.#isCreated) Object.assign(this.#headers, turnState(event));
+  }
+
+  #failed(error: ErrorFrame): void {
+    const { status, headers, body } = error;
+    if (!this.#isBegun && error.isAgeLimit)
+      this.#end(new LostSocketError('age-limit', 'the backend ended it', false));
+    else if (!this.#isBegun && error.isDuplicateItem && this.#socket.uses > 1)
+      this.#end(new LostSocketError('duplicate-item', 'the backend mixed up two requests', false));
+    else if (!this.#isBegun && status !== null) {
+      this.#queue.clear();
+      this.#queue.push(Buffer.from(JSON.stringify(body)));
+      this.#begin({ statusCode: status, headers: { ...headers, 'content-type': 'application/json' } });
+      this.#complete(false);
+    } else {
+      const failed = Buffer.from(JSON.stringify(toFailedEvent(error)));
+      this.#pass('response.failed', failed);
+    }
+  }
+
+  #begin(head: Omit<TransportAnswer, 'body'> = this.#head()): void {
+    if (this.#isBegun) return;
+    this.#isBegun = true;
+    this.#begun.resolve({ ...head, body: this.#queue });
+  }
+
+  #head(): Omit<TransportAnswer, 'body'> {
+    const { head, uses, openedAt } = this.#socket;
+    const isFresh = uses <= 1 && this.#options.nowMs - openedAt < HEAD_FRESH_MS;
+    const headers = {
+      ...(isFresh ? ownHeaders(endToEnd(head)) : {}),
+      'content-type': 'text/event-stream',
+      ...this.#headers,
+    };
+    return { statusCode: 200, headers };
+  }
+
+  #complete(isReusable: boolean): void {
+    this.#queue.end();
+    this.#over(isReusable);
+  }
+
+  #lost(detail: string): void {
+    const isUnused = this.#socket.uses <= 1 && !this.#hasFrames;
+    const isRejected = isUnused && isNew(this.#socket, this.#options.nowMs);
+    if (isRejected) this.#options.onRejected();
+    const needsPost = isRejected || this.#frameBytes > LARGE_FRAME_BYTES;
+    this.#end(new LostSocketError('closed', detail, needsPost));
+  }
+
+  #end(error: Error): void {
+    if (this.#isOver) return;
+    this.#queue.fail(error);
+    this.#begun.reject(error);
+    this.#over(false);
+  }
+
+  #over(isReusable: boolean): void {
+    this.#isOver = true;
+    this.#options.signal.removeEventListener('abort', this.#abort);
+    this.#options.onOver(isReusable);
+  }
+}
+
+const abortError = (): Error => new DOMException('the request was aborted', 'AbortError');
+
+/** The headers of a 101 that an answer would have, too. */
+const ownHeaders = (head: Readonly<Record<string, string | string[]>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(head).flatMap(([name, value]) =>
+      typeof value !== 'string' || NOT_OURS.test(name) ? [] : [[name, value]],
+    ),
+  );
+
+const NOT_OURS = /^(?:sec-websocket-.*|content-.*|set-cookie|x-codex-turn-state)$/;
+
+/** The state that codex returns with further requests of the turn. */
+const turnState = (event: JsonObject): Record<string, string> => {
+  const headers = isJsonObject(event['headers']) ? event['headers'] : {};
+  const state = headers[TURN_STATE_HEADER];
+  return isHeaderValue(state) ? { [TURN_STATE_HEADER]: state } : {};
+};

@@ -1,0 +1,92 @@
+import type { Clock } from '../../../../kit/ambient.ts';
+import type { Transport, TransportAnswer, TransportRequest } from '../model-transport.ts';
+import { SocketAnswer } from './socket-answer.ts';
+import { buildFrame, type Frame } from './frame.ts';
+import type { NoSocket, SocketPool, SocketTarget } from './pool.ts';
+import { frameMetadata, upgradeHeaders } from './upgrade-headers.ts';
+
+/** Why a request was posted though a WebSocket was wanted. */
+export type FallbackReason = NoSocket | 'too-large' | 'resend';
+
+export interface WebSocketTransportOptions {
+  /** `websocket`: a request fails if there is no socket. */
+  readonly mode: 'auto' | 'websocket';
+  readonly http: Transport;
+  readonly pool: SocketPool;
+  readonly clock: Clock;
+  readonly onFallback: (reason: FallbackReason) => void;
+}
+
+/** The backend closes a socket at a message of 16 MiB. */
+const MAX_FRAME_BYTES = 16 * 1024 * 1024 - 1024;
+
+/** Sends the model requests of turns over a WebSocket, and posts what it cannot. Other requests are posted. */
+export const webSocketTransport = ({
+  mode,
+  http,
+  pool,
+  clock,
+  onFallback,
+}: WebSocketTransportOptions): Transport => {
+  /** Messages of this size were rejected before. */
+  let tooLarge = MAX_FRAME_BYTES;
+
+  const post = (request: TransportRequest, reason: FallbackReason): Promise<TransportAnswer> => {
+    onFallback(reason);
+    return http.send(request);
+  };
+
+  const overSocket = async (
+    request: TransportRequest,
+    target: SocketTarget,
+    frame: Frame,
+  ): Promise<TransportAnswer | NoSocket> => {
+    const { signal, route, onSending, onHeard } = request;
+    const insists = mode === 'websocket';
+    const lent = await pool.lend(target, { isFresh: route.isFresh, insists, signal });
+    if (lent.socket === null) {
+      signal.throwIfAborted();
+      if (insists) throw lent.error ?? new NoSocketError(lent.why);
+      return lent.why;
+    }
+    const { socket } = lent;
+    onSending('websocket');
+    const answer = new SocketAnswer(socket, {
+      signal,
+      onHeard,
+      nowMs: clock.now(),
+      onRejected: () => pool.rejected(),
+      onOver: (isReusable) => pool.release(socket, isReusable),
+      onTooLarge: (bytes) => {
+        tooLarge = Math.min(tooLarge, bytes);
+      },
+    });
+    return answer.send(frame);
+  };
+
+  return {
+    async send(request) {
+      const { url, headers, body, isTurn, route, signal } = request;
+      if (!isTurn || body === null) return http.send(request);
+      if (route.transport === 'http' && mode === 'auto') return post(request, 'resend');
+      const frame = await buildFrame(body, frameMetadata(headers, clock.now()), signal);
+      if (frame.bytes >= tooLarge) return post(request, 'too-large');
+      const answer = await overSocket(request, { url, headers: upgradeHeaders(headers) }, frame);
+      return typeof answer === 'string' ? post(request, answer) : answer;
+    },
+    warm: (url, headers) => pool.warm({ url, headers: upgradeHeaders(headers) }),
+    close() {
+      pool.close();
+      http.close();
+    },
+  };
+};
+
+/** No socket was opened, and nothing else is allowed. */
+class NoSocketError extends Error {
+  readonly code: string;
+  constructor(why: NoSocket) {
+    super(`there is no WebSocket for this request: ${why}`);
+    this.code = `WS_${why}`;
+  }
+}

@@ -1,0 +1,85 @@
+import { Agent } from 'undici';
+
+import { CookieJar } from '../../src/codex/relay/transport/cookies.ts';
+import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
+import {
+  ANY_ROUTE,
+  type Transport,
+  type TransportRequest,
+} from '../../src/codex/relay/transport/model-transport.ts';
+import { createDial } from '../../src/codex/relay/transport/websocket/dial.ts';
+import { DialPacing } from '../../src/codex/relay/transport/websocket/dial-pacing.ts';
+import { SocketPool } from '../../src/codex/relay/transport/websocket/pool.ts';
+import { webSocketTransport } from '../../src/codex/relay/transport/websocket/websocket-transport.ts';
+import type { JsonObject } from '../../src/kit/json/json.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { startSocketBackend, type SocketBackend, type SocketBackendOptions } from './socket-backend.ts';
+
+export interface OpenTransport {
+  readonly backend: SocketBackend;
+  readonly transport: Transport;
+  readonly cookies: CookieJar;
+  /** What was reported: dials, fall-backs, and the transports of requests. */
+  readonly noted: string[];
+  request(body: JsonObject, more?: Partial<TransportRequest>): TransportRequest;
+  close(): Promise<void>;
+}
+
+/** A transport to a backend of its own. */
+export const openSocketTransport = async (
+  options: SocketBackendOptions & { readonly mode?: 'auto' | 'websocket' } = {},
+): Promise<OpenTransport> => {
+  const backend = await startSocketBackend(options);
+  const { clock } = systemAmbient;
+  const noted: string[] = [];
+  const cookies = new CookieJar(backend.origin, clock);
+  const dispatcher = new Agent();
+  const pool = new SocketPool({
+    clock,
+    pacing: new DialPacing(clock),
+    onChange() {},
+    onLent() {},
+    dial: createDial({
+      clock,
+      cookies,
+      trust: {},
+      proxies: { noProxy: '' },
+      onDial: (outcome) => noted.push(`dial ${outcome}`),
+    }),
+  });
+  const transport = webSocketTransport({
+    mode: options.mode ?? 'auto',
+    http: httpTransport({ dispatcher, freshDispatcher: dispatcher, cookies }),
+    pool,
+    clock,
+    onFallback: (reason) => noted.push(`fallback ${reason}`),
+  });
+  return {
+    backend,
+    transport,
+    cookies,
+    noted,
+    request: (body, more = {}) => ({
+      url: `${backend.origin}/responses`,
+      method: 'POST',
+      headers: {
+        authorization: 'Bearer token',
+        'chatgpt-account-id': 'acc',
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      },
+      body: Buffer.from(JSON.stringify(body)),
+      isTurn: true,
+      route: ANY_ROUTE,
+      signal: new AbortController().signal,
+      onSending: (name) => noted.push(name),
+      onHeard() {},
+      ...more,
+    }),
+    async close() {
+      transport.close();
+      await dispatcher.destroy();
+      await backend.close();
+    },
+  };
+};
