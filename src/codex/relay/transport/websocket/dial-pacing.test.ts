@@ -26,6 +26,20 @@ it('starts again with the first socket that opens', () => {
   expect(pacing.hasFailed).toBe(true);
   pacing.succeeded();
   expect([pacing.hasFailed, pacing.spareDelayMs]).toEqual([false, 0]);
+});
+
+it('makes shorter pauses again when a socket has served an answer', () => {
+  const { clock, pacing } = paced();
+  const pauseAfter = (): number => {
+    pacing.failed(null);
+    clock.time += pacing.spareDelayMs;
+    pacing.succeeded();
+    pacing.failed(null);
+    return pacing.spareDelayMs;
+  };
+  expect(pauseAfter()).toBe(2_000);
+  pacing.succeeded();
+  pacing.served();
   pacing.failed(null);
   expect(pacing.spareDelayMs).toBe(1_000);
 });

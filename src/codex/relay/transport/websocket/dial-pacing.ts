@@ -37,6 +37,10 @@ export class DialPacing {
   succeeded(): void {
     this.#hasFailed = false;
     this.#pausedUntil = 0;
+  }
+
+  /** A socket has served an answer. Until then it may be one that is closed as soon as it is used. */
+  served(): void {
     this.#nextPauseMs = FIRST_PAUSE_MS;
   }
 

@@ -98,8 +98,10 @@ export class SocketPool {
   /** Takes a socket back, or drops it. */
   release(socket: BackendSocket, isReusable: boolean): void {
     this.#busy.delete(socket);
-    if (isReusable) this.#offer(socket);
-    else socket.close();
+    if (isReusable) {
+      this.#options.pacing.served();
+      this.#offer(socket);
+    } else socket.close();
     this.#ensureSpare();
     this.#changed();
   }

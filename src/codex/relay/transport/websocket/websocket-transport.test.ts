@@ -198,7 +198,10 @@ describe('before the first output', () => {
   });
 
   it('a new socket that closes at once is like a rejected upgrade', async () => {
-    const { transport, request, noted } = await opened({ answer: (ws) => ws.close(1008) });
+    const { transport, request, noted } = await opened({
+      answer: (ws) => ws.close(1008),
+      upgrade: (nth) => (nth === 0 ? 101 : 403),
+    });
     await expect(transport.send(request(BODY))).rejects.toMatchObject({ reason: 'closed', needsPost: true });
     await textOf(await transport.send(request(BODY)));
     expect(noted.filter((note) => note.startsWith('fallback'))).toEqual(['fallback dial-paused']);
