@@ -51,8 +51,15 @@ const dataOf = (event: string): string =>
     .map((line) => line.slice(5).trimStart())
     .join('\n');
 
-/** Answers one frame. The socket stays open for the next one, unless the answer breaks off. */
-export const openFrame = (incoming: Omit<ModelRequest, 'signal'>, socket: WebSocket): FrameConnection => {
+/**
+ * Answers one frame. The socket stays open for the next one, unless the answer breaks off. `onLast` is called
+ * when the last event goes out.
+ */
+export const openFrame = (
+  incoming: Omit<ModelRequest, 'signal'>,
+  socket: WebSocket,
+  onLast: () => void,
+): FrameConnection => {
   const gone = new AbortController();
   const lost = Promise.withResolvers<void>();
   let isOver = false;
@@ -74,7 +81,10 @@ export const openFrame = (incoming: Omit<ModelRequest, 'signal'>, socket: WebSoc
   };
   const send = (text: string): void => {
     if (text === '' || socket.readyState !== socket.OPEN) return;
-    hasLast ||= LAST.has(parseObject(text)?.['type']);
+    if (!hasLast && LAST.has(parseObject(text)?.['type'])) {
+      hasLast = true;
+      onLast();
+    }
     socket.send(text);
   };
   const write = (raw: string): void => {

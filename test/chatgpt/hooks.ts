@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 import { hello } from '../support/scripts.ts';
-import { startChatGptProxy, violationsOf, type ChatGptProxy, type ChatGptProxyOptions } from './proxy.ts';
+import {
+  sentBy,
+  startChatGptProxy,
+  violationsOf,
+  type ChatGptProxy,
+  type ChatGptProxyOptions,
+} from './proxy.ts';
 
 /** One proxy for all tests of a file. After each of them, no request may have broken a rule. */
 export const shareProxy = (
@@ -34,4 +40,14 @@ export const freshProxies = (): ((options?: Partial<ChatGptProxyOptions>) => Pro
     started.push(proxy);
     return proxy;
   };
+};
+
+/** Until requests go over a socket: after a failed one the product waits a second before it dials again. */
+export const untilSocket = async (proxy: ChatGptProxy): Promise<void> => {
+  const ask = async (): Promise<string | undefined> => {
+    await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'Is there a socket?' });
+    return sentBy(proxy).at(-1);
+  };
+  await expect.poll(ask, { timeout: 30_000, interval: 100 }).toBe('websocket');
+  proxy.backend.reset();
 };

@@ -12,6 +12,7 @@ import { createLogger } from '../../src/observe/log.ts';
 import { writeAccessToken } from './access-tokens.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import type { LoginOptions } from './login.ts';
+import type { Transport } from './pending-faults.ts';
 import type { ModelRequest } from './recorded.ts';
 
 /** The whole product, signed in with a made-up login, and the fake service. */
@@ -140,6 +141,10 @@ export const codeOf = ({ status, json }: Answered): string => {
   const error = isJsonObject(json['error']) ? json['error'] : {};
   return `${String(status)} ${typeof error['code'] === 'string' ? error['code'] : 'no code'}`;
 };
+
+/** How the model requests came, in order. */
+export const sentBy = ({ backend }: ChatGptProxy): readonly Transport[] =>
+  backend.modelRequests.map(({ transport }) => transport);
 
 /** What the model sees of a request: its items, without ids and tools. */
 export const itemsSent = (request: ModelRequest | undefined): readonly JsonObject[] =>

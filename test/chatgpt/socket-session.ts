@@ -32,6 +32,8 @@ export class SocketSession {
   #last: { readonly id: Json; readonly items: readonly Json[] } | null = null;
   #queue = Promise.resolve();
   #waiting = 0;
+  /** Frames whose last event has not gone out: a client may send the next frame as soon as it has. */
+  #unanswered = 0;
   #served = 0;
   #isTooOld = false;
   #pongDue: NodeJS.Timeout | null = null;
@@ -83,6 +85,7 @@ export class SocketSession {
     }
     const judged = this.#options.judge(this.#seen(frame));
     this.#waiting += 1;
+    this.#unanswered += 1;
     this.#queue = this.#queue
       .then(() => this.#answer(judged))
       .catch((error: unknown) => {
@@ -106,14 +109,16 @@ export class SocketSession {
       frame,
       body: input === null ? body : { ...body, input },
       type,
-      isEarly: this.#waiting > 0,
+      isEarly: this.#unanswered > 0,
       continuesKnown: previous === undefined || isKnown,
     };
   }
 
   async #answer(judged: Judged): Promise<void> {
     const { request, refusal } = judged;
-    const connection = openFrame(request, this.#socket);
+    const connection = openFrame(request, this.#socket, () => {
+      this.#unanswered -= 1;
+    });
     if (refusal !== null) connection.reply(refusal.status, refusal.body);
     else {
       await this.#options.answer(judged, this.#listened(request.body, connection), this.#served > 0);

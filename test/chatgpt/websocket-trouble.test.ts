@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import type { JsonObject } from '../../src/kit/json/json.ts';
+import type { Fault } from './faults.ts';
+import { shareProxy, untilSocket } from './hooks.ts';
+import { codeOf, outputText, sentBy, type Answered, type ChatGptProxy } from './proxy.ts';
+
+/** What a client sees when a WebSocket fails under its request, and how often the request was sent. */
+const PATIENCE_MS = 700;
+let proxy: ChatGptProxy;
+shareProxy(
+  (started) => {
+    proxy = started;
+  },
+  { env: { PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: String(PATIENCE_MS) } },
+);
+
+beforeEach(() => untilSocket(proxy));
+
+const HELLO = 'Hello from the scripted model.';
+const ask = (more: JsonObject = {}): Promise<Answered> =>
+  proxy.post('/v1/responses', { model: 'gpt-6.1-sol', input: 'Hello?', ...more });
+
+const dialsUsed = (): number => new Set(proxy.backend.modelRequests.map(({ dial }) => dial)).size;
+
+const BEFORE_OUTPUT: readonly Fault[] = [
+  { kind: 'cut', after: 'nothing' },
+  { kind: 'cut', after: 'created' },
+  { kind: 'close', code: 1011, after: 'nothing' },
+  { kind: 'close', code: 1011, after: 'created' },
+  { kind: 'close', code: 1000, after: 'nothing' },
+  { kind: 'connection-limit' },
+  { kind: 'overload', via: 'http' },
+  { kind: 'overload', via: 'first-event' },
+  { kind: 'overload', via: 'first-error-event' },
+  { kind: 'silent', after: 'nothing' },
+  { kind: 'silent', after: 'created' },
+];
+
+describe('before the first output', () => {
+  it.each(BEFORE_OUTPUT)('%j is resent once, on a fresh socket', async (fault) => {
+    for (const stream of [false, true]) {
+      // An idle socket is there, and must not be the one.
+      await ask();
+      const dialled = proxy.backend.dials.length;
+      const before = proxy.backend.modelRequests.length;
+      proxy.backend.fail(fault, 1);
+      expect(outputText(await ask({ stream }))).toBe(HELLO);
+      const sent = proxy.backend.modelRequests.slice(before);
+      expect(sent.map(({ transport }) => transport)).toEqual(['websocket', 'websocket']);
+      const last = sent[1]?.dial;
+      expect([last?.frames, last === sent[0]?.dial]).toEqual([1, false]);
+      expect(proxy.backend.dials.length).toBeGreaterThan(dialled);
+    }
+  });
+
+  it.each(BEFORE_OUTPUT.filter(({ kind }) => kind !== 'silent'))(
+    '%j on every socket is posted, after at most two frames',
+    async (fault) => {
+      proxy.backend.fail(fault, Infinity, 'websocket');
+      expect(outputText(await ask())).toBe(HELLO);
+      const sent = sentBy(proxy);
+      expect([sent[0], sent.at(-1)]).toEqual(['websocket', 'http']);
+      expect(sent.filter((transport) => transport === 'http')).toHaveLength(1);
+      expect(sent.length).toBeLessThan(4);
+    },
+  );
+
+  it.each(BEFORE_OUTPUT.filter(({ kind }) => kind === 'cut' || kind === 'overload'))(
+    '%j on both transports fails after three attempts',
+    async (fault) => {
+      proxy.backend.fail(fault);
+      const answered = await ask();
+      expect(codeOf(answered)).toMatch(fault.kind === 'cut' ? /^502 / : /^503 upstream_overloaded$/);
+      expect(proxy.backend.modelRequests.length).toBeLessThan(4);
+    },
+  );
+
+  it.each(['nothing', 'created'] as const)('silence after %s twice is a timeout', async (after) => {
+    proxy.backend.fail({ kind: 'silent', after });
+    expect(codeOf(await ask())).toBe('504 upstream_timeout');
+    expect(proxy.backend.modelRequests).toHaveLength(2);
+    expect(dialsUsed()).toBe(2);
+  });
+
+  it('a duplicate on a used socket is resent on a fresh one', async () => {
+    await ask();
+    proxy.backend.fail({ kind: 'duplicate-item' });
+    expect(outputText(await ask())).toBe(HELLO);
+    expect(sentBy(proxy)).toEqual(['websocket', 'websocket', 'websocket']);
+    expect(proxy.backend.modelRequests[2]?.dial?.frames).toBe(1);
+  });
+
+  it('all idle sockets may die at once', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 6 }, () => ask()));
+      expect(answers.map(outputText)).toEqual(answers.map(() => HELLO));
+      proxy.backend.cutSockets('all');
+    }
+    expect(outputText(await ask({ stream: true }))).toBe(HELLO);
+  });
+});
+
+describe('after the first output', () => {
+  it.each([
+    { kind: 'cut', after: 'output' },
+    { kind: 'close', code: 1011, after: 'output' },
+    { kind: 'close', code: 1000, after: 'output' },
+  ] as const)('%j is one failure, and nothing is resent', async (fault) => {
+    proxy.backend.fail(fault, 1);
+    const { status, text } = await ask({ stream: true });
+    expect(status).toBe(200);
+    expect(text).toContain('Half of ');
+    expect(text.match(/^event: response\.failed$/gm)).toHaveLength(1);
+    expect(text).not.toContain('event: response.completed');
+    expect(sentBy(proxy)).toEqual(['websocket']);
+    // Its socket is gone, and the next request is served by another.
+    expect(outputText(await ask())).toBe(HELLO);
+    expect(dialsUsed()).toBe(2);
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    [{ kind: 'usage-limit', via: 'http', resetsInSeconds: 3600 }, '429 insufficient_quota'],
+    [{ kind: 'usage-limit', via: 'stream', resetsInSeconds: 3600 }, '429 insufficient_quota'],
+    [{ kind: 'usage-not-included' }, '429 insufficient_quota'],
+    [{ kind: 'burst' }, '429 rate_limit_exceeded'],
+    [{ kind: 'policy', via: 'http', code: 'cyber_policy' }, '400 cyber_policy'],
+    [{ kind: 'policy', via: 'stream', code: 'bio_policy' }, '400 bio_policy'],
+  ] as const)('%j is the same error as over POST, and is not resent', async (fault, code) => {
+    proxy.backend.settings.primaryUsedPercent = 100;
+    proxy.backend.fail(fault, 1, 'websocket');
+    const answered = await ask();
+    expect(codeOf(answered)).toBe(code);
+    expect(sentBy(proxy)).toEqual(['websocket']);
+    if (fault.kind === 'usage-limit') {
+      expect(Number(answered.headers.get('retry-after'))).toBeGreaterThan(3_000);
+      expect(answered.headers.get('x-should-retry')).toBe('false');
+    }
+    if (fault.kind === 'usage-limit' && fault.via === 'http')
+      expect(answered.headers.get('x-codex-primary-used-percent')).toBe('100');
+  });
+
+  it('of a parameter is learnt, as over POST', async () => {
+    const answered = await ask({ model: 'gpt-5.1' });
+    expect(codeOf(answered)).toBe('404 model_not_found');
+    expect(sentBy(proxy)).toEqual(['websocket']);
+  });
+});
