@@ -13,6 +13,7 @@ import { reachCheck } from './doctor/reach.ts';
 import { Report } from './doctor/report.ts';
 import { askOwner } from './doctor/token-owner.ts';
 import { serverCheck } from './doctor/server-check.ts';
+import { checkTransports } from './doctor/transport-check.ts';
 import {
   cacheTurns,
   failureOf,
@@ -36,7 +37,7 @@ export const doctor: Run = async (flags, world) => {
   const report = new Report(world, flags.has('json'));
   if (!flags.has('no-turns')) {
     world.say(
-      'With a login or a provider this sends up to five short requests, about 3,000 tokens in total;\n' +
+      'With a login or a provider this sends up to nine short requests, about 3,200 tokens in total;\n' +
         '--no-turns skips them.\n\n',
     );
   }
@@ -137,6 +138,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
   }
   // If no turn works, advice on better ones is irrelevant.
   if (findings.every(({ grade }) => grade === 'problem')) return;
+  if (isChatGpt(probe.state)) await measureTransports(report, world, signIn);
   const forced = await report.ask({
     name: 'forced tool',
     limitMs: TURN_LIMIT_MS,
@@ -166,5 +168,35 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
   });
 };
 
-/** The setting that decides the request format of a ChatGPT login. */
+/** Both transports of a ChatGPT login. Without the relay codex chooses its own. */
+const measureTransports = async (
+  report: Report,
+  world: CommandContext,
+  signIn: string | null,
+): Promise<void> => {
+  const { upstream } = await loadSettings(world.environment);
+  if (upstream.wire === 'off') {
+    await report.ask(unasked('transport', 'PROXY_WIRE=off'));
+    return;
+  }
+  await checkTransports((check) => report.ask(check), {
+    configured: upstream.chatgptTransport,
+    signIn,
+    limitMs: START_LIMIT_MS + 2 * TURN_LIMIT_MS,
+    turn: async (transport, signal) => {
+      const only = await startProbe(world.environment, { [TRANSPORT]: transport });
+      try {
+        const turn = tinyTurn({ effort: 'low' });
+        const first = await only.stream(turn, signal);
+        // The first one also opens a connection.
+        return first.firstMs === null ? first : await only.stream(turn, signal);
+      } finally {
+        await only.stop();
+      }
+    },
+  });
+};
+
+/** The settings that decide the request format and the transport of a ChatGPT login. */
 const LANE = 'PROXY_CHATGPT_LANE';
+const TRANSPORT = 'PROXY_CHATGPT_TRANSPORT';

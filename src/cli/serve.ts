@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 
 import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
-import { banner } from '../compose/banner.ts';
+import { banner, type BannerFacts } from '../compose/banner.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
@@ -66,7 +66,8 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   });
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
   running = app;
-  world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir }));
+  const transport = config.upstream.wire === 'off' ? null : config.upstream.chatgptTransport;
+  world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir, transport }));
   // Until here a signal ends the process at once: nothing has started yet.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
@@ -91,13 +92,14 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
 const bannerOf = (
   app: App,
   { url }: Listener,
-  { environment, captureDir }: CommandContext & { readonly captureDir: string | null },
+  { environment, captureDir, transport }: CommandContext & Pick<BannerFacts, 'captureDir' | 'transport'>,
 ): string => {
   const invocation = thisInvocation(environment);
   return banner({
     url,
     key: shownKey(app.ownKey, process.platform),
     state: app.state(),
+    transport,
     now: new Date(systemAmbient.clock.now()),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },

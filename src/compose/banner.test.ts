@@ -7,6 +7,7 @@ const show = (state: BackendState, different: Partial<BannerFacts> = {}): string
     url: 'http://127.0.0.1:11435',
     key: { description: 'sk-proxy-1', inCommand: 'sk-proxy-1' },
     state,
+    transport: null,
     now: new Date('2026-11-17T12:00:00Z'),
     captureDir: null,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
@@ -71,6 +72,15 @@ describe('banner', () => {
     ],
   ])('does not offer to sign in: %j', (state, backend) => {
     expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
+  });
+
+  it.each([
+    ['auto', 'over a WebSocket, or POST if there is none'],
+    ['websocket', 'over a WebSocket only: requests fail without one (PROXY_CHATGPT_TRANSPORT=websocket)'],
+    ['http', 'by POST (PROXY_CHATGPT_TRANSPORT=http)'],
+  ] as const)('shows how a ChatGPT login sends its requests: %s', (transport, text) => {
+    expect(show(login({}), { transport }).split('\n')[5]).toBe(`  sends    ${text}`);
+    expect(show(login({ login: 'api-key' }), { transport })).not.toContain('  sends ');
   });
 
   it.each([

@@ -22,6 +22,8 @@ export interface BannerFacts {
   /** The key as shown to users, and as used on a command line. */
   readonly key: { readonly description: string; readonly inCommand: string };
   readonly state: BackendState;
+  /** How a ChatGPT login reaches its backend; null: as codex chooses. */
+  readonly transport: 'auto' | 'websocket' | 'http' | null;
   readonly now: Date;
   /** The directory of captures; null if off. */
   readonly captureDir: string | null;
@@ -32,7 +34,16 @@ export interface BannerFacts {
 }
 
 /** The text shown at the start: the backend, the address, the key, and a first request. */
-export const banner = ({ url, key, state, now, captureDir, commands, secretSettings }: BannerFacts): string =>
+export const banner = ({
+  url,
+  key,
+  state,
+  transport,
+  now,
+  captureDir,
+  commands,
+  secretSettings,
+}: BannerFacts): string =>
   [
     '',
     ...warningOf(state, commands.login),
@@ -42,6 +53,7 @@ export const banner = ({ url, key, state, now, captureDir, commands, secretSetti
     `  URL      ${url}/v1`,
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
+    ...transportOf(state, transport),
     '',
     '  Try it:',
     `    curl ${url}/v1/responses -H "Authorization: Bearer ${key.inCommand}" \\`,
@@ -76,6 +88,17 @@ export const loginName = ({ login, accessToken }: Extract<BackendState, { kind: 
   if (accessToken !== null) return 'ChatGPT access token';
   return login === 'chatgpt' ? 'ChatGPT' : 'API key';
 };
+
+const TRANSPORTS = {
+  auto: 'over a WebSocket, or POST if there is none',
+  websocket: 'over a WebSocket only: requests fail without one (PROXY_CHATGPT_TRANSPORT=websocket)',
+  http: 'by POST (PROXY_CHATGPT_TRANSPORT=http)',
+} as const;
+
+const transportOf = (state: BackendState, transport: BannerFacts['transport']): readonly string[] =>
+  state.kind === 'login' && state.login === 'chatgpt' && transport !== null
+    ? [`  sends    ${TRANSPORTS[transport]}`]
+    : [];
 
 /** An access token that ends soon has to be replaced by hand. */
 const tokenWarning = (state: BackendState, now: Date): readonly string[] => {

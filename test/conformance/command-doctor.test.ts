@@ -53,7 +53,7 @@ describe('doctor', () => {
   it('reports no problem with the demo model, and how to get a better one', async () => {
     const { code, out, err } = await ask([]);
     expect(code).toBe(0);
-    expect(err).toContain('3,000 tokens');
+    expect(err).toContain('3,200 tokens');
     expect(out.replaceAll(/^(\w+ +)/gm, (word) => `${word.trim()} `)).toContain(
       'ok turn          codex-5 answered',
     );

@@ -3,15 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { createApp, type App } from '../../compose/app.ts';
 import type { BackendState } from '../../compose/banner.ts';
 import type { Config } from '../../config/schema.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { createLogger } from '../../observe/log.ts';
 import { loadSettings } from '../load-settings.ts';
+import type { StreamedTurn } from './transport-check.ts';
 import type { Answer } from './turns.ts';
 
 /** The whole server in this process, without a port: it answers as a client would see it. */
 export interface Probe {
   readonly state: BackendState;
   ask(body: JsonObject, signal: AbortSignal): Promise<Answer>;
+  /** The same as a stream, which shows when the output begins. */
+  stream(body: JsonObject, signal: AbortSignal): Promise<StreamedTurn>;
   stop(): Promise<void>;
 }
 
@@ -25,6 +28,7 @@ export const startProbe = async (environment: Environment, settings: Environment
   return {
     state: app.state(),
     ask: (body, signal) => askApp(app, key, body, signal),
+    stream: (body, signal) => streamApp(app, key, body, signal),
     stop: () => app.stop(0),
   };
 };
@@ -37,9 +41,8 @@ const impatient = (config: Config): Config => ({
   upstream: { ...config.upstream, idleTimeoutMs: Math.min(config.upstream.idleTimeoutMs, SILENT_MS) },
 });
 
-const askApp = async (app: App, key: string, body: JsonObject, signal: AbortSignal): Promise<Answer> => {
-  const startedAt = performance.now();
-  const response = await app.fetch(
+const post = async (app: App, key: string, body: JsonObject, signal: AbortSignal): Promise<Response> =>
+  app.fetch(
     new Request('http://127.0.0.1/v1/responses', {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -47,11 +50,44 @@ const askApp = async (app: App, key: string, body: JsonObject, signal: AbortSign
       signal,
     }),
   );
-  const answered: unknown = await response.json();
+
+const toAnswer = ({ status, headers }: Response, body: unknown, startedAt: number): Answer => ({
+  status,
+  headers,
+  body: isJsonObject(body) ? body : {},
+  ms: Math.round(performance.now() - startedAt),
+});
+
+const askApp = async (app: App, key: string, body: JsonObject, signal: AbortSignal): Promise<Answer> => {
+  const startedAt = performance.now();
+  const response = await post(app, key, body, signal);
+  return toAnswer(response, await response.json(), startedAt);
+};
+
+/** The first events are about the answer as a whole. */
+const OUTPUT = 'event: response.output_item.added';
+const ERROR = /^event: error\ndata: (.*)$/m;
+
+const streamApp = async (
+  app: App,
+  key: string,
+  body: JsonObject,
+  signal: AbortSignal,
+): Promise<StreamedTurn> => {
+  const startedAt = performance.now();
+  const response = await post(app, key, { ...body, stream: true }, signal);
+  if (!response.ok || response.body === null)
+    return { answer: toAnswer(response, await response.json(), startedAt), firstMs: null };
+  let text = '';
+  let firstMs: number | null = null;
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    if (firstMs === null && text.includes(OUTPUT)) firstMs = Math.round(performance.now() - startedAt);
+  }
+  const failed = ERROR.exec(text)?.[1];
+  const error = failed === undefined ? null : parseJsonObject(failed);
   return {
-    status: response.status,
-    headers: response.headers,
-    body: isJsonObject(answered) ? answered : {},
-    ms: Math.round(performance.now() - startedAt),
+    answer: toAnswer(response, error === null ? {} : { status: 'failed', error }, startedAt),
+    firstMs,
   };
 };

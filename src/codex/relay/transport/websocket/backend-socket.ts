@@ -12,6 +12,8 @@ export interface SocketListener {
   onClose(code: number): void;
 }
 
+/** Smaller messages are not compressed: that would take longer than sending them. */
+const COMPRESSED_BYTES = 8 * 1024;
 /** Larger messages are sent in fragments: a pong, which a fragment delays, must not be late on a slow line. */
 const FRAGMENT_BYTES = 128 * 1024;
 const PONG_TIMEOUT_MS = 10_000;
@@ -56,7 +58,7 @@ export class BackendSocket {
   /** Rejects if the socket breaks before everything is written. */
   async send({ parts, bytes }: Frame): Promise<void> {
     if (bytes <= FRAGMENT_BYTES) {
-      await this.#write(Buffer.concat(parts), true);
+      await this.#write(Buffer.concat(parts), true, bytes >= COMPRESSED_BYTES);
       return;
     }
     let left = bytes;
@@ -65,7 +67,7 @@ export class BackendSocket {
         const fragment = part.subarray(at, at + FRAGMENT_BYTES);
         left -= fragment.length;
         // Each waits for the one before, so that a pong is never behind more than one.
-        await this.#write(fragment, left === 0);
+        await this.#write(fragment, left === 0, true);
       }
     }
   }
@@ -95,9 +97,9 @@ export class BackendSocket {
     else this.#ws.close();
   }
 
-  #write(data: Uint8Array, isLast: boolean): Promise<void> {
+  #write(data: Uint8Array, isLast: boolean, isCompressed: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#ws.send(data, { binary: false, fin: isLast }, (error) =>
+      this.#ws.send(data, { binary: false, fin: isLast, compress: isCompressed }, (error) =>
         error === undefined || error === null ? resolve() : reject(error),
       );
     });
