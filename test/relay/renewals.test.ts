@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { freshRelays, inTurn, status, type Answer, type TestRelay } from './backend.ts';
@@ -92,6 +93,29 @@ describe('a login that is renewed', () => {
     expect([await renew(test, 'replaced'), test.backend.arrivals.length]).toEqual([theirs, 1]);
     log.push('another server was faster');
     expect([await renew(test, 'meanwhile'), test.backend.arrivals.length]).toEqual([theirs, 2]);
+  });
+
+  it('is renewed once, though an app-server reads the new tokens while they are saved', async () => {
+    const saving = Promise.withResolvers<void>();
+    const saved = Promise.withResolvers<void>();
+    const test = await start(status(200, TOKENS), (url) => ({
+      targets: { model: url, account: url, refresh: `${url}/token`, revoke: null, authApi: null },
+      login: {
+        renewed: () => {
+          saving.resolve();
+          return saved.promise;
+        },
+        successorOf: async () => null,
+      },
+    }));
+    const first = renew(test, 'mine');
+    await saving.promise;
+    const second = renew(test, TOKENS.refresh_token);
+    // Long enough for a second renewal to be sent.
+    await sleep(50);
+    saved.resolve();
+    expect(await Promise.all([first, second])).toEqual([TAKEN, TAKEN]);
+    expect(test.backend.arrivals).toHaveLength(1);
   });
 
   it('is not retried without end', async () => {

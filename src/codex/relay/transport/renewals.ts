@@ -114,13 +114,23 @@ export class Renewals {
     if (known !== null) return known;
     if (!this.#sent.take()) return this.#throttled();
     const answer = await this.#send(renewal);
-    if (answer.status < 400) {
-      await this.#options.login.renewed(token === '' ? null : token, answer.body.toString('utf8'));
-      this.#remember(token, answer);
-      return answer;
-    }
+    if (answer.status < 400) return this.#save(token, answer);
     // Another server with the same login may have been faster.
     return (await this.#successorOf(token)) ?? answer;
+  }
+
+  async #save(token: string, answer: RenewalAnswer): Promise<RenewalAnswer> {
+    const text = answer.body.toString('utf8');
+    const given = refreshTokenIn(text);
+    const saved = (async () => {
+      await this.#options.login.renewed(token === '' ? null : token, text);
+      this.#remember(token, answer);
+      return answer;
+    })();
+    // An app-server may find the new tokens in the file, and renew them, before they are remembered.
+    if (given === '' || given === token) return saved;
+    this.#inProgress.set(given, saved);
+    return saved.finally(() => this.#inProgress.delete(given));
   }
 
   #remembered(token: string): RenewalAnswer | null {
