@@ -41,9 +41,9 @@ interface Call {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
   readonly timeoutMs: number;
-  /** Aborted when the call has ended or was cancelled. */
-  readonly writing: AbortSignal;
-  readonly over: AbortController;
+  readonly signal: AbortSignal | undefined;
+  /** While a long message is written: aborted when the call has ended. */
+  writing: AbortController | null;
   deadline: NodeJS.Timeout;
   /** Length of its message, if long. */
   chars: number;
@@ -81,10 +81,14 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
 
   /** A whole conversation may have megabytes: it is encoded in slices, so that others are not blocked. */
   const transmitLong = async (id: RpcId, call: Call, message: unknown): Promise<void> => {
-    const pieces = await runSliced(writeJsonSteps(message), call.writing).catch((error: unknown) => {
+    const over = new AbortController();
+    call.writing = over;
+    const signal = call.signal === undefined ? over.signal : AbortSignal.any([over.signal, call.signal]);
+    const pieces = await runSliced(writeJsonSteps(message), signal).catch((error: unknown) => {
       take(id)?.reject(error as Error);
       return null;
     });
+    call.writing = null;
     // The call may have timed out, or the connection closed.
     if (pieces === null || underway.get(id) !== call) return;
     const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -111,7 +115,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
     if (call === undefined) return undefined;
     underway.delete(id);
     unansweredChars -= call.chars;
-    call.over.abort();
+    call.writing?.abort();
     clearTimeout(call.deadline);
     if (call.retry !== null) clearTimeout(call.retry);
     return call;
@@ -141,9 +145,7 @@ export const createCalls = (send: Transport['send'], options: CallOptions): Call
         const id = nextId;
         nextId += 1;
         const deadline = deadlineOf(id, { method, timeoutMs });
-        const over = new AbortController();
-        const writing = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal]);
-        const rest = { over, writing, chars: 0, attempt: 0, retry: null };
+        const rest = { signal, writing: null, chars: 0, attempt: 0, retry: null };
         const call: Call = { method, params, resolve, reject, timeoutMs, deadline, ...rest };
         underway.set(id, call);
         transmit(id, call);

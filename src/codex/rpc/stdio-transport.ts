@@ -33,14 +33,16 @@ const cutOf = (text: string, room: number): number =>
 /** JSON lines over a child's stdin and stdout. */
 export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport => {
   const decoder = createLineDecoder();
-  // Text that waits for a full pipe to drain.
+  // Text that waits for the end of this tick, or for a full pipe to drain.
   const waiting: string[] = [];
+  let isScheduled = false;
   let blocked = false;
   let open = true;
   let onMessage: (line: string) => void = nobodyListens;
   let onClose: (cause: Error | null) => void = nobodyListens;
 
   const flush = (): void => {
+    isScheduled = false;
     let hasRoom = true;
     while (hasRoom && waiting.length > 0) hasRoom = stdin.write(takeFrom(waiting));
     blocked = !hasRoom;
@@ -76,7 +78,10 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
       if (!open) return;
       if (typeof line === 'string') waiting.push(`${line}\n`);
       else waiting.push(...line, '\n');
-      if (!blocked) flush();
+      if (blocked || isScheduled) return;
+      isScheduled = true;
+      // Messages of one tick go out in one write: each write wakes the child.
+      process.nextTick(flush);
     },
     onMessage: (listener) => {
       onMessage = listener;
@@ -84,6 +89,9 @@ export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport =
     onClose: (listener) => {
       onClose = listener;
     },
-    close: () => finish(null),
+    close: () => {
+      if (isScheduled) flush();
+      finish(null);
+    },
   };
 };
