@@ -14,6 +14,9 @@ const CLOSE_WRITES = 4;
 /** Text buffered for the socket before the turn is read further. */
 const HIGH_WATER_CHARS = 64 * 1024;
 
+/** Every stream ends with it: a reason of its own would be an error with a stack each time. */
+const STOPPED = new Error('the stream has ended');
+
 export interface SseOptions {
   readonly keepaliveMs: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -204,7 +207,7 @@ class SseBody {
   }
 
   #stop(): void {
-    this.#stopped.abort();
+    this.#stopped.abort(STOPPED);
     clearInterval(this.#keepalive);
     this.#due?.();
     this.#wantsMore?.();

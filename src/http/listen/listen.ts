@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-import { getRequestListener, RequestError } from '@hono/node-server';
+import { getRequestListener, RequestError, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
 import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
 import { resourceFailure } from '../../canonical/failure/resources.ts';
@@ -12,6 +13,7 @@ import { limitConnections, maxClientsOf, processLimits } from './connection-limi
 import { errorResponse } from '../answer/error-response.ts';
 import { parserFailure, rawAnswer } from './malformed.ts';
 import { endStalled } from './stalled.ts';
+import { isStream, writeStream } from './write-stream.ts';
 
 export interface Listener {
   readonly url: string;
@@ -74,7 +76,14 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     return response;
   };
 
-  const listener = getRequestListener((http, { incoming }) => answer(http, incoming as IncomingMessage), {
+  const send = async (http: Request, exchange: HttpBindings): Promise<Response> => {
+    const response = await answer(http, exchange.incoming);
+    if (!isStream(response)) return response;
+    void writeStream(response, exchange.outgoing);
+    return RESPONSE_ALREADY_SENT;
+  };
+
+  const listener = getRequestListener((http, bindings) => send(http, bindings as HttpBindings), {
     overrideGlobalObjects: false,
     // For HTTP/1.0, which has no Host header.
     hostname: 'localhost',
