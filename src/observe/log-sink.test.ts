@@ -39,16 +39,33 @@ afterEach(() => {
 describe('createLogSink', () => {
   it('writes lines in order, in batches while the drain is busy', () => {
     const drain = held();
-    const sink = createLogSink(drain);
+    const sink = createLogSink(drain, { gapMs: 0 });
     for (const line of ['a\n', 'b\n', 'c\n']) sink.write(line);
     drain.next();
     drain.next();
     expect(drain.taken).toEqual(['a\n', 'b\nc\n']);
   });
 
+  it('writes a line at once, and those that follow soon together', () => {
+    const drain = held();
+    const sink = createLogSink(drain, { gapMs: 50 });
+    sink.write('a\n');
+    drain.next();
+    sink.write('b\n');
+    vi.advanceTimersByTime(30);
+    sink.write('c\n');
+    expect(drain.taken).toEqual(['a\n']);
+    vi.advanceTimersByTime(20);
+    expect(drain.taken).toEqual(['a\n', 'b\nc\n']);
+    drain.next();
+    sink.write('d\n');
+    sink.close();
+    expect([drain.taken, drain.now]).toEqual([['a\n', 'b\nc\n'], ['d\n']]);
+  });
+
   it('splits a long queue between lines', () => {
     const drain = held();
-    const sink = createLogSink(drain);
+    const sink = createLogSink(drain, { gapMs: 0 });
     const long = `${'x'.repeat(40_000)}\n`;
     for (let count = 0; count < 4; count += 1) sink.write(long);
     for (let count = 0; count < 4; count += 1) drain.next();
@@ -57,7 +74,7 @@ describe('createLogSink', () => {
 
   it('drops and counts lines above the byte limit, and reports when writing resumes', () => {
     const drain = held();
-    const sink = createLogSink(drain, { maxBytes: 10 });
+    const sink = createLogSink(drain, { maxBytes: 10, gapMs: 0 });
     const told: string[] = [];
     sink.write('ééé\n');
     sink.write('xxxx\n');
@@ -90,7 +107,7 @@ describe('createLogSink', () => {
 
   it('waits for the last line up to a timeout', async () => {
     const drain = held();
-    const sink = createLogSink(drain);
+    const sink = createLogSink(drain, { gapMs: 0 });
     await sink.flush(1_000);
     sink.write('a\n');
     const flushed = sink.flush(1_000);

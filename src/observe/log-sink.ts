@@ -25,10 +25,14 @@ export interface LogSinkOptions {
   readonly maxBytes?: number;
   /** Pause after a failed write. */
   readonly retryMs?: number;
+  /** Least time between two writes; 0: none. */
+  readonly gapMs?: number;
 }
 
 const MAX_BYTES = 8 * 1024 * 1024;
 const RETRY_MS = 1_000;
+/** A busy server logs a line every few milliseconds, and a write for each would cost as much as the line. */
+const GAP_MS = 50;
 /** Lines are written together, up to this many characters. */
 const BATCH_CHARS = 64 * 1024;
 
@@ -40,11 +44,13 @@ const BATCH_CHARS = 64 * 1024;
  * reader does not read, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0051.
  */
 export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): LogSink => {
-  const { maxBytes = MAX_BYTES, retryMs = RETRY_MS } = options;
+  const { maxBytes = MAX_BYTES, retryMs = RETRY_MS, gapMs = GAP_MS } = options;
   let waiting: string[] = [];
   let waitingBytes = 0;
   let isWriting = false;
   let retry: NodeJS.Timeout | null = null;
+  /** Set for a while after each write, in which lines wait for each other. */
+  let gap: NodeJS.Timeout | null = null;
   let dropped = 0;
   let droppedSince = 0;
   let tellDropped: (lines: number) => void = () => {};
@@ -63,6 +69,8 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       whenEmpty?.();
       return;
     }
+    if (gap !== null && whenEmpty === null && waitingBytes < BATCH_CHARS) return;
+    if (gapMs > 0) beginGap();
     const batch = takeBatch(waiting);
     waiting = waiting.slice(batch.length);
     isWriting = true;
@@ -74,6 +82,16 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       else failed(batch.length);
       next();
     });
+  };
+
+  const beginGap = (): void => {
+    if (gap !== null) clearTimeout(gap);
+    gap = setTimeout(() => {
+      gap = null;
+      next();
+    }, gapMs);
+    // The log must not keep the process alive.
+    gap.unref();
   };
 
   const resumed = (): void => {
@@ -88,7 +106,6 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       retry = null;
       next();
     }, retryMs);
-    // The log must not keep the process alive.
     retry.unref();
   };
 
@@ -107,6 +124,7 @@ export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): Lo
       if (waiting.length === 0 && !isWriting) return;
       const empty = Promise.withResolvers<void>();
       whenEmpty = empty.resolve;
+      next();
       await within(empty.promise, timeoutMs);
       whenEmpty = null;
     },
