@@ -74,7 +74,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
-    isLocal: false,
+    isLocal: () => false,
     clientSignal: gone.signal,
     onEnd: () => ended.resolve(),
   });

@@ -70,7 +70,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const exchange = openExchange({
       requestId,
       startedAt,
-      isLocal: isLocalCaller(http.headers, connectionInfo),
+      isLocal: () => isLocalCaller(http.headers, connectionInfo),
       clientSignal: http.signal,
       onEnd(facts) {
         active.delete(exchange);
@@ -97,7 +97,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const stopWatching =
       connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ??
       (() => {});
-    const isOpen = route.access === 'local' && exchange.isLocal;
+    const isOpen = route.access === 'local' && exchange.isLocal();
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);

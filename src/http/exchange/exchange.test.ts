@@ -7,7 +7,7 @@ const open = (client = new AbortController()) => {
   const exchange = openExchange({
     requestId: 'req_1',
     startedAt: 5,
-    isLocal: false,
+    isLocal: () => false,
     clientSignal: client.signal,
     onEnd: (facts) => ends.push(facts),
   });

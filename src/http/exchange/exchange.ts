@@ -6,7 +6,7 @@ export interface Exchange {
   /** From the ambient clock. */
   readonly startedAt: number;
   /** Whether the caller is on this machine; see `isLocalCaller`. */
-  readonly isLocal: boolean;
+  isLocal(): boolean;
   /** Aborted when the client disconnects, or when a shutdown no longer waits. */
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -23,7 +23,7 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly requestId: string;
   readonly startedAt: number;
-  readonly isLocal: boolean;
+  readonly isLocal: () => boolean;
   readonly clientSignal: AbortSignal;
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
 }

@@ -39,6 +39,6 @@ const root = (http: Request, exchange: Exchange, front: FrontFacts): Response =>
   const isPage = acceptsHtml(http.headers.get('accept'));
   if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/');
   const { origin } = new URL(http.url);
-  const page = frontPage({ version: front.version, origin, ...front.about(exchange.isLocal) });
+  const page = frontPage({ version: front.version, origin, ...front.about(exchange.isLocal()) });
   return new Response(page, { headers: { ...PAGE_HEADERS, vary: 'accept' } });
 };

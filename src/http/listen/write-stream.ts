@@ -27,7 +27,7 @@ export const writeStream = async (
   // A turn that is still silent: the client must see that its request was accepted.
   const head = setImmediate(() => outgoing.flushHeaders());
   try {
-    for (let next = await reader.read(); ! next.done; next = await reader.read()) {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
       clearImmediate(head);
       if (outgoing.write(next.value) || outgoing.destroyed) continue;
       await new Promise<void>((resolve) => {
