@@ -36,13 +36,12 @@ export interface TapOptions {
   readonly signal?: AbortSignal;
 }
 
+type Tell = (observers: readonly TurnObserver[], call: (observer: TurnObserver) => void) => void;
+
 /** Calls observers and catches their errors. */
-const shielded = (
-  observers: readonly TurnObserver[],
-  report: (error: unknown) => void,
-): ((call: (observer: TurnObserver) => void) => void) => {
+const shielded = (report: (error: unknown) => void): Tell => {
   const reported = new Set<TurnObserver>();
-  return (call) => {
+  return (observers, call) => {
     for (const observer of observers) {
       try {
         call(observer);
@@ -61,11 +60,13 @@ export async function* tap(
   options: TapOptions,
 ): AsyncGenerator<TurnEvent, void, undefined> {
   const { clock, startedAt } = options;
-  const tell = shielded(observers, options.onObserverError);
+  const tell = shielded(options.onObserverError);
+  // Most observers only want the end.
+  const watching = observers.filter((observer) => 'onEvent' in observer);
   let ending: TurnEnding = { kind: 'abandoned' };
   let usage: Usage | null = null;
   let firstEventMs: number | null = null;
-  tell((observer) => observer.onStart?.());
+  tell(observers, (observer) => observer.onStart?.());
   try {
     for await (const event of events) {
       firstEventMs ??= clock.now() - startedAt;
@@ -73,7 +74,7 @@ export async function* tap(
         ending = { kind: 'ended', outcome: event.outcome };
         usage = event.usage;
       }
-      tell((observer) => observer.onEvent?.(event));
+      tell(watching, (observer) => observer.onEvent?.(event));
       yield event;
     }
   } catch (error) {
@@ -81,6 +82,6 @@ export async function* tap(
     throw error;
   } finally {
     const summary = { ending, usage, firstEventMs, durationMs: clock.now() - startedAt };
-    tell((observer) => observer.onEnd?.(summary));
+    tell(observers, (observer) => observer.onEnd?.(summary));
   }
 }

@@ -74,14 +74,20 @@ export const allPastCommitPoint = async (
   }
 };
 
-/** The event pulled already, then the rest. */
-async function* resumed(
-  first: Promise<NextEvent>,
-  iterator: AsyncIterator<TurnEvent>,
-): AsyncGenerator<TurnEvent> {
-  try {
-    for (let step = await first; step.done !== true; step = await iterator.next()) yield step.value;
-  } finally {
-    await iterator.return?.();
-  }
-}
+/** The event pulled already, then the rest. Not a generator, which would cost something for each event. */
+const resumed = (first: Promise<NextEvent>, iterator: AsyncIterator<TurnEvent>): AsyncIterable<TurnEvent> => {
+  let pulled: Promise<NextEvent> | null = first;
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        const step = pulled ?? iterator.next();
+        pulled = null;
+        return step;
+      },
+      async return() {
+        await iterator.return?.();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+};

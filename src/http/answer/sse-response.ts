@@ -123,7 +123,8 @@ class SseBody {
       else {
         const text = encodeFrame(frame);
         this.#options.onFrame?.(frame);
-        await this.#add(text);
+        // Awaited only when needed: there are thousands of frames.
+        if (!this.#add(text)) await this.#drained();
       }
       this.#sequence = sequenceOf(frame) ?? this.#sequence;
       if (this.#over) return;
@@ -141,11 +142,12 @@ class SseBody {
     );
   }
 
-  async #add(text: string): Promise<void> {
+  /** False if the reader lags: then nothing should be added before `#drained`. */
+  #add(text: string): boolean {
     this.#buffer += text;
     this.#due ??= this.#flushSoon();
     if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
-    if ((this.#controller?.desiredSize ?? 0) <= 0) await this.#drained();
+    return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
   /** A response repeats the request, which may be megabytes: it is serialised in slices. */
@@ -155,7 +157,7 @@ class SseBody {
     this.#isInsideFrame = true;
     for (const piece of pieces) {
       if (this.#over) return;
-      await this.#add(piece);
+      if (!this.#add(piece)) await this.#drained();
       await yieldToLoop(this.#stopped.signal);
     }
     this.#isInsideFrame = false;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { responseMeta } from '../../../../test/support/response-meta.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
-import { ItemRenderer, type FrameParts } from './item-frames.ts';
+import { ItemRenderer } from './item-frames.ts';
 
 /** Frames of newer item kinds; older ones are tested in `render-items.test.ts`. */
 
@@ -12,14 +12,17 @@ const META = responseMeta();
 const framesOf = (...events: readonly TurnEvent[]): unknown[] => {
   const [first] = events;
   if (first?.type !== 'item-started') throw new Error('the item does not start');
-  const renderer = new ItemRenderer(first.item, 0, META);
-  const framesFor = (event: TurnEvent): Iterable<FrameParts> => {
-    if (event.type === 'item-started') return renderer.start();
-    if (event.type === 'item-delta') return renderer.delta(event);
-    if (event.type === 'item-status') return renderer.status(event);
-    return event.type === 'item-ended' ? renderer.end(event.item) : [];
-  };
-  return events.flatMap((event) => [...framesFor(event)].map(([type, payload]) => ({ type, ...payload })));
+  const frames: unknown[] = [];
+  const renderer = new ItemRenderer(first.item, 0, META, (type, payload) =>
+    frames.push({ type, ...payload }),
+  );
+  for (const event of events) {
+    if (event.type === 'item-started') renderer.start();
+    else if (event.type === 'item-delta') renderer.delta(event);
+    else if (event.type === 'item-status') renderer.status(event);
+    else if (event.type === 'item-ended') renderer.end(event.item);
+  }
+  return frames;
 };
 
 describe('the frames of an item', () => {

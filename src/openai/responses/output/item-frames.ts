@@ -11,8 +11,8 @@ import {
 } from './project.ts';
 
 type Payload = Readonly<Record<string, unknown>>;
-/** A frame: its type and its other fields. */
-export type FrameParts = readonly [type: string, payload: Payload];
+/** Takes a frame: its type and its other fields. */
+export type Emit = (type: string, payload: Payload) => void;
 
 /** By item type: the name of its input events, and the fields that the last one repeats. */
 const INPUT_EVENTS: Readonly<Record<string, { readonly name: string; readonly fields: readonly string[] }>> =
@@ -40,12 +40,13 @@ const LISTS = {
 } as const;
 type ListName = keyof typeof LISTS;
 
-/** Renders the frames of one item. */
+/** Emits the frames of one item. */
 export class ItemRenderer {
   readonly #head: Produced;
   readonly #type: string;
   readonly #outputIndex: number;
   readonly #meta: ResponseMeta;
+  readonly #emit: Emit;
   readonly #place: Payload;
   #hasText = false;
   #hasRefusal = false;
@@ -55,88 +56,90 @@ export class ItemRenderer {
   /** The open part of each list: its index and its text so far. */
   readonly #parts = new Map<ListName, { readonly index: number; text: string }>();
 
-  constructor(head: Produced, outputIndex: number, meta: ResponseMeta) {
+  constructor(head: Produced, outputIndex: number, meta: ResponseMeta, emit: Emit) {
     this.#head = head;
     this.#type = projectItem(head, meta).type;
     this.#outputIndex = outputIndex;
     this.#meta = meta;
+    this.#emit = emit;
     this.#place = { item_id: head.id, output_index: outputIndex };
     this.#isInputSent = head.kind === 'hosted-call';
   }
 
-  *start(): Generator<FrameParts> {
+  start(): void {
     const item = projectItem(this.#head, this.#meta, true);
-    yield ['response.output_item.added', { output_index: this.#outputIndex, item }];
+    this.#emit('response.output_item.added', { output_index: this.#outputIndex, item });
   }
 
-  *delta(event: ItemDelta): Generator<FrameParts> {
+  delta(event: ItemDelta): void {
     const { at, delta } = event;
     switch (at) {
       case 'text':
-        yield* this.#text(event);
+        this.#text(event);
         return;
       case 'refusal':
-        yield* this.#openRefusal();
-        yield ['response.refusal.delta', { ...this.#refusalPlace(), delta }];
+        this.#openRefusal();
+        this.#emit('response.refusal.delta', { ...this.#refusalPlace(), delta });
         return;
       case 'input': {
         const row = INPUT_EVENTS[this.#type];
         this.#isInputSent = false;
-        if (row !== undefined) yield [`response.${row.name}.delta`, { ...this.#place, delta }];
+        if (row !== undefined) this.#emit(`response.${row.name}.delta`, { ...this.#place, delta });
         return;
       }
       case 'output':
         // The API has no event for it; the ended item contains it.
         return;
       default:
-        yield* this.#listDelta(at, delta);
+        this.#listDelta(at, delta);
     }
   }
 
-  *status({ status, of = this.#type, more = {} }: ItemStatusChanged): Generator<FrameParts> {
+  status({ status, of = this.#type, more = {} }: ItemStatusChanged): void {
     if (status === 'done' && of === INPUT_EVENTS[this.#type]?.name) this.#isInputSent = true;
-    yield [`response.${of}.${status}`, { ...more, ...this.#place }];
+    this.#emit(`response.${of}.${status}`, { ...more, ...this.#place });
   }
 
-  *end(ended: Produced): Generator<FrameParts> {
+  end(ended: Produced): void {
     const item = projectItem(ended, this.#meta);
-    if (ended.kind === 'message') for (const part of ended.parts) yield* this.#closePart(part);
-    yield* this.#closeList('summary');
-    yield* this.#closeList('reasoning');
+    if (ended.kind === 'message') for (const part of ended.parts) this.#closePart(part);
+    this.#closeList('summary');
+    this.#closeList('reasoning');
     const row = INPUT_EVENTS[this.#type];
     if (row !== undefined && !this.#isInputSent) {
       const fields = Object.entries(item).filter(([name]) => row.fields.includes(name));
-      yield [`response.${row.name}.done`, { ...this.#place, ...Object.fromEntries(fields) }];
+      this.#emit(`response.${row.name}.done`, { ...this.#place, ...Object.fromEntries(fields) });
     }
-    yield ['response.output_item.done', { output_index: this.#outputIndex, item }];
+    this.#emit('response.output_item.done', { output_index: this.#outputIndex, item });
   }
 
-  *#text({ delta, logprobs = [], annotation }: ItemDelta): Generator<FrameParts> {
+  #text({ delta, logprobs = [], annotation }: ItemDelta): void {
     // Empty: no part is opened.
     if (delta === '' && logprobs.length === 0 && annotation === undefined) return;
-    yield* this.#openText();
+    this.#openText();
     const place = { ...this.#place, content_index: 0 };
     if (delta !== '' || logprobs.length > 0) {
-      yield ['response.output_text.delta', { ...place, delta, logprobs }];
+      this.#emit('response.output_text.delta', { ...place, delta, logprobs });
     }
     if (annotation === undefined) return;
-    yield [
-      'response.output_text.annotation.added',
-      { ...place, annotation_index: this.#annotations, annotation },
-    ];
+    this.#emit('response.output_text.annotation.added', {
+      ...place,
+      annotation_index: this.#annotations,
+      annotation,
+    });
     this.#annotations += 1;
   }
 
-  *#openText(): Generator<FrameParts> {
+  #openText(): void {
     if (this.#hasText) return;
     this.#hasText = true;
-    yield ['response.content_part.added', { ...this.#place, content_index: 0, part: textPart('') }];
+    this.#emit('response.content_part.added', { ...this.#place, content_index: 0, part: textPart('') });
   }
 
-  *#openRefusal(): Generator<FrameParts> {
+  #openRefusal(): void {
     if (this.#hasRefusal) return;
     this.#hasRefusal = true;
-    yield ['response.content_part.added', { ...this.#refusalPlace(), part: refusalPart('') }];
+    this.#emit('response.content_part.added', { ...this.#refusalPlace(), part: refusalPart('') });
   }
 
   /** A refusal follows the text, if there is any. */
@@ -144,22 +147,22 @@ export class ItemRenderer {
     return { ...this.#place, content_index: this.#hasText ? 1 : 0 };
   }
 
-  *#closePart(part: Part): Generator<FrameParts> {
+  #closePart(part: Part): void {
     switch (part.kind) {
       case 'text': {
-        yield* this.#openText();
+        this.#openText();
         const { text, annotations, logprobs = [] } = part;
         const place = { ...this.#place, content_index: 0 };
-        yield ['response.output_text.done', { ...place, text, logprobs }];
+        this.#emit('response.output_text.done', { ...place, text, logprobs });
         const written = textPart(text, annotations, logprobs);
-        yield ['response.content_part.done', { ...place, part: written }];
+        this.#emit('response.content_part.done', { ...place, part: written });
         return;
       }
       case 'refusal': {
-        yield* this.#openRefusal();
+        this.#openRefusal();
         const place = this.#refusalPlace();
-        yield ['response.refusal.done', { ...place, refusal: part.text }];
-        yield ['response.content_part.done', { ...place, part: refusalPart(part.text) }];
+        this.#emit('response.refusal.done', { ...place, refusal: part.text });
+        this.#emit('response.content_part.done', { ...place, part: refusalPart(part.text) });
         return;
       }
       case 'image':
@@ -171,28 +174,28 @@ export class ItemRenderer {
     }
   }
 
-  *#listDelta({ list, index }: Exclude<Slot, string>, delta: string): Generator<FrameParts> {
+  #listDelta({ list, index }: Exclude<Slot, string>, delta: string): void {
     const { part, text, index: indexName, write } = LISTS[list];
     const place = { ...this.#place, [indexName]: index };
     if (this.#parts.get(list)?.index !== index) {
-      yield* this.#closeList(list);
+      this.#closeList(list);
       this.#parts.set(list, { index, text: '' });
-      yield [`${part}.added`, { ...place, part: write('') }];
+      this.#emit(`${part}.added`, { ...place, part: write('') });
     }
     const open = this.#parts.get(list);
     // An empty delta only opens the part.
     if (delta === '' || open === undefined) return;
     open.text += delta;
-    yield [`${text}.delta`, { ...place, delta }];
+    this.#emit(`${text}.delta`, { ...place, delta });
   }
 
-  *#closeList(list: ListName): Generator<FrameParts> {
+  #closeList(list: ListName): void {
     const open = this.#parts.get(list);
     if (open === undefined) return;
     this.#parts.delete(list);
     const { part, text, index: indexName, write } = LISTS[list];
     const place = { ...this.#place, [indexName]: open.index };
-    yield [`${text}.done`, { ...place, text: open.text }];
-    yield [`${part}.done`, { ...place, part: write(open.text) }];
+    this.#emit(`${text}.done`, { ...place, text: open.text });
+    this.#emit(`${part}.done`, { ...place, part: write(open.text) });
   }
 }

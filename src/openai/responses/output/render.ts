@@ -4,7 +4,7 @@ import { assertNever } from '../../../kit/assert-never.ts';
 import { errorBody } from '../../shared/error-body.ts';
 import { DONE, usageNote } from '../../shared/sse.ts';
 import type { Frame } from '../../../turns/api.ts';
-import { ItemRenderer, type FrameParts } from './item-frames.ts';
+import { ItemRenderer, type Emit } from './item-frames.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
 /** Renders turn events as OpenAI's typed stream. The last response object is folded from the same events. */
@@ -13,78 +13,84 @@ export async function* renderResponse(
   meta: ResponseMeta,
 ): AsyncGenerator<Frame> {
   const renderer = new ResponseRenderer(meta);
-  yield* renderer.begin();
-  for await (const event of events) yield* renderer.next(event);
+  // Not `yield*`, which would wait for each frame.
+  for (const frame of renderer.begin()) yield frame;
+  for await (const event of events) {
+    for (const frame of renderer.next(event)) yield frame;
+  }
 }
 
 class ResponseRenderer {
   readonly #meta: ResponseMeta;
   readonly #all = new Accumulator();
   readonly #open = new Map<string, ItemRenderer>();
+  #frames: Frame[] = [];
   #sequence = 0;
 
   constructor(meta: ResponseMeta) {
     this.#meta = meta;
   }
 
-  *begin(): Generator<Frame> {
+  begin(): readonly Frame[] {
     const response = projectStarted(this.#meta);
-    yield this.#frame(['response.created', { response }]);
-    yield this.#frame(['response.in_progress', { response }]);
+    this.#emit('response.created', { response });
+    this.#emit('response.in_progress', { response });
+    return this.#taken();
   }
 
-  *next(event: TurnEvent): Generator<Frame> {
+  /** The frames of an event. */
+  next(event: TurnEvent): readonly Frame[] {
     this.#all.add(event);
     switch (event.type) {
       case 'turn-accepted':
-        return;
+        return [];
       case 'item-started': {
         const { item } = event;
-        const renderer = new ItemRenderer(item, this.#all.indexOf(item.id), this.#meta);
+        const renderer = new ItemRenderer(item, this.#all.indexOf(item.id), this.#meta, this.#emit);
         this.#open.set(item.id, renderer);
-        yield* this.#frames(renderer.start());
-        return;
+        renderer.start();
+        return this.#taken();
       }
       case 'item-delta':
-        yield* this.#frames(this.#open.get(event.itemId)?.delta(event) ?? []);
-        return;
+        this.#open.get(event.itemId)?.delta(event);
+        return this.#taken();
       case 'item-status':
-        yield* this.#frames(this.#open.get(event.itemId)?.status(event) ?? []);
-        return;
+        this.#open.get(event.itemId)?.status(event);
+        return this.#taken();
       case 'item-ended':
-        yield* this.#frames(this.#open.get(event.item.id)?.end(event.item) ?? []);
+        this.#open.get(event.item.id)?.end(event.item);
         this.#open.delete(event.item.id);
-        return;
+        return this.#taken();
       case 'turn-ended':
-        for (const payload of this.#end(event)) yield { ...this.#frame(payload), ...usageNote([event]) };
-        yield { event: 'done', data: DONE };
-        return;
+        return this.#end(event);
       default:
-        assertNever(event);
+        return assertNever(event);
     }
   }
 
-  *#end({ outcome }: TurnEnded): Generator<FrameParts> {
+  #end(event: TurnEnded): readonly Frame[] {
+    const { outcome } = event;
     const response = projectReply(this.#all.reply(), this.#meta);
     if (outcome.kind === 'failed') {
       // Some clients read only the nested form, others only the flat one.
       const { error } = errorBody(outcome.failure);
-      yield ['error', { code: error.code, message: error.message, param: error.param, error }];
-      yield ['response.failed', { response }];
-    } else if (outcome.kind === 'incomplete') {
-      yield ['response.incomplete', { response }];
+      this.#emit('error', { code: error.code, message: error.message, param: error.param, error });
+      this.#emit('response.failed', { response });
     } else {
-      yield ['response.completed', { response }];
+      this.#emit(outcome.kind === 'incomplete' ? 'response.incomplete' : 'response.completed', { response });
     }
+    const note = usageNote([event]);
+    return [...this.#taken().map((frame) => ({ ...frame, ...note })), { event: 'done', data: DONE }];
   }
 
-  *#frames(all: Iterable<FrameParts>): Generator<Frame> {
-    for (const payload of all) yield this.#frame(payload);
+  #taken(): readonly Frame[] {
+    const frames = this.#frames;
+    this.#frames = [];
+    return frames;
   }
 
-  #frame([type, payload]: FrameParts): Frame {
-    const data = { type, sequence_number: this.#sequence, ...payload };
+  readonly #emit: Emit = (type, payload) => {
+    this.#frames.push({ event: type, data: { type, sequence_number: this.#sequence, ...payload } });
     this.#sequence += 1;
-    return { event: type, data };
-  }
+  };
 }
