@@ -59,7 +59,7 @@ const sampleTable = (
   '| what the client sends | what is injected |',
   '|---|---|',
   ...samples.map(({ shows, before, body }) => {
-    const items = toInjectItems({ instructions: null, items: toTurn(body).items }, 'own');
+    const items = toInjectItems({ instructions: null, items: toTurn(body).items });
     return `| ${shows.map(json).join('<br>')} | ${items.slice(before).map(json).join('<br>')} |`;
   }),
   '',

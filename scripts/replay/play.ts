@@ -26,6 +26,7 @@ import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { apisOf } from '../../src/compose/apis.ts';
 import { turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
+import { driverDeps } from '../../src/compose/driver.ts';
 import { wiringOf } from '../../src/compose/wiring.ts';
 import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
@@ -168,11 +169,23 @@ const enginePartsOf = (
     responsesSlug: () => textIn(known, 'fullLane'),
     effortsOf: () => known['efforts'] ?? null,
     knows: () => known['isKnown'] === true,
+    slugOf: (name: string) => textIn(known, 'slug') || name,
   } as unknown as ReturnType<EngineParts['offered']['current']>;
   return [
     chosen,
     {
-      driver: wiringOf(relay).driver,
+      driver: wiringOf(relay).driver(
+        driverDeps(
+          chosen,
+          { current: () => catalogue },
+          {
+            ...tools,
+            config: { ...config, worker: { ...config.worker, preStart: 0 } },
+            mcp: { deployment: new Map(), reach: null },
+            unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
+          },
+        ),
+      ),
       chosen,
       identity: 'capture',
       offered: { current: () => catalogue, refresh() {} },
@@ -182,8 +195,6 @@ const enginePartsOf = (
       deps: {
         ...tools,
         config,
-        unread: new UnreadTotal({ maxBytes: Infinity, onChange() {} }),
-        mcp: { deployment: new Map(), reach: null },
         reasoning: {
           of: () => ({
             remember() {},

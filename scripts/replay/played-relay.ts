@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
+import { carriedInput } from '../../src/codex/relay/request/carried-input.ts';
 import { affinityKey, type AffinityOptions } from '../../src/codex/relay/request/affinity.ts';
 import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
 import { httpFailure, streamFailure } from '../../src/codex/relay/answer/http-failure.ts';
@@ -11,7 +12,7 @@ import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import { uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
-import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
+import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type TraceRecord } from './read-capture.ts';
 
 /** Repeats a backend's answers through the relay's code, without a socket. */
@@ -27,7 +28,6 @@ interface PlayedThread {
   refused: Failure | null;
   /** The last event was an error that the reader has reported. */
   hasFailed: boolean;
-  isClosed: boolean;
 }
 
 export const playedRelay = (profile: BackendProfile, refuses: readonly string[]): PlayedRelay => {
@@ -44,38 +44,40 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
     profile,
     refusedFor: () => known,
     tokenFailure: () => null,
-    open(threadId, { request, context, shape, ...listeners }) {
-      const turn = { request, context };
-      const relayTurn = new RelayTurn({
-        threadId,
-        ...turn,
-        shape,
-        affinity: affinityKey(turn, affinity, clock.now()),
-        limits: { profile, refuses: known },
-        ...listeners,
-        onInput() {},
-        signIn: () => null,
-      });
-      const thread: PlayedThread = {
-        relayTurn,
-        reader: null,
-        refused: null,
-        hasFailed: false,
-        isClosed: false,
-      };
-      threads.set(threadId, thread);
+    expect({ threadId, slug }) {
+      let turnId = '';
       return {
-        report: relayTurn,
-        begin: () => relayTurn.begin(),
-        refuseFurtherRequests() {},
-        close() {
-          thread.isClosed = true;
+        expiresAtMs: null,
+        started(id) {
+          turnId = id;
         },
+        claim(params) {
+          const { request, context } = params;
+          const turn = { request, context };
+          const relayTurn = new RelayTurn({
+            ...params,
+            thread: { threadId, slug, turnId },
+            affinity: affinityKey(turn, affinity, clock.now()),
+            limits: { profile, refuses: known },
+            turnId: uuidV7(clock.now()),
+            startedAtMs: clock.now(),
+            signIn: () => null,
+          });
+          threads.set(threadId, { relayTurn, reader: null, refused: null, hasFailed: false });
+          return {
+            report: relayTurn,
+            answerBytes: 0,
+            begin: () => relayTurn.begin(),
+            steered: (texts) => relayTurn.own.steered(texts),
+            close: () => threads.delete(threadId),
+          };
+        },
+        refuseFurtherRequests() {},
       };
     },
     async play(threadId, record) {
       const thread = threads.get(threadId);
-      if (thread !== undefined && !thread.isClosed) await playLine(thread, record);
+      if (thread !== undefined) await playLine(thread, record);
     },
     close: async () => {},
   };
@@ -86,7 +88,11 @@ const playLine = async (thread: PlayedThread, { kind, facts }: TraceRecord): Pro
   if (kind === 'wire-sent') {
     for (const field of listIn(facts, 'withheld')) relayTurn.withhold(field as EditField);
     relayTurn.onActivity('sent');
-    editedBody(objectIn(facts, 'before'), relayTurn);
+    const body = objectIn(facts, 'before');
+    const input = listIn(body, 'input');
+    const placeholder = input.findLast(isPlaceholder);
+    const carried = isJsonObject(placeholder) ? carriedInput(input, textIn(placeholder, 'id')) : null;
+    editedBody({ body, carried }, relayTurn);
   } else if (kind === 'wire-head') {
     relayTurn.headers = objectIn(facts, 'head') as Readonly<Record<string, string>>;
   } else if (kind === 'wire-refused') {
@@ -98,6 +104,9 @@ const playLine = async (thread: PlayedThread, { kind, facts }: TraceRecord): Pro
     await thread.reader?.push(Buffer.from(eventText(facts)));
   } else if (kind === 'wire-signal') playSignal(thread, facts['signal'] as unknown as UpstreamEvent);
 };
+
+/** Its id is random, so a replay recognises it by the prefix. Older captures have one for each item. */
+const isPlaceholder = (item: Json): boolean => isJsonObject(item) && textIn(item, 'id').startsWith('px_');
 
 interface RefusedFacts {
   readonly host: string;

@@ -3,7 +3,6 @@ import type { BackendState } from './banner.ts';
 import type { BackendTarget } from '../codex/home/backend.ts';
 import type { Catalogue } from '../codex/home/catalogue.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
-import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import type { WorkerDescription, WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
@@ -21,16 +20,16 @@ import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import { createEngine } from '../engine/attempt/run-turn.ts';
-import { PreStartedThreads } from '../engine/attempt/pre-started-threads.ts';
+import type { TurnDriver } from '../engine/drivers/driver.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
-import { reportAnomalies } from '../observe/upstream-losses.ts';
 import { openModels, type OpenModels } from './models.ts';
+import { driverDeps } from './driver.ts';
 import { createPool } from './worker-pool.ts';
 import { placeRelay, type PlaceRelayOptions, type Wire } from './relay.ts';
-import { wiringOf, type Wiring } from './wiring.ts';
+import { wiringOf } from './wiring.ts';
 
 /** Everything for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
@@ -65,6 +64,8 @@ export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' |
   readonly onUnauthorized: () => void;
 }
 
+/** How often a driver replaces what it has prepared too long ago. */
+const REFRESH_MS = 30_000;
 /** Timeout for listing tools. */
 const LIST_TOOLS_MS = 60_000;
 
@@ -101,13 +102,16 @@ export const createBackend = async (
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const workers = createPool(placed, wiring.reportsContent, offered, deps);
+    const driver = wiring.driver(driverDeps(opened.backend, offered, deps));
+    const workers = createPool(placed, { wiring, offered, driver }, deps);
     closers.push(() => workers.drain(0));
+    const refreshing = setInterval(() => driver.refresh(), REFRESH_MS).unref();
+    closers.push(async () => clearInterval(refreshing));
     offered.onChange(() => workers.renew());
     await workers.start();
     return {
       engine: engineOf(placed.backend, {
-        driver: wiring.driver,
+        driver,
         chosen: opened.backend,
         identity: chosen.identity,
         offered,
@@ -151,7 +155,7 @@ const accountOf = (backend: BackendTarget): CodexAccountOptions['backend'] => {
 };
 
 export interface EngineParts {
-  readonly driver: Wiring['driver'];
+  readonly driver: TurnDriver;
   /** As configured, not as the app-server sees it. */
   readonly chosen: BackendTarget;
   /** Stays the same for the same backend and account. */
@@ -166,13 +170,13 @@ export interface EngineParts {
 
 type EngineNeeds = Pick<
   BackendDeps,
-  'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'unread' | 'mcp' | 'onUnauthorized'
+  'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'onUnauthorized'
 > & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
 
 /** The engine of a backend, with all steps that add missing features. */
 export const engineOf = (
   appServerBackend: BackendTarget,
-  { driver: createDriver, chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
+  { driver, chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
   if (appServerBackend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
@@ -182,23 +186,6 @@ export const engineOf = (
     usesCodexFormat: (model: string) => offered.current().usesCodexFormat(model),
     responsesSlug: (model: string) => offered.current().responsesSlug(model),
   };
-  const driver = createDriver({
-    preStarted: new PreStartedThreads(systemAmbient.clock),
-    historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
-    effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
-    settings: {
-      instructionsTarget: config.api.instructionsTarget,
-      sandboxMode: config.codex.sandboxMode,
-      approvalPolicy: config.codex.approvalPolicy,
-      workdir: config.codex.workDir,
-      knows: (model) => offered.current().knows(model),
-    },
-    mcp: deps.mcp,
-    idleTimeoutMs: config.upstream.idleTimeoutMs,
-    unread: deps.unread,
-    ambient: systemAmbient,
-    onAnomaly: reportAnomalies(metrics, deps.logger),
-  });
   const engine = createEngine({
     workers,
     driver,
@@ -272,4 +259,5 @@ const modelFacts = (catalogue: Catalogue, model: string) => ({
   fullLane: catalogue.responsesSlug(model),
   efforts: catalogue.effortsOf(model),
   isKnown: catalogue.knows(model),
+  slug: catalogue.slugOf(model),
 });

@@ -45,7 +45,7 @@ const provider = (baseUrl: string): BackendTarget => ({
   apiKeyEnv: 'PROXY_UPSTREAM_API_KEY',
 });
 const ask = async ({ relay }: PlacedRelay): Promise<readonly [number, string]> => {
-  const response = await fetch(`${relay?.addresses.model ?? ''}/responses`, { method: 'POST', body: '{}' });
+  const response = await fetch(`${relay?.addresses.model ?? ''}/models`);
   return [response.status, await response.text()];
 };
 

@@ -4,12 +4,8 @@ import type { Refusals } from '../codex/capabilities/refusals.ts';
 import type { Conversations } from '../codex/relay/server/conversations.ts';
 import { LISTED_PARAMETERS, profileOf } from '../codex/capabilities/profile.ts';
 import type { RenewedLogin } from '../codex/relay/transport/renewals.ts';
-import {
-  startRelay,
-  type Relay,
-  type RelayAddresses,
-  type RelayTargets,
-} from '../codex/relay/server/relay.ts';
+import { startRelay, type Relay } from '../codex/relay/server/relay.ts';
+import type { RelayAddresses, RelayTargets } from '../codex/relay/server/relay-routes.ts';
 import type { Config } from '../config/schema.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -100,10 +96,10 @@ export const placeRelay = async (
     mintCallId: () => systemAmbient.ids.mint('call'),
     ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
-    onInput: ({ added, missing, isLost }) => {
-      if (added > 0) metrics.upstreamAnomalies.inc({ oddity: 'prompt-addition-removed' }, added);
-      if (missing > 0) metrics.upstreamAnomalies.inc({ oddity: 'input-item-missing' }, missing);
-      if (isLost) logger.error('the items of a turn were not found in its model request');
+    onAdded: (items) => metrics.upstreamAnomalies.inc({ oddity: 'prompt-addition-removed' }, items),
+    onLost: (reason) => {
+      metrics.carrierLosses.inc({ reason });
+      logger.error({ reason }, 'a model request of the app-server was not that of its turn; it was not sent');
     },
     login: options.login,
     onRenewalThrottled: () =>

@@ -1,12 +1,11 @@
 import type { Relay } from '../codex/relay/server/relay.ts';
 import type { TurnDriver } from '../engine/drivers/driver.ts';
-import type { DriverDeps } from '../engine/drivers/driver-deps.ts';
-import { relayDriver } from '../engine/drivers/relay/driver.ts';
+import { relayDriver, type RelayDriverDeps } from '../engine/drivers/relay/driver.ts';
 import { rpcDriver } from '../engine/drivers/rpc/driver.ts';
 
 /** How the parts of a backend reach it. */
 export interface Wiring {
-  readonly driver: (deps: DriverDeps) => TurnDriver;
+  readonly driver: (deps: Omit<RelayDriverDeps, 'relay'>) => TurnDriver;
   /** Who asks an account for its models. */
   readonly listsModels: 'us' | 'codex';
   /** Whether the caller of a provider's address must send its key. */
@@ -20,7 +19,7 @@ export const wiringOf = (relay: Relay | null): Wiring =>
   relay === null
     ? { driver: rpcDriver, listsModels: 'codex', needsKey: true, reportsContent: true }
     : {
-        driver: (deps) => relayDriver(relay, deps),
+        driver: (deps) => relayDriver({ ...deps, relay }),
         listsModels: 'us',
         needsKey: false,
         reportsContent: false,

@@ -3,8 +3,10 @@ import { accessTokenRejected, accessTokenUnconfirmed } from '../codex/failures/a
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
+import type { Worker } from '../codex/worker/worker.ts';
 import { createWorkerPool, type WorkerPool, type WorkerPoolEvent } from '../codex/worker/supervisor.ts';
-import { probed } from '../engine/attempt/probe-worker.ts';
+import { probed, type ProbeOptions } from '../engine/attempt/probe-worker.ts';
+import type { TurnDriver } from '../engine/drivers/driver.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { boundedLabel } from '../observe/bounded-label.ts';
 import type { Logger } from '../observe/log.ts';
@@ -14,27 +16,34 @@ import { VERSION } from '../version.ts';
 import type { BackendDeps } from './backend.ts';
 import type { OpenModels } from './models.ts';
 import type { PlacedRelay } from './relay.ts';
+import type { Wiring } from './wiring.ts';
 
 /** Maximum wait of a request for a worker. */
 const WORKER_WAIT_MS = 15_000;
 
+export interface PoolParts {
+  readonly wiring: Pick<Wiring, 'reportsContent'>;
+  readonly offered: OpenModels;
+  /** Prepares each new process before it takes over. */
+  readonly driver: Pick<TurnDriver, 'warm'>;
+}
+
 /** The app-server processes of one backend. */
 export const createPool = (
   placed: PlacedRelay,
-  reportsContent: boolean,
-  offered: OpenModels,
+  { wiring, offered, driver }: PoolParts,
   { config, homes, logger, metrics, mcp }: BackendDeps,
 ): WorkerPool => {
   const { backend } = placed;
   const unknownMethod = boundedLabel();
   return createWorkerPool({
-    spawnWorker: probed({
+    spawnWorker: warmed(driver, {
       isNeeded: backend.kind === 'login',
       spawn: createWorkerSpawner({
         homes,
         backend,
         catalogue: () => offered.catalogue(),
-        reportsContent,
+        reportsContent: wiring.reportsContent,
         reportsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
         onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
@@ -66,6 +75,16 @@ const unusedToken = async ({ login }: Pick<CodexHomes, 'login'>): Promise<Failur
   const { expiresAt = null } = readLogin((await login.read()) ?? '') ?? {};
   const isOver = expiresAt !== null && expiresAt.getTime() <= systemAmbient.clock.now();
   return isOver ? accessTokenRejected() : accessTokenUnconfirmed();
+};
+
+/** Spawns workers that can serve at once. */
+const warmed = (driver: Pick<TurnDriver, 'warm'>, options: ProbeOptions): (() => Promise<Worker>) => {
+  const spawn = probed(options);
+  return async () => {
+    const worker = await spawn();
+    await driver.warm(worker.appServer);
+    return worker;
+  };
 };
 
 const TROUBLE: ReadonlySet<WorkerPoolEvent['kind']> = new Set<WorkerPoolEvent['kind']>([

@@ -183,6 +183,13 @@ export const BACKEND_SETTINGS = {
     default: '1',
     description: 'How many app-server processes share the requests. Each needs about 170 MB of memory.',
   }),
+  PROXY_PRESTART: tuning({
+    at: 'worker.preStart',
+    type: wholeNumber(0, 16, 'turns'),
+    default: '8',
+    description:
+      'How many turns of a model each app-server may start before requests for them arrive, so that these need not wait for it. One waits for each request that was served at once in the last minute, and costs about 1 MB. `0`: none.',
+  }),
   PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
     at: 'worker.hangTimeoutMs',
     type: wholeNumber(1_000, MAX_TIMER_MS, 'ms'),

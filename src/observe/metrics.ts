@@ -126,7 +126,26 @@ export const METRICS = {
   ...TRANSPORT_METRICS,
   relayUnplaced: counter(
     'proxy_relay_unplaced_total',
-    'Requests of the app-server that do not belong to a turn and passed the relay unchanged.',
+    'Model requests of the app-server that belong to no turn; they are not sent.',
+  ),
+  carrierLosses: counter(
+    'proxy_carrier_losses_total',
+    'Model requests of the app-server that were not sent because they are not those of their turn, by reason: other-kind, other-turn, no-placeholder, foreign-item.',
+    ['reason'],
+  ),
+  preStartedTurns: counter(
+    'proxy_prestarted_turns_total',
+    'Turns that were started before a request needed them, by what became of them: used, expired, failed, dropped.',
+    ['fate'],
+  ),
+  preStartedMisses: counter(
+    'proxy_prestart_misses_total',
+    'Requests that found no pre-started turn, and waited for the app-server.',
+  ),
+  preStartedWaiting: gauge('proxy_prestarted_turns_waiting', 'Pre-started turns that no request uses yet.'),
+  idleThreads: gauge(
+    'proxy_carrier_threads_idle',
+    'Threads that have carried a turn and wait for another one of the same caller.',
   ),
   workerRestarts: counter(
     'proxy_worker_restarts_total',

@@ -68,7 +68,7 @@ const parametersOf = (request: TurnRequest, settings: ThreadSettings): ReadonlyM
   const calls = {
     'thread/start': toThreadStart(request, settings, { slug: request.model }),
     'thread/inject_items': {
-      items: toInjectItems(injectedOf(request, settings, { instructions: 'message' }), 'own'),
+      items: toInjectItems(injectedOf(request, settings, { instructions: 'message' })),
     },
     'turn/start': toTurnStart(request, 'thread'),
   };

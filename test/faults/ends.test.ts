@@ -9,7 +9,7 @@ import * as scripts from '../support/scripts.ts';
 import { eventsOf } from '../support/sse.ts';
 import { askStream, askWhole } from './client.ts';
 import { closeForGood, eventually } from './settle.ts';
-import { activeTurns, leftThreads, startWatchedProxy } from './workers.ts';
+import { activeTurns, leftThreads, preparedIn, startWatchedProxy } from './workers.ts';
 
 /** The law of test/laws/ends.test.ts with the real app-server, at some of the bytes. */
 
@@ -86,11 +86,14 @@ describe('a model stream that ends somewhere', () => {
     }
   });
   afterEach(async () => {
-    const running = async () => ({
-      leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
-      turns: await activeTurns(),
-      threads: await leftThreads(),
-    });
+    const running = async () => {
+      const prepared = await preparedIn(proxy);
+      return {
+        leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
+        turns: (await activeTurns()) - prepared.turns,
+        threads: (await leftThreads()) - prepared.threads,
+      };
+    };
     const nothing = { leases: 0, turns: 0, threads: 0 };
     expect(await eventually(running, (left) => JSON.stringify(left) === JSON.stringify(nothing))).toEqual(
       nothing,

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { isAlive } from '../support/is-alive.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
-import { activeTurns, leftThreads, startedPids } from './workers.ts';
+import { activeTurns, leftThreads, preparedIn, startedPids } from './workers.ts';
 
 /** Far more than anything needs, even on a busy machine. Ends a hang; not a measurement. */
 const DEADLINE_MS = 40_000;
@@ -34,12 +34,15 @@ interface Running {
   readonly modelRequests: number;
 }
 
-const runningIn = async (proxy: TestProxy): Promise<Running> => ({
-  leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
-  turns: await activeTurns(),
-  threads: await leftThreads(),
-  modelRequests: proxy.model.activeRequests(),
-});
+const runningIn = async (proxy: TestProxy): Promise<Running> => {
+  const prepared = await preparedIn(proxy);
+  return {
+    leases: proxy.app.workers().reduce((sum, worker) => sum + worker.leases, 0),
+    turns: (await activeTurns()) - prepared.turns,
+    threads: (await leftThreads()) - prepared.threads,
+    modelRequests: proxy.model.activeRequests(),
+  };
+};
 
 const NOTHING: Running = { leases: 0, turns: 0, threads: 0, modelRequests: 0 };
 

@@ -2,7 +2,7 @@ import { vi } from 'vitest';
 
 import type { AppServer } from '../../src/codex/app-server.ts';
 import type { Worker } from '../../src/codex/worker/worker.ts';
-import type { startProxy as StartProxy } from '../support/proxy.ts';
+import type { startProxy as StartProxy, TestProxy } from '../support/proxy.ts';
 
 interface Watched {
   readonly worker: Worker;
@@ -67,6 +67,16 @@ export const leftThreads = async (): Promise<number> => {
     }),
   );
   return counts.reduce((sum, count) => sum + count, 0);
+};
+
+/** Turns and threads that are prepared for requests to come. */
+export const preparedIn = async (
+  proxy: Pick<TestProxy, 'get'>,
+): Promise<Readonly<Record<'turns' | 'threads', number>>> => {
+  const page = await (await proxy.get('/metrics')).text();
+  const gauge = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'mu').exec(page)?.[1]);
+  const turns = gauge('proxy_prestarted_turns_waiting');
+  return { turns, threads: turns + gauge('proxy_carrier_threads_idle') };
 };
 
 /** The proxy of a fault test, imported after the app-servers are instrumented. */

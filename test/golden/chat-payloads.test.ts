@@ -43,7 +43,7 @@ const payloads = (body: object) => {
   );
   return {
     'thread/start': toThreadStart(request, settings, { slug: request.model }),
-    'thread/inject_items': toInjectItems(injectedOf(drafted, settings, { instructions: 'message' }), 'own'),
+    'thread/inject_items': toInjectItems(injectedOf(drafted, settings, { instructions: 'message' })),
     'turn/start': toTurnStart(request, 'thread'),
     'set on the wire': [
       ...plainValues(request).map(([field, value]) => ({ field, value })),

@@ -39,6 +39,7 @@ const named = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value)
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID')
+      .replaceAll(/"px_[0-9a-f]{32}"/g, '"PLACEHOLDER"')
       .replaceAll(/"cwd":"[^"]*"/g, '"cwd":"WORKDIR"')
       .replaceAll(/("prompt_cache_key":")[^"]*"/g, '$1CONVERSATION"'),
   );

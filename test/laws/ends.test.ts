@@ -7,6 +7,7 @@ import { isMessage, isToolCall, wordsOf } from '../../src/canonical/request/item
 import { fold, type Reply } from '../../src/canonical/events/accumulate.ts';
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
+import type { HeldTurnHandle } from '../../src/codex/relay/server/held-turns.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
@@ -49,7 +50,6 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
         async request(method: string) {
           if (method === 'thread/start') return { thread: { id: THREAD_ID } };
           if (method !== 'turn/start') return {};
-          queueMicrotask(() => queueMicrotask(askModel));
           return { turn: { id: TURN_ID } };
         },
         watchThread(_: string, listener: (signal: ThreadSignal) => void) {
@@ -65,24 +65,28 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   const relay = {
     profile: profileOf({ kind: 'none' }, null),
     refusedFor: () => new Set(),
-    open(_, { onUpstreamEvent }) {
-      const toFailure = () => failure('upstream_error', { message: 'Broken.' });
-      readerOf = () =>
-        new AnswerReader({
-          onUpstreamEvent,
-          toFailure,
-          onActivity() {},
-          signal: stop.signal,
-          mintCallId: () => 'call_ours',
-        });
-      return {
-        report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
-        begin() {},
-        refuseFurtherRequests() {},
-        close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
-      };
-    },
+    expect: () => ({ expiresAtMs: null, started() {}, claim, refuseFurtherRequests() {} }),
   } as Partial<Relay> as Relay;
+  const claim: HeldTurnHandle['claim'] = ({ onUpstreamEvent }) => {
+    // The model request waits for this.
+    queueMicrotask(() => queueMicrotask(askModel));
+    const toFailure = () => failure('upstream_error', { message: 'Broken.' });
+    readerOf = () =>
+      new AnswerReader({
+        onUpstreamEvent,
+        toFailure,
+        onActivity() {},
+        signal: stop.signal,
+        mintCallId: () => 'call_ours',
+      });
+    return {
+      report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
+      answerBytes: 0,
+      begin() {},
+      steered() {},
+      close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
+    };
+  };
 
   const engine = engineOn(workers, { relay });
   const tools = [functionTool('f', { parameters: {}, strict: false })];

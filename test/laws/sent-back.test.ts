@@ -39,7 +39,7 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The items between the first user message and the next: the answer that was sent back. */
 const betweenUsers = ({ items }: TurnRequest) =>
-  asJson(toInjectItems({ instructions: null, items }, 'own').slice(1, -1));
+  asJson(toInjectItems({ instructions: null, items }).slice(1, -1));
 
 describe('an answer of the Responses API, sent back', () => {
   const layouts = fc.record({

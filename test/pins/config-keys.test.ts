@@ -59,6 +59,7 @@ it('has these settings, each with its default', () => {
     PROXY_MCP_CLIENT_SERVERS: 'false',
     PROXY_MCP_CLIENT_PRIVATE: 'false',
     PROXY_WORKERS: '1',
+    PROXY_PRESTART: '8',
     PROXY_WORKER_HANG_TIMEOUT_MS: '10000',
     PROXY_WORKER_MAX_THREADS: '500',
     PROXY_WORKER_MAX_RSS_MB: '1024',

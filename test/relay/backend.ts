@@ -10,13 +10,12 @@ import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
+import type { HeldTurnHandle, RelayTurnHandle } from '../../src/codex/relay/server/held-turns.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
-import {
-  startRelay,
-  type Relay,
-  type RelayOptions,
-  type RelayTurnHandle,
-} from '../../src/codex/relay/server/relay.ts';
+import type { RequestShape } from '../../src/codex/relay/request/edits.ts';
+import type { ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
+import { startRelay, type Relay, type RelayOptions } from '../../src/codex/relay/server/relay.ts';
+import { isJsonObject, listIn } from '../../src/kit/json/json.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
@@ -83,6 +82,10 @@ export const startBackend = async (answer: Answer): Promise<BackendTarget> => {
 export interface Noted {
   readonly retries: string[];
   readonly learnt: string[];
+  /** Why model requests were not sent. */
+  readonly lost: string[];
+  /** Items that codex added, request by request. */
+  readonly added: number[];
   readonly bugs: unknown[];
   unplaced: number;
   /** Counts of Cloudflare pages, and of answers of the backend. */
@@ -93,24 +96,34 @@ export interface Noted {
 
 export interface OpenTurn {
   readonly relayTurn: RelayTurnHandle;
+  readonly held: HeldTurnHandle;
   /** How answers began and ended. */
   readonly events: readonly UpstreamEvent[];
   /** Why the last request or answer failed. */
   refused(): Failure | null;
 }
 
+export interface HeldTest {
+  readonly held: HeldTurnHandle;
+  /** How often the relay said that the turn cannot continue. */
+  losses(): number;
+  /** `isBegun`: the answers already have a reader. */
+  claim(
+    request?: Partial<TurnRequest>,
+    isBegun?: boolean,
+    context?: Partial<TurnContext>,
+    shape?: Partial<RequestShape>,
+  ): OpenTurn;
+}
+
 export interface TestRelay {
   readonly relay: Relay;
   readonly backend: BackendTarget;
   readonly noted: Noted;
-  /** A turn, and what the relay reports about it. */
-  /** `isBegun`: the answers already have a reader. */
-  open(
-    threadId: string,
-    request?: Partial<TurnRequest>,
-    isBegun?: boolean,
-    context?: Partial<TurnContext>,
-  ): OpenTurn;
+  /** A turn that no client waits for yet. The app-server has not started it. */
+  hold(threadId: string, expected?: Partial<ExpectedTurn>): HeldTest;
+  /** A turn that was started and claimed, and what the relay reports about it. */
+  open(threadId: string, ...claim: Parameters<HeldTest['claim']>): OpenTurn;
   /** Like the app-server. */
   post(threadId: string | null, body: unknown, init?: RequestInit): Promise<Response>;
   close(): Promise<void>;
@@ -124,6 +137,8 @@ export const startTestRelay = async (
   const dispatcher = new Agent();
   const noted: Noted = {
     retries: [],
+    lost: [],
+    added: [],
     learnt: [],
     bugs: [],
     unplaced: 0,
@@ -159,7 +174,8 @@ export const startTestRelay = async (
     onUnplaced() {
       noted.unplaced += 1;
     },
-    onInput() {},
+    onAdded: (items) => noted.added.push(items),
+    onLost: (reason) => noted.lost.push(reason),
     login: NO_LOGIN,
     onRenewalThrottled() {
       noted.renewalsHeld += 1;
@@ -167,17 +183,25 @@ export const startTestRelay = async (
     onBug: (error) => noted.bugs.push(error),
     ...own,
   });
-  return {
-    relay,
-    backend,
-    noted,
-    open(threadId, request = {}, isBegun = true, context = {}) {
+  const hold: TestRelay['hold'] = (threadId, expected = {}) => {
+    let losses = 0;
+    const held = relay.expect({
+      threadId,
+      slug: 'gpt-5.5',
+      placeholder: PLACEHOLDER,
+      isFirstOfThread: true,
+      onLost() {
+        losses += 1;
+      },
+      ...expected,
+    });
+    const claim: HeldTest['claim'] = (request = {}, isBegun = true, context = {}, shape = {}) => {
       const events: UpstreamEvent[] = [];
       let refused: Failure | null = null;
-      const relayTurn = relay.open(threadId, {
+      const relayTurn = held.claim({
         request: turnRequest(request),
         context: turnContext(context),
-        shape: SHAPE,
+        shape: { ...SHAPE, ...shape },
         onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;
           if (signal.kind === 'refused') refused = signal.failure;
@@ -186,16 +210,27 @@ export const startTestRelay = async (
         onActivity() {},
       });
       if (isBegun) relayTurn.begin();
-      return { relayTurn, events, refused: () => refused };
+      return { relayTurn, held, events, refused: () => refused };
+    };
+    return { held, claim, losses: () => losses };
+  };
+  return {
+    relay,
+    backend,
+    noted,
+    hold,
+    open(threadId, ...claim) {
+      const test = hold(threadId);
+      test.held.started(TURN_ID);
+      return test.claim(...claim);
     },
     post: (threadId, body, init = {}) =>
       fetch(`${relay.addresses.model}/responses`, {
         method: 'POST',
-        body: typeof body === 'string' ? body : JSON.stringify(body),
+        body: typeof body === 'string' ? body : JSON.stringify(withPlaceholder(body)),
         ...init,
         headers: {
-          'content-type': 'application/json',
-          ...(threadId === null ? {} : { 'thread-id': threadId, 'session-id': threadId }),
+          ...appServerHeaders(threadId),
           ...(init.headers as Record<string, string> | undefined),
         },
       }),
@@ -205,6 +240,23 @@ export const startTestRelay = async (
       await backend.close();
     },
   };
+};
+
+/** The app-server's id of every turn, and of the item in place of its conversation. */
+export const TURN_ID = 'turn-1';
+export const PLACEHOLDER = 'px_1';
+
+/** The headers of a model request of a turn in this thread. */
+export const appServerHeaders = (threadId: string | null): Record<string, string> => ({
+  'content-type': 'application/json',
+  'x-codex-turn-metadata': JSON.stringify({ request_kind: 'turn', turn_id: TURN_ID }),
+  ...(threadId === null ? {} : { 'thread-id': threadId, 'session-id': threadId }),
+});
+
+/** The body with a placeholder at the start of its input, as the app-server sends it. */
+export const withPlaceholder = (body: unknown): unknown => {
+  if (!isJsonObject(body)) return body;
+  return { ...body, input: [{ type: 'message', id: PLACEHOLDER }, ...listIn(body, 'input')] };
 };
 
 /** A new relay for each test, in which nothing may have thrown. */

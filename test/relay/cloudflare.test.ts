@@ -26,8 +26,9 @@ describe('a Cloudflare page', () => {
   });
 
   it('counts for any model request, and not for others', async () => {
-    const { relay, post, noted } = await start(blocked);
-    expect((await post(null, {})).status).toBe(403);
+    const { relay, open, post, noted } = await start(blocked);
+    open('t1');
+    expect((await post('t1', {})).status).toBe(403);
     expect((await fetch(`${relay.addresses.model}/models`)).status).toBe(403);
     expect(noted).toMatchObject({ blocked: 1, served: 0 });
   });

@@ -5,7 +5,16 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
 import { NO_SAMPLING } from '../support/turn-request.ts';
-import { completed, inTurn, parsed, freshRelays, status, type Answer } from './backend.ts';
+import {
+  appServerHeaders,
+  completed,
+  inTurn,
+  parsed,
+  freshRelays,
+  status,
+  withPlaceholder,
+  type Answer,
+} from './backend.ts';
 
 const start = freshRelays();
 
@@ -71,7 +80,7 @@ describe('without a reader', () => {
     const response = await post('t1', {});
     expect([response.status, await response.text()]).toEqual([410, '']);
     expect(backend.arrivals).toEqual([]);
-    expect(noted.unplaced).toBe(0);
+    expect(noted).toMatchObject({ unplaced: 1, lost: [] });
   });
 
   it('if the relay is closed: nothing stays open', async () => {
@@ -126,11 +135,12 @@ describe('an answer of 50 MB', () => {
     const { promise: head, resolve } = Promise.withResolvers<IncomingMessage>();
     const sent = httpRequest(
       `${relay.addresses.model}/responses`,
-      { method: 'POST', headers: { 'thread-id': 't1' } },
+      { method: 'POST', headers: appServerHeaders('t1') },
       resolve,
     );
-    sent.end('{}');
+    sent.end(JSON.stringify(withPlaceholder({})));
     const response = await head;
+    expect(response.statusCode).toBe(200);
     response.pause();
     // The backend is paused once all buffers in between are full.
     let before = -1;
@@ -207,11 +217,14 @@ describe('2,000 requests', () => {
     expect(noted).toEqual({
       retries: [],
       learnt: [],
+      lost: [],
+      added: [],
       bugs: [],
       unplaced: 0,
       blocked: 0,
       served: 2_000,
       renewalsHeld: 0,
+      unchecked: [],
     });
   });
 });

@@ -105,8 +105,8 @@ describe('a stream start without content', () => {
 
   it('of other requests is not inspected', async () => {
     const text = events(created, overloaded[0] ?? {});
-    const { backend, post } = await start(streams(text));
-    expect(await (await post(null, {})).text()).toBe(text);
+    const { relay, backend } = await start(streams(text));
+    expect(await (await fetch(`${relay.addresses.model}/models`)).text()).toBe(text);
     expect(backend.arrivals).toHaveLength(1);
   });
 });

@@ -9,7 +9,12 @@ const start = freshRelays();
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-describe('a request without a turn', () => {
+/** An app-server with a login also has requests about its account. */
+const withAccount = (url: string) => ({
+  targets: { model: url, account: url, refresh: null, revoke: null, authApi: null },
+});
+
+describe('a request that is not for the model', () => {
   it('passes byte for byte, in both directions', async () => {
     const sent = Buffer.from('{ "odd":  1e2, "text": "\\u00e9é\\ud800", "dup": 1, "dup": 2 }\n');
     const back = randomBytes(300_000);
@@ -21,8 +26,8 @@ describe('a request without a turn', () => {
       });
       response.write(back.subarray(0, 100_000));
       response.end(back.subarray(100_000));
-    });
-    const response = await fetch(`${relay.addresses.model}/responses/compact?a=b%20c&d`, {
+    }, withAccount);
+    const response = await fetch(`${relay.addresses.account}/responses/compact?a=b%20c&d`, {
       method: 'POST',
       body: sent,
       headers: { 'thread-id': 'not ours', 'x-odd': 'kept', authorization: 'Bearer kept' },
@@ -45,7 +50,7 @@ describe('a request without a turn', () => {
       },
     });
     expect(sha(connectionInfo?.body ?? Buffer.alloc(0))).toBe(sha(sent));
-    expect(noted.unplaced).toBe(1);
+    expect(noted).toMatchObject({ unplaced: 0, lost: [] });
   });
 
   it('may have another method, no body, no answer body or an error', async () => {
@@ -68,26 +73,50 @@ describe('a request without a turn', () => {
     ]);
   });
 
-  it('is not edited if it is not a model request of a known thread', async () => {
-    const { relay, backend, open } = await start(completed);
+  it('is not edited, although its thread has a turn', async () => {
+    const { relay, backend, open } = await start(completed, withAccount);
     open('t1', { maxOutputTokens: 5 });
-    await fetch(`${relay.addresses.model}/responses/compact`, {
+    const headers = { 'thread-id': 't1', 'x-codex-turn-metadata': '{"turn_id":"turn-1"}' };
+    await fetch(`${relay.addresses.model}/models`, { headers });
+    await fetch(`${relay.addresses.account}/x`, {
       method: 'POST',
       body: '{"prompt_cache_key":"t1"}',
-      headers: { 'thread-id': 't1' },
+      headers,
     });
-    expect(backend.arrivals[0]?.body.toString()).toBe('{"prompt_cache_key":"t1"}');
-    expect(backend.arrivals[0]?.headers['thread-id']).toBe('t1');
+    expect(backend.arrivals.map(({ body }) => body.toString())).toEqual(['', '{"prompt_cache_key":"t1"}']);
+    for (const arrival of backend.arrivals) expect(arrival.headers).toMatchObject(headers);
+  });
+});
+
+describe('a model request without a turn', () => {
+  it.each([
+    ['an unknown thread', '/responses', { 'thread-id': 'not ours' }],
+    ['no thread', '/responses', {}],
+    ['another path', '/responses/compact', { 'thread-id': 'not ours' }],
+    ['a review of an unknown thread', '/responses', { 'thread-id': 't1', 'x-openai-subagent': 'review' }],
+  ])('is not sent: %s', async (_, path, headers) => {
+    const { relay, backend, open, noted } = await start(completed);
+    const { events } = open('t1');
+    const response = await fetch(relay.addresses.model + path, {
+      method: 'POST',
+      body: '{"input":[]}',
+      headers,
+    });
+    expect([response.status, await response.text()]).toEqual([410, '']);
+    expect(backend.arrivals).toEqual([]);
+    expect(noted).toMatchObject({ unplaced: 1, lost: [], served: 0 });
+    expect(events).toEqual([]);
   });
 });
 
 describe('an unreadable body of a turn', () => {
-  it.each(['{"half":', '[1]', '', 'null', '"text"'])('passes unchanged: %s', async (body) => {
+  it.each(['{"half":', '[1]', '', 'null', '"text"'])('is not sent: %s', async (body) => {
     const { backend, open, post, noted } = await start(completed);
     open('t1', { maxOutputTokens: 5 });
-    expect((await post('t1', body)).status).toBe(200);
-    expect(backend.arrivals.map((connectionInfo) => connectionInfo.body.toString())).toEqual([body]);
-    expect(noted.retries).toEqual([]);
+    const response = await post('t1', body);
+    expect([response.status, await response.text()]).toEqual([410, '']);
+    expect(backend.arrivals).toEqual([]);
+    expect(noted).toMatchObject({ retries: [], served: 0 });
   });
 });
 
@@ -212,8 +241,8 @@ describe('a redirect', () => {
   });
 
   it('passes unchanged for others', async () => {
-    const { post } = await start(redirect);
-    const response = await post(null, {}, { redirect: 'manual' });
+    const { relay } = await start(redirect);
+    const response = await fetch(`${relay.addresses.model}/models`, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([
       307,
       'https://elsewhere.example/v1/responses',
@@ -227,6 +256,7 @@ describe("the app-server's next request before the answer has a reader", () => {
   it('waits for one', async () => {
     const test = await start(completed);
     const { relayTurn } = test.open('t1', {}, false);
+    test.open('t2');
     // The answer itself waits for nothing.
     await (await test.post('t1', ask)).text();
     const order: string[] = [];
@@ -246,6 +276,7 @@ describe("the app-server's next request before the answer has a reader", () => {
   it('is rejected if the turn has ended by then', async () => {
     const test = await start(completed);
     const { relayTurn } = test.open('t1', {}, false);
+    test.open('t2');
     await (await test.post('t1', ask)).text();
     const posted = test.post('t1', ask);
     await (await test.post('t2', ask)).text();

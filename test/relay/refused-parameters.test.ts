@@ -47,19 +47,22 @@ describe('a backend that refuses parameters', () => {
     const first = open('t1', params);
     expect((await post('t1', { model: 'm' })).status).toBe(200);
     expect(backend.arrivals.map((connectionInfo) => Object.keys(parsed(connectionInfo)).toSorted())).toEqual([
-      ['max_output_tokens', 'model', 'prompt_cache_key', 'temperature', 'top_p', 'user'],
-      ['max_output_tokens', 'model', 'prompt_cache_key', 'top_p', 'user'],
-      ['max_output_tokens', 'model', 'prompt_cache_key', 'top_p'],
-      ['model', 'prompt_cache_key', 'top_p'],
+      ['input', 'max_output_tokens', 'model', 'prompt_cache_key', 'temperature', 'top_p', 'user'],
+      ['input', 'max_output_tokens', 'model', 'prompt_cache_key', 'top_p', 'user'],
+      ['input', 'max_output_tokens', 'model', 'prompt_cache_key', 'top_p'],
+      ['input', 'model', 'prompt_cache_key', 'top_p'],
     ]);
     expect(noted).toEqual({
       retries: [],
       learnt: ['gpt-5.5 temperature', 'gpt-5.5 user', 'gpt-5.5 max_output_tokens'],
+      lost: [],
+      added: [],
       bugs: [],
       unplaced: 0,
       blocked: 0,
       served: 4,
       renewalsHeld: 0,
+      unchecked: [],
     });
     const learnt = { ignored: ['sampling.temperature'], limitsOutput: false };
     expect(first.relayTurn.report).toMatchObject(learnt);
@@ -135,11 +138,11 @@ describe('a backend that refuses parameters', () => {
     const { backend, open, post } = await start(refuses(inOpenAIsWords, 'service_tier', 'prompt_cache_key'));
     const { relayTurn } = open('t1', { serviceTier: 'flex' });
     expect((await post('t1', { service_tier: 'flex', prompt_cache_key: 't1', x: 1 })).status).toBe(200);
-    expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
+    expect(parsed(backend.arrivals.at(-1))).toEqual({ model: 'gpt-5.5', input: [], x: 1 });
     expect(relayTurn.report.ignored).toEqual(['serviceTier']);
     const again = open('t2', { serviceTier: 'flex' });
     expect((await post('t2', { service_tier: 'flex', prompt_cache_key: 't2', x: 1 })).status).toBe(200);
-    expect(parsed(backend.arrivals.at(-1))).toEqual({ x: 1 });
+    expect(parsed(backend.arrivals.at(-1))).toEqual({ model: 'gpt-5.5', input: [], x: 1 });
     expect(again.relayTurn.report.ignored).toEqual(['serviceTier']);
     // The key is known to be refused by now; a tier is sent again, since another one may be accepted.
     expect(backend.arrivals).toHaveLength(5);

@@ -59,22 +59,26 @@ const recordingPool = (pool: WorkerPool, write: (line: UpstreamLine) => void): W
 
 const recordingRelay = (relay: Relay, write: (line: UpstreamLine) => void): Relay => ({
   ...relay,
-  open(threadId, ask) {
-    const relayTurn = relay.open(threadId, {
-      ...ask,
-      onUpstreamEvent(signal) {
-        write({ kind: 'wire', signal });
-        ask.onUpstreamEvent(signal);
-      },
-    });
+  expect(turn) {
+    const held = relay.expect(turn);
     return {
-      report: relayTurn.report,
-      begin: () => relayTurn.begin(),
-      refuseFurtherRequests: () => relayTurn.refuseFurtherRequests(),
-      close() {
-        const { ignored, limitsOutput, headers } = relayTurn.report;
-        write({ kind: 'report', report: { ignored, limitsOutput, headers } });
-        relayTurn.close();
+      ...held,
+      claim(ask) {
+        const relayTurn = held.claim({
+          ...ask,
+          onUpstreamEvent(signal) {
+            write({ kind: 'wire', signal });
+            ask.onUpstreamEvent(signal);
+          },
+        });
+        return {
+          ...relayTurn,
+          close() {
+            const { ignored, limitsOutput, headers } = relayTurn.report;
+            write({ kind: 'report', report: { ignored, limitsOutput, headers } });
+            relayTurn.close();
+          },
+        };
       },
     };
   },
@@ -104,7 +108,8 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onRetry() {},
         onLearnt() {},
         onUnplaced() {},
-        onInput() {},
+        onAdded() {},
+        onLost() {},
         login: NO_LOGIN,
         onRenewalThrottled() {},
         onFirstByte() {},

@@ -5,7 +5,7 @@ import {
   requestEdits,
   type BackendLimits,
   type EditContext,
-  type ThreadShape,
+  type RequestShape,
 } from '../../src/codex/relay/request/edits.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
@@ -20,8 +20,15 @@ export const SESSION = {
   slug: 'gpt-5.5',
   clientMetadata: null,
   model: 'gpt-5.5',
+  turn: {
+    appServerTurnId: 'turn-of-codex',
+    turnId: 'turn-1',
+    startedAtMs: 1_000,
+    windowId: 'window-1',
+    effort: null,
+  },
 };
-export const SHAPE: ThreadShape = {
+export const SHAPE: RequestShape = {
   strategy: {
     requestFormat: 'responses',
     slug: 'gpt-5.5',
@@ -32,7 +39,6 @@ export const SHAPE: ThreadShape = {
   },
   injected: { instructions: null, items: [] },
   developerInstructions: null,
-  sendsVerbosity: false,
   mcp: null,
 };
 export const PROVIDER = profileOf({ kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null }, null);
@@ -41,9 +47,11 @@ export const everything: BackendLimits = { profile: PROVIDER, refuses: new Set()
 export const nothing: EditContext = {
   without: new Set(),
   isFirstRequest: true,
+  carried: null,
   answers: new TurnAnswers(),
-  onInput() {},
 };
+/** A request in which nothing follows the placeholder. */
+export const first: EditContext = { ...nothing, carried: { tools: [], before: 0, after: [], own: [] } };
 
 export const ENCRYPTED = 'reasoning.encrypted_content';
 export const body: JsonObject = {

@@ -8,29 +8,30 @@ import { wiringOf } from '../../src/compose/wiring.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
-import { PreStartedThreads } from '../../src/engine/attempt/pre-started-threads.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 
 type Different = Partial<Omit<EngineDeps, 'workers' | 'driver' | 'strategies' | 'refusals' | 'clock'>> &
-  Partial<Omit<DriverDeps, 'settings' | 'preStarted'>> & {
+  Partial<Omit<DriverDeps, 'settings'>> & {
     readonly relay?: Relay | null;
     readonly workdir?: string;
+    readonly preStart?: number;
   };
 
 /** An engine with a fixed clock and a test's changes. */
 export const engineOn = (
   workers: WorkerPool,
-  { relay = null, ambient = fixedAmbient(), workdir, ...different }: Different = {},
+  { relay = null, ambient = fixedAmbient(), workdir, preStart = 0, ...different }: Different = {},
 ): Engine => {
   const { clock } = ambient;
   const refusals = new Refusals(clock);
   const driver = wiringOf(relay).driver({
-    preStarted: new PreStartedThreads(clock),
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
+    slugOf: (name) => name,
+    preStart: { max: preStart, onEnd() {}, onMiss() {}, onChange() {} },
     settings: threadSettings(workdir === undefined ? {} : { workdir }),
     idleTimeoutMs: 60_000,
     mcp: NO_MCP,

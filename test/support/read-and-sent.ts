@@ -4,11 +4,11 @@ import { failureOf } from '../../src/canonical/failure/failure.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
-import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
+import { injectedOf } from '../../src/codex/translate/inject-items.ts';
 import { relayDraft } from '../../src/engine/drivers/relay/draft.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { parameterName, type ParameterNames } from '../../src/openai/shared/parameter-names.ts';
-import { body as modelRequest, everything, nothing, PROVIDER, SESSION, SHAPE } from './edited.ts';
+import { body as modelRequest, everything, first, PROVIDER, SESSION, SHAPE } from './edited.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { turnContext } from './turn-request.ts';
 import { threadSettings } from './thread-settings.ts';
@@ -43,7 +43,7 @@ export const sentFor = (read: () => Read): Sent => {
     if (refused !== undefined) {
       return { kind: 'refused', param: parameterName(refused.path, names), message: refused.why };
     }
-    const injected = injectedOf(draft.request, threadSettings({ hasRelay: true }), strategy);
+    const injected = injectedOf(draft.request, threadSettings(), strategy);
     const { model } = request;
     const edits = requestEdits(
       draft.request,
@@ -53,10 +53,7 @@ export const sentFor = (read: () => Read): Sent => {
     );
     return {
       kind: 'sent',
-      body: edits.apply(
-        { ...modelRequest, model, text: {}, input: toInjectItems(injected, 'places'), tools: [] },
-        nothing,
-      ),
+      body: edits.apply({ ...modelRequest, model, text: {}, input: [], tools: [] }, first),
       ignored: [...ignored, ...[...draft.unsaid, ...draft.leftOut].map((path) => parameterName(path, names))],
     };
   } catch (error) {

@@ -6,7 +6,6 @@ export const threadSettings = (different: Partial<ThreadSettings> = {}): ThreadS
   sandboxMode: 'read-only',
   approvalPolicy: 'never',
   workdir: '/work',
-  hasRelay: false,
   knows: () => true,
   ...different,
 });

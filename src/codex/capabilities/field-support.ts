@@ -35,13 +35,8 @@ export const handlingOf = (setting: Setting, canSet: (field: EditField) => boole
 
 /** Whether a field of the model request will carry the requested value. */
 export const reachesBackend =
-  (
-    { serviceTier }: TurnRequest,
-    { sendsVerbosity, ...support }: FieldSupport & { readonly sendsVerbosity: boolean },
-  ): ((field: EditField) => boolean) =>
+  ({ serviceTier }: TurnRequest, support: FieldSupport): ((field: EditField) => boolean) =>
   (field) => {
-    // The app-server has its own field for it.
-    if (field === 'text.verbosity' && sendsVerbosity) return true;
     if (field === 'service_tier' && backendTier(serviceTier, support.profile) === null) return false;
     return supportsField(field, support) && !support.refuses.has(field);
   };

@@ -23,6 +23,8 @@ export interface Catalogue {
   effortsOf(name: string): readonly string[] | null;
   /** The model name that makes codex use the Responses format. */
   responsesSlug(name: string): string;
+  /** The name of the entry that codex uses for a model name; one fixed name for all that are not listed. */
+  slugOf(name: string): string;
 }
 
 /** Appended to a model name: the same model in the Responses format. Only codex and the relay see it. */
@@ -76,6 +78,9 @@ const ANY_OTHER = {
   use_responses_lite: false,
 } as const satisfies JsonObject;
 
+/** A name that is in no list: codex uses the entry above for it. */
+const UNLISTED = 'unlisted-model';
+
 /** Completes the entry of a model with defaults. */
 export const completeEntry = (fields: JsonObject & { readonly slug: string }): JsonObject => ({
   ...ANY_OTHER,
@@ -127,6 +132,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
     const slug = longestPrefix(codexFormatSlugs, name);
     return slug !== null && slug.length > (longestPrefix(responsesSlugs, name) ?? '').length ? slug : null;
   };
+  const all = [...codexFormatSlugs, ...responsesSlugs];
   const list = modelList(entries, kind);
   const efforts = new Map([...list.models, ...list.unlisted].map((model) => [model.id, model.efforts]));
   return {
@@ -136,6 +142,7 @@ export const cleanCatalogue = (entries: readonly JsonObject[], kind: CatalogueKi
     knows: (name) => efforts.has(name),
     effortsOf: (name) => efforts.get(name) ?? null,
     usesCodexFormat: (name) => codexFormatSlug(name) !== null,
+    slugOf: (name) => longestPrefix(all, name) || UNLISTED,
     responsesSlug(name) {
       const slug = codexFormatSlug(name);
       return slug === null ? name : `${withSuffix(slug)}${name.slice(slug.length)}`;

@@ -17,6 +17,8 @@ import { readUsage } from './response-usage.ts';
 
 export interface RelaySourceOptions extends SourceOptions {
   readonly report: Pick<RelayReport, 'signIn'>;
+  /** Whether nothing can follow a complete answer without calls, so that the app-server need not confirm it. */
+  readonly endsWithAnswer?: () => boolean;
 }
 
 /**
@@ -149,6 +151,15 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
     this.usage = addUsage(this.usage, readUsage(response));
     this.isAnswered = true;
     this.endIfLast(events);
+    if (!this.items.ended && this.#isFinal(response))
+      this.items.end(this.items.completed, this.usage, events);
+  }
+
+  /** codex calls the model again for calls that it answers itself, and after `end_turn: false`. */
+  #isFinal(response: JsonObject | null): boolean {
+    return (
+      this.options.endsWithAnswer?.() === true && !this.items.willAskAgain && response?.['end_turn'] !== false
+    );
   }
 
   /** Items that only the last event of an answer contains. */

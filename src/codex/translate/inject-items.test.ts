@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { threadSettings } from '../../../test/support/thread-settings.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import type { Item, Part } from '../../canonical/request/item.ts';
-import { injectedOf, toInjectItems } from './inject-items.ts';
+import { injectedOf, placeholderItem, toInjectItems } from './inject-items.ts';
 
-const rawOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] }, 'own')[0];
+const rawOf = (item: Item): unknown => toInjectItems({ instructions: null, items: [item] })[0];
 const message = (role: 'system' | 'developer' | 'user' | 'assistant', ...parts: readonly Part[]): Item => ({
   kind: 'message',
   role,
@@ -176,23 +176,16 @@ describe('toInjectItems', () => {
     const injected = { instructions: 'A', items: [message('user', text('B'))] };
     const first = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'A' }] };
     const second = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'B' }] };
-    expect(toInjectItems(injected, 'own')).toEqual([first, second]);
-    // A relay finds them again by their ids.
-    expect(toInjectItems(injected, 'places')).toEqual([
-      { ...first, id: 'px_0' },
-      { ...second, id: 'px_1' },
-    ]);
+    expect(toInjectItems(injected)).toEqual([first, second]);
   });
 
-  it('has placeholders for items that the app-server would drop', () => {
-    const items: readonly Item[] = [
-      { kind: 'loaded-tools', raw: { type: 'additional_tools', tools: [] }, tools: [] },
-      { kind: 'hosted-call', id: 'tsc_1', raw: { type: 'tool_search_call' } },
-      { kind: 'opaque', raw: { type: 'something_new' } },
-    ];
-    expect(toInjectItems({ instructions: null, items }, 'places')).toEqual(
-      items.map((_, place) => ({ type: 'web_search_call', id: `px_${place}` })),
-    );
+  it('has nothing of a client in a placeholder', () => {
+    expect(placeholderItem('px_1')).toEqual({
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text: '.' }],
+      id: 'px_1',
+    });
   });
 });
 

@@ -1,13 +1,5 @@
 import { summaryMessage } from '../../canonical/request/compaction.ts';
-import {
-  isSummary,
-  partsOf,
-  rawOf,
-  withParts,
-  type Item,
-  type Message,
-  type Part,
-} from '../../canonical/request/item.ts';
+import { isSummary, rawOf, type Item, type Message, type Part } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
@@ -35,41 +27,17 @@ export const injectedOf = (
   return { instructions: isMessage ? request.instructions : null, items: request.items };
 };
 
-/**
- * The whole conversation as response items of the app-server, in order. With a relay each has an id by which
- * the relay finds it again; without one it has the client's own id.
- */
-export const toInjectItems = (
-  { instructions, items }: Injected,
-  ids: 'own' | 'places',
-): readonly JsonObject[] => {
-  const all = items.map(ids === 'own' ? toResponseItem : toPlaceholder);
-  const raw = instructions === null ? all : [developerMessage(instructions), ...all];
-  return ids === 'own' ? raw : raw.map((item, place) => ({ ...item, id: placeholderId(place) }));
+/** The whole conversation as response items of the app-server, in order, with the client's own ids. */
+export const toInjectItems = ({ instructions, items }: Injected): readonly JsonObject[] => {
+  const all = items.map(toResponseItem);
+  return instructions === null ? all : [developerMessage(instructions), ...all];
 };
 
-/**
- * A placeholder for an item until the relay restores it. The app-server drops unknown items and accepts
- * neither files nor image URLs; and items that it does not need are not sent twice.
- */
-const toPlaceholder = (item: Item): JsonObject => {
-  if ('raw' in item) return { type: 'web_search_call' };
-  const { parts } = partsOf(item);
-  if (!parts.some(needsPlaceholder)) return toResponseItem(item);
-  return toResponseItem(
-    withParts(
-      item,
-      parts.map((part) => (needsPlaceholder(part) ? { kind: 'text', text: `a ${part.kind}` } : part)),
-    ),
-  );
-};
-
-/** What the app-server does not accept: files, and images by URL. */
-const needsPlaceholder = (part: Part): boolean =>
-  part.kind === 'file' || (part.kind === 'image' && !/^data:/i.test(part.url));
-
-/** The app-server keeps the ids of injected items, so they identify the items. */
-export const placeholderId = (place: number): string => `px_${place}`;
+/** The only item of a thread whose model requests the relay writes. Its id must contain `_`, or codex replaces it. */
+export const placeholderItem = (id: string): JsonObject => ({
+  ...messageOf('user', [{ type: 'input_text', text: '.' }]),
+  id,
+});
 
 export const developerMessage = (text: string): JsonObject =>
   messageOf('developer', [{ type: 'input_text', text }]);

@@ -5,7 +5,7 @@ import { functionTool, turnRequest } from '../../../test/support/turn-request.ts
 import type { Item } from '../../canonical/request/item.ts';
 import type { NamespaceTool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { isPromptMessage, toThreadStart } from './thread-start.ts';
+import { isPromptMessage, toCarrierStart, toThreadStart } from './thread-start.ts';
 import { toTurnStart } from './turn-start.ts';
 
 const message = (role: 'system' | 'developer' | 'user', ...texts: readonly string[]): Item => ({
@@ -44,11 +44,12 @@ describe('toThreadStart', () => {
     });
   });
 
-  it('requests raw events without a relay', () => {
-    expect(start(turnRequest(), threadSettings({ hasRelay: true }))).toEqual({
-      ...PLAIN,
-      experimentalRawEvents: false,
-    });
+  it('has nothing of a client in a thread whose requests the relay writes', () => {
+    const mcp_servers = { a: { required: true } };
+    const carrier = { ...PLAIN, model: 'slug', experimentalRawEvents: false };
+    expect(toCarrierStart('slug', threadSettings())).toEqual(carrier);
+    const given = threadSettings({ sandboxMode: 'danger-full-access', approvalPolicy: 'on-request' });
+    expect(toCarrierStart('slug', given, mcp_servers)).toEqual({ ...carrier, config: { mcp_servers } });
   });
 
   it("uses the app-server's name of the model", () => {
@@ -142,8 +143,6 @@ describe('the choice of tools', () => {
     const request = turnRequest({ tools, toolChoice });
     // Without a tool choice in the request, the model sees only the allowed tools.
     expect(names(request)).toEqual(callable);
-    // A relay sends the tools itself.
-    expect(names(request, threadSettings({ hasRelay: true }))).toEqual([]);
   });
 });
 

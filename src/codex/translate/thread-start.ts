@@ -17,12 +17,39 @@ export interface ThreadSettings {
   readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
   readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
   readonly workdir: string;
-  /** With a relay, settings without an app-server field are set on the model request. */
-  readonly hasRelay: boolean;
   /** Whether codex lists the model: only then it passes on the verbosity. */
   readonly knows: (model: string) => boolean;
 }
 
+/** A thread whose model requests the relay writes: nothing of the client's request is in it. */
+export const toCarrierStart = (
+  slug: string,
+  { sandboxMode, approvalPolicy, workdir }: ThreadSettings,
+  mcpServers: JsonObject | null = null,
+): ParamsOf<'thread/start'> => ({
+  model: slug,
+  modelProvider: PROVIDER_ID,
+  cwd: workdir,
+  ...(mcpServers === null
+    ? { sandbox: sandboxMode, approvalPolicy }
+    : { ...WITH_MCP, config: { mcp_servers: mcpServers } }),
+  baseInstructions: NO_INSTRUCTIONS,
+  dynamicTools: [],
+  environments: [],
+  ephemeral: true,
+  experimentalRawEvents: false,
+});
+
+/**
+ * Never null, which adds codex's own prompt for an unlisted model; and a text is sent twice to models of its newest
+ * kind. See `injectedOf` for the client's instructions.
+ */
+const NO_INSTRUCTIONS = '';
+
+/** Approval of MCP tools is configured per tool, and these settings must not override it. */
+const WITH_MCP = { sandbox: 'read-only', approvalPolicy: 'never' } as const;
+
+/** A thread that carries everything over JSON-RPC. */
 export const toThreadStart = (
   request: TurnRequest,
   settings: ThreadSettings,
@@ -42,20 +69,17 @@ export const toThreadStart = (
     // Named explicitly: an app-server without its configuration would use codex's default backend.
     modelProvider: PROVIDER_ID,
     cwd: settings.workdir,
-    // Approval of MCP tools is configured per tool, and these settings must not override it.
-    sandbox: mcpServers === null ? settings.sandboxMode : 'read-only',
-    approvalPolicy: mcpServers === null ? settings.approvalPolicy : 'never',
-    // Always empty, never null: null adds codex's own prompt for an unlisted model, and a text is sent twice
-    // to models of its newest kind. See `injectedOf` for the client's instructions.
-    baseInstructions: '',
+    ...(mcpServers === null
+      ? { sandbox: settings.sandboxMode, approvalPolicy: settings.approvalPolicy }
+      : WITH_MCP),
+    baseInstructions: NO_INSTRUCTIONS,
     ...(developerInstructions === null ? {} : { developerInstructions }),
     ...(Object.keys(config).length === 0 ? {} : { config }),
     ...(request.serviceTier === null ? {} : { serviceTier: request.serviceTier }),
-    dynamicTools: dynamicTools(request, settings),
+    dynamicTools: dynamicTools(request),
     environments: [],
     ephemeral: true,
-    // The relay sees the model's own events.
-    experimentalRawEvents: !settings.hasRelay,
+    experimentalRawEvents: true,
   };
 };
 
@@ -65,18 +89,9 @@ export const sendsVerbosity = (
   { knows }: Pick<ThreadSettings, 'knows'>,
 ): boolean => verbosity !== null && knows(model);
 
-/**
- * None with a relay: it writes the client's tools into the model request unchanged, and ends the turn before
- * codex asks for a call's output. codex rejects names, reduces schemas, supports only functions, and needs
- * more than a second per megabyte of them.
- */
-const dynamicTools = (
-  { tools, toolChoice }: TurnRequest,
-  { hasRelay }: ThreadSettings,
-): NonNullable<ParamsOf<'thread/start'>['dynamicTools']> => {
-  if (hasRelay) return [];
+const dynamicTools = ({ tools, toolChoice }: TurnRequest): readonly DynamicTool[] =>
   // Without a tool choice in the model request, the model must see only the allowed tools.
-  return toolsLeft(tools, toolChoice).flatMap((tool): readonly DynamicTool[] => {
+  toolsLeft(tools, toolChoice).flatMap((tool): readonly DynamicTool[] => {
     if (tool.kind === 'function') return [dynamicFunction(tool)];
     if (tool.kind !== 'namespace') return [];
     const { description, tools: raw } = tool.raw;
@@ -86,7 +101,6 @@ const dynamicTools = (
     const text = typeof description === 'string' ? description : '';
     return [{ type: 'namespace', name: tool.name, description: text, tools: members }];
   });
-};
 
 type DynamicTool = NonNullable<ParamsOf<'thread/start'>['dynamicTools']>[number];
 /** Members of a namespace were read as functions or converted to them. */
@@ -105,14 +119,9 @@ export const isPromptMessage = (item: Item): boolean =>
   (item.role === 'system' || item.role === 'developer') &&
   item.parts.every((part) => part.kind === 'text');
 
-const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings): string | null =>
+/** The client's prompts, if the deployment wants them as developer instructions; null: they stay where they are. */
+export const developerInstructionsOf = (request: TurnRequest, settings: ThreadSettings): string | null =>
   settings.instructionsTarget === 'developer' ? clientPrompt(request) : null;
-
-/** What the app-server adds to its model requests because of these parameters. */
-export const shapeOf = (request: TurnRequest, settings: ThreadSettings) => ({
-  developerInstructions: developerInstructionsOf(request, settings),
-  sendsVerbosity: sendsVerbosity(request, settings),
-});
 
 const clientPrompt = (request: TurnRequest): string | null => {
   const texts = request.items

@@ -12,6 +12,13 @@ export const toTurnStart = (request: TurnRequest, threadId: string): ParamsOf<'t
   ...(request.format.kind === 'json-schema' ? { outputSchema: request.format.schema } : {}),
 });
 
+/** The relay writes the settings of the client's request. */
+export const toCarrierTurnStart = (threadId: string): ParamsOf<'turn/start'> => ({
+  threadId,
+  input: [],
+  summary: 'none',
+});
+
 /** A review starts without history, with its own guidelines: it sees only this text. */
 export const toReviewStart = ({ items }: TurnRequest, threadId: string): ParamsOf<'review/start'> => ({
   threadId,

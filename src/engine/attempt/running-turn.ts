@@ -1,8 +1,7 @@
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { AppServer } from '../../codex/app-server.ts';
+import type { ParamsOf } from '../../codex/protocol/methods.ts';
 import { RPC_CODES, RpcError } from '../../codex/rpc/errors.ts';
-import { toReviewStart, toTurnStart } from '../../codex/translate/turn-start.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
 /** The ids for steering and interrupting a turn. */
@@ -14,17 +13,27 @@ export interface RunningTurn {
 /** A review runs an inner turn, and only that one can be interrupted; an empty id means any turn. */
 const ANY_TURN = '';
 
+export interface StartedTurn {
+  /** Names the turn in notifications. */
+  readonly turnId: string;
+  readonly running: RunningTurn;
+}
+
 /** Starts the turn of a thread that has the conversation. */
 export const startTurn = async (
   appServer: AppServer,
-  request: TurnRequest,
-  threadId: string,
-): Promise<{ readonly turnId: string; readonly running: RunningTurn }> => {
-  const isReview = request.isReview === true;
-  const { turn } = isReview
-    ? await appServer.request('review/start', toReviewStart(request, threadId))
-    : await appServer.request('turn/start', toTurnStart(request, threadId));
-  return { turnId: turn.id, running: { threadId, turnId: isReview ? ANY_TURN : turn.id } };
+  params: ParamsOf<'turn/start'>,
+): Promise<StartedTurn> => {
+  const { turn } = await appServer.request('turn/start', params);
+  return { turnId: turn.id, running: { threadId: params.threadId, turnId: turn.id } };
+};
+
+export const startReview = async (
+  appServer: AppServer,
+  params: ParamsOf<'review/start'>,
+): Promise<StartedTurn> => {
+  const { turn } = await appServer.request('review/start', params);
+  return { turnId: turn.id, running: { threadId: params.threadId, turnId: ANY_TURN } };
 };
 
 /** Sends user input to a turn. Null: it does not run, or its model cannot read input now. */

@@ -4,13 +4,13 @@ import { IdleTimer } from '../../kit/async/idle-timer.ts';
 
 export interface TurnWatchOptions {
   readonly idleTimeoutMs: number;
-  /** A relay watches the backend itself; then this watches the app-server. */
-  readonly hasRelay: boolean;
+  /** A relay watches the backend itself; then this watches the app-server, which may be silent for longer. */
+  readonly graceMs: number;
   readonly end: (failed: Failure) => void;
 }
 
 /** How long the app-server may take to report what it has read, when it is busy. */
-const REPORT_MS = 30_000;
+export const REPORT_MS = 30_000;
 
 /** Ends a turn when the backend or the app-server sends nothing for too long. */
 export class TurnWatch {
@@ -59,8 +59,7 @@ export class TurnWatch {
   }
 
   get #openMs(): number {
-    const { idleTimeoutMs, hasRelay } = this.#options;
-    return hasRelay ? idleTimeoutMs + REPORT_MS : idleTimeoutMs;
+    return this.#options.idleTimeoutMs + this.#options.graceMs;
   }
 
   #silent(): void {

@@ -4,6 +4,6 @@ import type { DraftDeps } from '../plan/draft-turn.ts';
 
 /** What every driver needs. */
 export interface DriverDeps
-  extends Omit<AttemptDeps, 'relay' | 'settings'>, Pick<DraftDeps, 'historyRules' | 'effortsOf'> {
-  readonly settings: Omit<ThreadSettings, 'hasRelay'>;
+  extends Omit<AttemptDeps, 'graceMs'>, Pick<DraftDeps, 'historyRules' | 'effortsOf'> {
+  readonly settings: ThreadSettings;
 }

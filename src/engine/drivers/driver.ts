@@ -2,6 +2,7 @@ import type { Turn, TurnContext } from '../../canonical/context/turn-context.ts'
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
 import type { Lease } from '../../codex/worker/supervisor.ts';
+import type { AppServer } from '../../codex/app-server.ts';
 import type { TurnAttempt } from '../attempt/turn-attempt.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { Draft } from '../plan/draft-turn.ts';
@@ -12,6 +13,10 @@ export interface TurnDriver {
   /** The request of a turn by one strategy. `history`: its conversation, with restored reasoning. */
   draft(turn: Turn, strategy: RequestStrategy, history?: History): Draft;
   attempt(lease: Lease, params: AttemptParams): TurnAttempt;
+  /** Prepares a new worker before it serves turns. Takes a moment at most, and never rejects. */
+  warm(appServer: AppServer): Promise<void>;
+  /** Replaces what was prepared too long ago. Called now and then. */
+  refresh(): void;
   /** Facts about the driver for captures. */
   describe(turn: Turn): { readonly hasRelay: boolean; readonly refuses: readonly string[] };
 }

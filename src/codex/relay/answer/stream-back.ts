@@ -74,6 +74,7 @@ export const streamBack = async (
       }
       // This chunk has ended the turn: the app-server must not act on it.
       signal.throwIfAborted();
+      call?.passed(passed.length);
       if (passed.length > 0 && !outgoing.write(passed))
         await idleTimeout.without(once(outgoing, 'drain', { signal }));
       if (reader?.isOver === true && !isLingering) {

@@ -5,6 +5,7 @@ import {
   edited,
   ENCRYPTED,
   everything,
+  first,
   nothing,
   PROVIDER,
   SESSION,
@@ -15,14 +16,7 @@ import type { Item } from '../../../canonical/request/item.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
-import { toInjectItems } from '../../translate/inject-items.ts';
-import {
-  NEUTRAL_INSTRUCTIONS,
-  requestEdits,
-  type BackendLimits,
-  type InputFindings,
-  type ThreadShape,
-} from './edits.ts';
+import { NEUTRAL_INSTRUCTIONS, requestEdits, type BackendLimits, type RequestShape } from './edits.ts';
 describe('request edits', () => {
   it('change only the cache key of a plain request', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
@@ -32,7 +26,7 @@ describe('request edits', () => {
     const apply = (
       instructions: string | null,
       profile: BackendLimits['profile'],
-      shape: Partial<ThreadShape> & { as?: 'message'; requestFormat?: 'codex' } = {},
+      shape: Partial<RequestShape> & { as?: 'message'; requestFormat?: 'codex' } = {},
     ): unknown => {
       const { as = 'field', requestFormat = 'responses', ...rest } = shape;
       const strategy: RequestStrategy = { ...SHAPE.strategy, instructions: as, requestFormat };
@@ -90,27 +84,46 @@ describe('request edits', () => {
     expect(tierOf('default', { service_tier: 'default' })).toBeUndefined();
   });
 
-  it("replace the app-server's items by the client's, and report what was found", () => {
-    const found: InputFindings[] = [];
+  it("put the client's conversation into the place of the placeholder", () => {
     const items = [
       { kind: 'message', role: 'system', id: 'msg_own', parts: [{ kind: 'text', text: 'Be kind.' }] },
     ] as const;
     const shape = { ...SHAPE, injected: { instructions: null, items } };
     const edits = requestEdits(turnRequest({ items }), shape, SESSION, everything);
-    const input = [
-      { type: 'message', id: 'msg_x', role: 'developer', content: [] },
-      { type: 'message', id: 'px_0', role: 'developer', content: [] },
-    ];
-    const applied = edits.apply({ input }, { ...nothing, onInput: (one) => found.push(one) });
+    const tools = { type: 'additional_tools', id: 'at_1', tools: [] };
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'c', output: 'ok' };
+    const carried = { tools: [tools], before: 3, after: [call, output], own: [] };
+    const applied = edits.apply({ input: ['anything'] }, { ...nothing, carried });
     expect(applied['input']).toEqual([
+      tools,
       {
         type: 'message',
         id: 'msg_own',
         role: 'system',
         content: [{ type: 'input_text', text: 'Be kind.' }],
       },
+      call,
+      output,
     ]);
-    expect(found).toEqual([{ added: 1, missing: 0, isLost: false }]);
+    const developer = { ...shape, developerInstructions: 'Ours.' };
+    const instructed = requestEdits(turnRequest({ items }), developer, SESSION, everything);
+    expect(instructed.apply({ input: [] }, first)['input']).toMatchObject([
+      { role: 'developer', content: [{ text: 'Ours.' }] },
+      { id: 'msg_own' },
+    ]);
+  });
+
+  it('write the effort and the summary that a client asks for, and keep what codex knows about the model', () => {
+    const reasoning = { effort: 'high', summary: 'auto', context: null } as const;
+    const codex = { ...body, reasoning: { effort: 'medium', context: 'all_turns' } };
+    expect(edited({ reasoning }, codex, CHATGPT)['reasoning']).toEqual({
+      effort: 'high',
+      summary: 'auto',
+      context: 'all_turns',
+    });
+    expect(edited({}, codex, CHATGPT)['reasoning']).toEqual(codex.reasoning);
+    expect(edited({}, body, CHATGPT)['reasoning']).toBeUndefined();
   });
 
   it('set plain parameters unchanged', () => {
@@ -143,7 +156,7 @@ describe('request edits', () => {
     });
   });
 
-  it("write the whole format, keep codex's verbosity, and add one that codex drops", () => {
+  it("write the whole format, and the verbosity over codex's", () => {
     const schema = { type: 'object' };
     const full = { kind: 'json-schema', name: 'n', description: 'd', schema, strict: true } as const;
     expect(edited({ format: full })['text']).toEqual({
@@ -157,9 +170,6 @@ describe('request edits', () => {
       format: { type: 'json_object' },
     });
     expect(edited({ verbosity: 'high' })['text']).toEqual({ verbosity: 'high' });
-    const told = { ...SHAPE, sendsVerbosity: true };
-    const edits = requestEdits(turnRequest({ verbosity: 'high' }), told, SESSION, everything);
-    expect(edits.fields).toEqual(new Set(['prompt_cache_key', ENCRYPTED]));
   });
 
   it('add to `include`, once', () => {
@@ -177,6 +187,7 @@ describe('request edits', () => {
   it("name one session in codex's metadata", () => {
     const client_metadata = { thread_id: 'thread-1', window: 'thread-1:0', turn_id: 't', odd: 7 };
     expect(edited({}, { client_metadata }, CHATGPT)).toEqual({
+      model: 'gpt-5.5',
       prompt_cache_key: 'cache-key',
       instructions: '',
       client_metadata: { thread_id: 'session-1', window: 'session-1:0', turn_id: 't', odd: 7 },
@@ -229,8 +240,7 @@ describe('request edits', () => {
     const inputOf = (refuses: readonly EditField[], without: readonly EditField[]): unknown => {
       const limits = { profile: PROVIDER, refuses: new Set(refuses) };
       const edits = requestEdits(turnRequest({ items }), { ...SHAPE, injected }, SESSION, limits);
-      const asked = { ...body, input: toInjectItems(injected, 'places') };
-      return edits.apply(asked, { ...nothing, without: new Set(without) })['input'];
+      return edits.apply(body, { ...first, without: new Set(without) })['input'];
     };
     const expected = (part: object, call: object): unknown => [
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi', ...part }] },

@@ -8,23 +8,24 @@ import { backendTier } from '../../capabilities/service-tiers.ts';
 import { isRequested, plainValues } from '../../capabilities/requested-fields.ts';
 import { supportsField } from '../../capabilities/field-support.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
-import type { Injected } from '../../translate/inject-items.ts';
+import { developerMessage, type Injected } from '../../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
-import { exactInput, restoreInput } from './exact-input.ts';
+import type { CarriedInput } from './carried-input.ts';
+import { exactInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
 import type { McpShape } from './mcp-namespaces.ts';
 import { setClientFields } from './client-fields.ts';
+import { plainOutput } from './plain-output.ts';
 import type { TurnAnswers } from './turn-answers.ts';
 import { toolChoiceField, writeTools } from './client-tools.ts';
 
-/** The parameters that the app-server builds its model requests from. */
-export interface ThreadShape {
+/** What the model request is made of, besides the settings of the client's request. */
+export interface RequestShape {
   readonly strategy: RequestStrategy;
+  /** The conversation, in the place of the placeholder. */
   readonly injected: Injected;
-  /** What the app-server itself puts before all items; null: nothing. */
+  /** A message before all items; null: none. */
   readonly developerInstructions: string | null;
-  /** Whether the app-server itself sets the verbosity. */
-  readonly sendsVerbosity: boolean;
   /** Null: no MCP servers. */
   readonly mcp: McpShape | null;
 }
@@ -38,17 +39,11 @@ export interface RequestEdits {
 export interface EditContext {
   /** Fields that the backend has refused meanwhile. */
   readonly without: ReadonlySet<EditField>;
-  /** A turn may send several model requests; after the first one the app-server appends to our items. */
+  /** Whether the model has not answered in this turn yet. */
   readonly isFirstRequest: boolean;
+  /** Null for a review, whose input is the app-server's own. */
+  readonly carried: CarriedInput | null;
   readonly answers: TurnAnswers;
-  readonly onInput: (found: InputFindings) => void;
-}
-
-/** What had to be changed in the input; normally nothing. */
-export interface InputFindings {
-  readonly added: number;
-  readonly missing: number;
-  readonly isLost: boolean;
 }
 
 /** What a backend accepts, and what it has refused for this model. */
@@ -60,7 +55,7 @@ export interface BackendLimits {
 /** Computes what the relay sets on the model request, from a canonical request and what its backend accepts. */
 export const requestEdits = (
   request: TurnRequest,
-  shape: ThreadShape,
+  shape: RequestShape,
   session: Session & AffinityKey,
   { profile, refuses }: BackendLimits,
 ): RequestEdits => {
@@ -82,10 +77,9 @@ export const requestEdits = (
   const { developerInstructions } = shape;
   return {
     fields,
-    apply(body, { without, isFirstRequest, answers, onInput }) {
+    apply(body, { without, isFirstRequest, carried, answers }) {
       const sets = (field: EditField): boolean => fields.has(field) && !without.has(field);
-      const edited: Record<string, Json | undefined> = { ...body };
-      if (body['model'] === strategy.slug) edited['model'] = request.model;
+      const edited: Record<string, Json | undefined> = { ...body, model: request.model };
       for (const [field, value] of plain) if (sets(field)) edited[field] = value;
       // codex always sends these: remove them if the backend refuses them.
       for (const field of CODEX_SENDS) if (asked.includes(field) && !sets(field)) delete edited[field];
@@ -121,31 +115,39 @@ export const requestEdits = (
         const own = sets('client_metadata') ? request.clientMetadata : null;
         edited['client_metadata'] = { ...withSession(body['client_metadata'], session), ...own };
       }
-      if (sets('reasoning.context') && strategy.requestFormat === 'responses') {
-        const reasoning = isJsonObject(body['reasoning']) ? body['reasoning'] : {};
-        edited['reasoning'] = { ...reasoning, context: request.reasoning.context };
-      }
       if (strategy.requestFormat === 'responses') setInstructions(edited, request, shape, profile);
-      if (!profile.isChatgpt) {
+      if (profile.isChatgpt) {
+        const hasContext = sets('reasoning.context') && strategy.requestFormat === 'responses';
+        const reasoning = editReasoning(body, request, hasContext);
+        if (Object.keys(reasoning).length > 0) edited['reasoning'] = reasoning;
+      } else {
         setClientFields(edited, request, {
           sets,
           isWithheld: (field) => asked.includes(field) && !sets(field),
         });
       }
-      // A review has the app-server's own input.
-      if (Array.isArray(edited['input']) && request.isReview !== true) {
+      if (carried !== null) {
         const isNews = INPUT_FIELDS.some((field) => without.has(field));
-        const own = isNews ? exactWith(new Set([...refuses, ...without])) : exact;
-        const { input, ...found } = restoreInput(edited['input'] as readonly Json[], own, {
-          developerInstructions,
-          isFirstRequest,
-          answers,
-        });
-        edited['input'] = input;
-        onInput(found);
+        edited['input'] = [
+          ...(sets('tools') ? listIn(edited, 'input').slice(0, 1).filter(holdsTools) : carried.tools),
+          ...(developerInstructions === null ? [] : [developerMessage(developerInstructions)]),
+          ...(isNews ? exactWith(new Set([...refuses, ...without])) : exact),
+          ...answers.restoreInto(carried.after).map(plainOutput),
+        ];
       }
       return edited;
     },
+  };
+};
+
+const holdsTools = (entry: Json): boolean => isJsonObject(entry) && entry['type'] === 'additional_tools';
+
+/** Keeps what codex sends for the model by default. */
+const editReasoning = (body: JsonObject, { reasoning }: TurnRequest, hasContext: boolean): JsonObject => {
+  const { effort, summary, context } = reasoning;
+  return {
+    ...(isJsonObject(body['reasoning']) ? body['reasoning'] : {}),
+    ...present({ effort, summary, context: hasContext ? context : null }),
   };
 };
 
@@ -159,7 +161,7 @@ export const NEUTRAL_INSTRUCTIONS = 'Follow the messages below.';
 const setInstructions = (
   edited: Record<string, Json | undefined>,
   request: TurnRequest,
-  { strategy, developerInstructions }: ThreadShape,
+  { strategy, developerInstructions }: RequestShape,
   profile: BackendProfile,
 ): void => {
   const own = developerInstructions === null ? request.instructions : null;
@@ -200,7 +202,7 @@ const plainFields = (request: TurnRequest, profile: BackendProfile): ReadonlyMap
 /** The value that codex requests in `include`. Backends of models without reasoning refuse it. */
 const ENCRYPTED = 'reasoning.encrypted_content';
 
-const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[] => {
+const structuralFields = (request: TurnRequest, shape: RequestShape): EditField[] => {
   const asked: readonly (readonly [EditField, boolean])[] = [
     ['prompt_cache_key', true],
     [ENCRYPTED, true],
@@ -215,7 +217,7 @@ const structuralFields = (request: TurnRequest, shape: ThreadShape): EditField[]
     ['reasoning.context', request.reasoning.context !== null],
     ['reasoning.mode', isRequested('reasoning.mode', request)],
     ['text.format', request.format.kind !== 'text'],
-    ['text.verbosity', request.verbosity !== null && !shape.sendsVerbosity],
+    ['text.verbosity', request.verbosity !== null],
   ];
   return asked.filter(([, isWanted]) => isWanted).map(([field]) => field);
 };

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Item } from '../../../canonical/request/item.ts';
-import type { JsonObject } from '../../../kit/json/json.ts';
-import { toInjectItems } from '../../translate/inject-items.ts';
-import { exactInput, restoreInput } from './exact-input.ts';
-import { TurnAnswers } from './turn-answers.ts';
+import { exactInput } from './exact-input.ts';
 
 const png = 'data:image/png;base64,AAAA';
 const items: readonly Item[] = [
@@ -49,8 +46,6 @@ const everything = {
   files: true,
 };
 const exact = exactInput({ instructions: 'Be kind.', items }, everything);
-const injected = toInjectItems({ instructions: 'Be kind.', items }, 'places');
-const FIRST = { developerInstructions: null, isFirstRequest: true, answers: new TurnAnswers() };
 
 describe('exactInput', () => {
   it('is what the client itself would have sent', () => {
@@ -153,73 +148,5 @@ describe('exactInput', () => {
     });
     expect(second?.['content']).toContainEqual({ type: 'input_image', image_url: png });
     expect(JSON.stringify(second)).not.toContain('detail');
-  });
-});
-
-describe('restoreInput', () => {
-  const tools: JsonObject = { type: 'additional_tools', id: 'at_1', tools: [] };
-  const foreign: JsonObject = { type: 'message', id: 'msg_codex', role: 'developer', content: [] };
-
-  it('finds each item by its id, at any position', () => {
-    const same = { added: 0, missing: 0, isLost: false };
-    expect(restoreInput(injected, exact, FIRST)).toEqual({ input: exact, ...same });
-    expect(restoreInput([tools, ...injected], exact, FIRST)).toEqual({ input: [tools, ...exact], ...same });
-  });
-
-  it('removes and counts what the app-server added before, between and after', () => {
-    const [head, ...rest] = injected;
-    const input = [tools, foreign, head ?? null, foreign, ...rest, foreign];
-    expect(restoreInput(input, exact, FIRST)).toEqual({
-      input: [tools, ...exact],
-      added: 3,
-      missing: 0,
-      isLost: false,
-    });
-  });
-
-  it('keeps what follows the items of a later request: the model produced it', () => {
-    const front = { ...FIRST, isFirstRequest: false };
-    expect(restoreInput([foreign, ...injected, foreign], exact, front)).toEqual({
-      input: [...exact, foreign],
-      added: 1,
-      missing: 0,
-      isLost: false,
-    });
-  });
-
-  it('keeps developer instructions, but nothing else added to them', () => {
-    const added = {
-      ...foreign,
-      content: [
-        { type: 'input_text', text: 'Ours.' },
-        { type: 'input_text', text: '<git_attribution>' },
-      ],
-    };
-    const front = { ...FIRST, developerInstructions: 'Ours.' };
-    expect(restoreInput([tools, added, ...injected], exact, front)).toEqual({
-      input: [
-        tools,
-        { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Ours.' }] },
-        ...exact,
-      ],
-      added: 0,
-      missing: 0,
-      isLost: false,
-    });
-  });
-
-  it('restores what the app-server dropped, and reports if nothing was found', () => {
-    expect(restoreInput(injected.slice(1, -1), exact, FIRST)).toEqual({
-      input: exact,
-      added: 0,
-      missing: 2,
-      isLost: false,
-    });
-    expect(restoreInput([foreign], exact, FIRST)).toEqual({
-      input: [foreign],
-      added: 0,
-      missing: exact.length,
-      isLost: true,
-    });
   });
 });

@@ -1,11 +1,8 @@
 import type { Item, Part } from '../../../canonical/request/item.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import { plainOutput } from './plain-output.ts';
-import type { TurnAnswers } from './turn-answers.ts';
+import type { JsonObject } from '../../../kit/json/json.ts';
 import { withTextFiles } from '../../translate/fit-files.ts';
 import {
   developerMessage,
-  placeholderId,
   toResponseItem,
   toContentItem,
   type Injected,
@@ -73,51 +70,4 @@ const exactContent = (part: Part, fromAssistant: boolean, support: InputSupport)
     return part.detail === undefined || !support.imageDetail ? plain : { ...plain, detail: part.detail };
   }
   return toContentItem(part, fromAssistant);
-};
-
-export interface RestoredInput {
-  readonly input: readonly Json[];
-  /** Number of items that the app-server had added among ours; removed. */
-  readonly added: number;
-  /** Number of our items that the app-server had dropped; restored. */
-  readonly missing: number;
-  /** None of our items was found: the input stays as the app-server made it. */
-  readonly isLost: boolean;
-}
-
-/** What the app-server may put before the conversation at our request. */
-export interface InputPrefix {
-  /** The text of the message with the developer instructions. */
-  readonly developerInstructions: string | null;
-  /** The first model request of a thread ends with our last item; later ones continue after it. */
-  readonly isFirstRequest: boolean;
-  /** What the model has output in this turn. */
-  readonly answers: TurnAnswers;
-}
-
-/** Replaces the app-server's forms of the client's items by the originals, found by the id they were injected with. */
-export const restoreInput = (
-  input: readonly Json[],
-  exact: readonly JsonObject[],
-  front: InputPrefix,
-): RestoredInput => {
-  const places = new Set(exact.map((_, place) => placeholderId(place)));
-  const isOurs = (entry: Json): boolean =>
-    isJsonObject(entry) && typeof entry['id'] === 'string' && places.has(entry['id']);
-  const found = input.filter(isOurs).length;
-  if (found === 0 && exact.length > 0) return { input, added: 0, missing: exact.length, isLost: true };
-  const last = input.findLastIndex(isOurs);
-  const tools = input
-    .slice(0, 1)
-    .filter((entry) => isJsonObject(entry) && entry['type'] === 'additional_tools');
-  const instructions =
-    front.developerInstructions === null ? [] : [developerMessage(front.developerInstructions)];
-  const behind = front.isFirstRequest ? [] : input.slice(Math.max(last + 1, tools.length));
-  const expected = tools.length + instructions.length + behind.length + found;
-  return {
-    input: [...tools, ...instructions, ...exact, ...front.answers.restoreInto(behind).map(plainOutput)],
-    added: Math.max(0, input.length - expected),
-    missing: exact.length - found,
-    isLost: false,
-  };
 };

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
 
+const TURN = { appServerTurnId: 'u9', turnId: 'u1', startedAtMs: 5, windowId: 'w1', effort: null };
+
 describe('relayed headers', () => {
   it('of other requests lose only those of the connection', () => {
     expect(
@@ -11,7 +13,7 @@ describe('relayed headers', () => {
   });
 
   it("carry the caller's trace context, never mixed with another", () => {
-    const session = { threadId: 't', session: 't', slug: 'm', model: 'm', clientMetadata: null };
+    const session = { threadId: 't', session: 't', slug: 'm', model: 'm', clientMetadata: null, turn: TURN };
     const own = { traceparent: '00-codex', tracestate: 'codex=1' };
     const traceContext = { traceparent: '00-caller', tracestate: null };
     expect(requestHeaders(own, session, null)).toEqual(own);
@@ -32,7 +34,8 @@ describe('relayed headers', () => {
           'session-id': 't1',
           'x-client-request-id': 't1',
           'x-codex-window-id': 't1:0',
-          'x-codex-turn-metadata': '{"thread_id":"t1","turn_id":"u9","model":"m--full"}',
+          'x-codex-turn-metadata':
+            '{"thread_id":"t1","turn_id":"u9","root_turn_id":"u9","context_window_id":"w9","turn_started_at_unix_ms":1,"model":"m--full","reasoning_effort":"medium"}',
           'x-forwarded-for': '10.0.0.1',
           'cf-ray': 'x',
           via: '1.1 somewhere',
@@ -40,7 +43,14 @@ describe('relayed headers', () => {
           authorization: 'Bearer theirs',
           'x-other': 't1',
         },
-        { threadId: 't1', session: 's-s-s', slug: 'm--full', model: 'm', clientMetadata: null },
+        {
+          threadId: 't1',
+          session: 's-s-s',
+          slug: 'm--full',
+          model: 'm',
+          clientMetadata: null,
+          turn: { ...TURN, effort: 'high' },
+        },
         'sk-ours',
       ),
     ).toEqual({
@@ -48,7 +58,9 @@ describe('relayed headers', () => {
       'session-id': 's-s-s',
       'x-client-request-id': 's-s-s',
       'x-codex-window-id': 's-s-s:0',
-      'x-codex-turn-metadata': '{"thread_id":"s-s-s","turn_id":"u9","model":"m"}',
+      // Times and ids of the client's request, not of the turn that carries it.
+      'x-codex-turn-metadata':
+        '{"thread_id":"s-s-s","turn_id":"u1","root_turn_id":"u1","context_window_id":"w1","turn_started_at_unix_ms":5,"model":"m","reasoning_effort":"high"}',
       authorization: 'Bearer sk-ours',
       'x-other': 't1',
     });
@@ -56,7 +68,7 @@ describe('relayed headers', () => {
 
   it("carry the client's turn metadata, if it fits a header", () => {
     const headers = { 'thread-id': 't1', 'x-codex-window-id': 't1:0', 'x-codex-turn-metadata': 'ours' };
-    const session = { threadId: 't1', session: 's', slug: 'm', model: 'm' };
+    const session = { threadId: 't1', session: 's', slug: 'm', model: 'm', turn: TURN };
     const told = (notes: JsonObject) => requestHeaders(headers, { ...session, clientMetadata: notes }, null);
     const plain = { 'thread-id': 's', 'x-codex-window-id': 's:0', 'x-codex-turn-metadata': 'ours' };
     expect(

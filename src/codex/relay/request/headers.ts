@@ -4,13 +4,15 @@ import type { TraceContext } from '../../../canonical/context/turn-context.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
+import { withTurnNotes, type TurnNotes } from './turn-metadata.ts';
 
-/** The app-server's names of the thread and model of a request, and the backend's. */
+/** The app-server's names of the thread, model and turn of a request, and the backend's. */
 export interface Session {
   readonly threadId: string;
   readonly session: string;
   readonly slug: string;
   readonly model: string;
+  readonly turn: TurnNotes;
   /** The turn metadata of a client that is codex itself. */
   readonly clientMetadata: JsonObject | null;
   /** The trace context for the backend; absent: the app-server's own. */
@@ -18,9 +20,9 @@ export interface Session {
 }
 
 /** Replaces codex's names in a text by those that the backend knows. */
-export const inBackendNames = (text: string, { threadId, session, slug, model }: Session): string => {
-  const told = text.replaceAll(threadId, session);
-  return slug === model ? told : told.replaceAll(JSON.stringify(slug), JSON.stringify(model));
+export const inBackendNames = (text: string, { threadId, session, slug, model, turn }: Session): string => {
+  const named = withTurnNotes(text.replaceAll(threadId, session), turn);
+  return slug === model ? named : named.replaceAll(JSON.stringify(slug), JSON.stringify(model));
 };
 
 /** Headers that make a backend treat us as a proxy for many users. */

@@ -3,8 +3,11 @@ import { jsonBytesSteps } from '../../../kit/json/json-bytes.ts';
 import { readJsonSteps } from '../../../kit/json/json-reader.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 
-/** Parses a model request in slices, because it holds a whole conversation. Null: not a JSON object. */
-export const readModelBody = async (bytes: Uint8Array, signal: AbortSignal): Promise<JsonObject | null> => {
+/** Parses a model request in slices, because it may be long. Null: not a JSON object. */
+export const readModelBody = async (
+  bytes: Uint8Array,
+  signal: AbortSignal | null,
+): Promise<JsonObject | null> => {
   try {
     const value = await runSliced(readJsonSteps(bytes), signal);
     return isJsonObject(value) ? value : null;

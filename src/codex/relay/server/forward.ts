@@ -25,7 +25,6 @@ import { streamBack } from '../answer/stream-back.ts';
 const MAX_PAUSE_SECONDS = 2;
 /** Limit for a backend that refuses one field after the other. */
 const MAX_WITHHELD = 8;
-const NOTHING = Buffer.alloc(0);
 
 /** Forwards a request of the app-server and streams the answer back byte for byte. */
 export const forward = async (
@@ -96,7 +95,7 @@ export const forward = async (
         for (const field of refused) options.onLearnt(call.model, field);
         options.onFirstByte(begun.firstByteMs, begun.firstEventMs, resends.used);
       }
-      relayed.body = NOTHING;
+      relayed.model = null;
       await streamBack(relayed, call, { ...begun, transport: resends.used }, idleTimeout, options);
       return 'over';
     }

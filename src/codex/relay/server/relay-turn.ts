@@ -7,27 +7,33 @@ import type { EditField } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
 import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import type { AffinityKey } from '../request/affinity.ts';
-import {
-  requestEdits,
-  type InputFindings,
-  type BackendLimits,
-  type ThreadShape,
-  type RequestEdits,
-} from '../request/edits.ts';
+import { requestEdits, type BackendLimits, type RequestEdits, type RequestShape } from '../request/edits.ts';
 import type { Session } from '../request/headers.ts';
+import { OwnItems } from '../request/own-items.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
+import { windowIdOf } from '../request/turn-metadata.ts';
 import type { ModelCall } from './relayed-request.ts';
 
 export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent' | 'onActivity'> {
-  readonly shape: ThreadShape;
+  readonly shape: RequestShape;
 }
 
 export interface RelayTurnOptions extends RelayTurnParams {
-  readonly threadId: string;
+  readonly thread: AppServerTurn;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
-  readonly onInput: (found: InputFindings) => void;
+  /** The backend's id of the turn, and when it started. */
+  readonly turnId: string;
+  readonly startedAtMs: number;
   readonly signIn: () => Failure | null;
+}
+
+/** The app-server's names of a turn. */
+export interface AppServerTurn {
+  readonly threadId: string;
+  readonly turnId: string;
+  /** The model name that the thread was started with. */
+  readonly slug: string;
 }
 
 /** One turn in the relay: the edits of its model requests, and the listeners of its answers. */
@@ -38,24 +44,34 @@ export class RelayTurn implements RelayReport, ModelCall {
   readonly onActivity: (sign: 'sent' | 'heard') => void;
   readonly edits: RequestEdits;
   readonly answers = new TurnAnswers();
+  readonly own = new OwnItems();
   readonly #options: RelayTurnOptions;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
-  /** Pending while an answer is in progress. */
-  #answering = Promise.withResolvers<void>();
-  #isInputLost = false;
+  /** Pending until the newest model request is over. */
+  #last: Promise<void> = Promise.resolve();
+  /** Ends the model request that is in progress. */
+  #over: () => void = () => {};
   /** Whether the model has answered once: items after ours are its own from then on. */
   #hasAnswer = false;
   headers: Readonly<Record<string, string>> = {};
+  answerBytes = 0;
 
   constructor(options: RelayTurnOptions) {
-    const { threadId, request, context, shape, affinity, limits } = options;
+    const { thread, request, context, shape, affinity, limits, turnId, startedAtMs } = options;
     const session = {
-      threadId,
+      threadId: thread.threadId,
       session: affinity.session,
-      slug: shape.strategy.slug,
+      slug: thread.slug,
       model: request.model,
+      turn: {
+        appServerTurnId: thread.turnId,
+        turnId,
+        startedAtMs,
+        windowId: windowIdOf(affinity.session),
+        effort: request.reasoning.effort,
+      },
       clientMetadata: request.clientMetadata,
       // The backend of a ChatGPT login gets what codex sends, and codex sends no trace context of its
       // clients.
@@ -69,30 +85,24 @@ export class RelayTurn implements RelayReport, ModelCall {
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onActivity = options.onActivity;
     this.onUpstreamEvent = (signal) => {
-      if (signal.kind === 'answer-started') {
-        this.#hasAnswer = true;
-        this.#answering = Promise.withResolvers();
-      }
-      if (signal.kind === 'answer-ended') this.#answering.resolve();
+      if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      if (signal.kind === 'answer-ended') this.#over();
       this.answers.see(signal);
+      this.own.see(signal);
       if (signal.kind !== 'answer-said' && this.isTraced)
         this.record('wire-signal', { signal: toldSignal(signal) });
       options.onUpstreamEvent(signal);
     };
   }
 
+  get turn(): Turn {
+    return this.#options;
+  }
   get budget(): ModelBudget {
     return this.#options.context.budget;
   }
   get signal(): AbortSignal {
     return this.#cut.signal;
-  }
-  get begun(): Promise<void> {
-    return this.#begun.promise;
-  }
-  /** Resolves when the last answer has been fully reported. */
-  get answered(): Promise<void> {
-    return this.#answering.promise;
   }
   get withheld(): ReadonlySet<EditField> {
     return this.#withheld;
@@ -107,15 +117,7 @@ export class RelayTurn implements RelayReport, ModelCall {
     return this.#sets('max_output_tokens');
   }
   get ignored(): readonly Path[] {
-    const { request, shape } = this.#options;
-    const isSaid = (field: EditField): boolean =>
-      this.#sets(field) || (field === 'text.verbosity' && shape.sendsVerbosity);
-    return [...ineffectiveSettings(request, isSaid), ...(this.#isInputLost ? (['items'] as const) : [])];
-  }
-
-  onInput(found: InputFindings): void {
-    this.#isInputLost ||= found.isLost;
-    this.#options.onInput(found);
+    return ineffectiveSettings(this.#options.request, (field) => this.#sets(field));
   }
 
   get isTraced(): boolean {
@@ -123,7 +125,27 @@ export class RelayTurn implements RelayReport, ModelCall {
   }
 
   record(kind: TraceKind, facts: object): void {
-    if (this.isTraced) this.#options.context.trace.record(kind, { thread: this.#options.threadId, ...facts });
+    if (this.isTraced)
+      this.#options.context.trace.record(kind, { thread: this.#options.thread.threadId, ...facts });
+  }
+
+  /**
+   * Waits until the model requests before this one are over, so that no two of a turn are sent at the same time: steering
+   * makes codex disconnect and send a new request, which may arrive before the disconnect. The result must be called
+   * when this request is over; the end of its answer counts, too.
+   */
+  async enter(): Promise<() => void> {
+    const over = Promise.withResolvers<void>();
+    const before = this.#last;
+    this.#last = over.promise;
+    await before;
+    if (!this.isFirstRequest) await this.#begun.promise;
+    this.#over = over.resolve;
+    return over.resolve;
+  }
+
+  passed(bytes: number): void {
+    this.answerBytes += bytes;
   }
 
   withhold(field: EditField): void {
@@ -138,7 +160,7 @@ export class RelayTurn implements RelayReport, ModelCall {
     this.#cut.abort();
     // Release waiters: nothing more will come.
     this.#begun.resolve();
-    this.#answering.resolve();
+    this.#over();
   }
 
   #sets(field: EditField): boolean {

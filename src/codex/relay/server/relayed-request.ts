@@ -9,7 +9,8 @@ import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
 import type { Transport, TransportAnswer, TransportName } from '../transport/model-transport.ts';
 import type { RenewalsOptions } from '../transport/renewals.ts';
 import type { ResendReason } from '../transport/next-route.ts';
-import type { InputFindings, RequestEdits } from '../request/edits.ts';
+import type { RequestEdits } from '../request/edits.ts';
+import type { CarriedInput } from '../request/carried-input.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 import type { Session } from '../request/headers.ts';
 import type { TurnAnswers } from '../request/turn-answers.ts';
@@ -34,7 +35,8 @@ export interface ModelCall {
   /** What the model has output in this turn. */
   readonly answers: TurnAnswers;
   headers: Readonly<Record<string, string>>;
-  onInput(found: InputFindings): void;
+  /** So many bytes of an answer went to the app-server. */
+  passed(bytes: number): void;
   /** Whether a trace is recorded for it. */
   readonly isTraced: boolean;
   record(kind: TraceKind, facts: object): void;
@@ -67,6 +69,13 @@ export interface ForwardOptions
   readonly onUnfinished?: (message: string) => void;
 }
 
+/** The model request of a turn, as the app-server wrote it. */
+export interface ModelBody {
+  readonly body: JsonObject;
+  /** Null for a review, whose input is the app-server's own. */
+  readonly carried: CarriedInput | null;
+}
+
 export interface RelayedRequest {
   /** Whether it is a model request, or one that the turn can do without. */
   readonly purpose: 'model' | 'other';
@@ -77,8 +86,10 @@ export interface RelayedRequest {
   /** Set if the key is ours instead of the app-server's. */
   readonly apiKey: string | null;
   readonly headers: IncomingHttpHeaders;
-  /** Released when the answer arrives: a conversation is large, and an answer may take minutes. */
-  body: Buffer;
+  /** Empty for the request of a turn, which is in `model`. */
+  readonly body: Buffer;
+  /** Released when the answer arrives: an answer may take minutes. */
+  model: ModelBody | null;
   /** Aborted when the app-server or the client has disconnected. */
   readonly signal: AbortSignal;
   readonly outgoing: ServerResponse;

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { readStreamStart, type StreamStart } from '../answer/stream-start.ts';
-import type { EditContext } from '../request/edits.ts';
 import { requestHeaders } from '../request/headers.ts';
 import {
   isEventStream,
   toStreamFailure,
   type ForwardOptions,
   type RelayedRequest,
+  type ModelBody,
   type ModelCall,
 } from '../server/relayed-request.ts';
 import type { Resends } from '../server/resends.ts';
-import { readModelBody, writeModelBody } from '../request/model-body.ts';
+import { writeModelBody } from '../request/model-body.ts';
 import { firstEventLimitMs, FirstEventWatch, NoFirstEventError } from './first-event-watch.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
 import type { TransportAnswer } from './model-transport.ts';
@@ -105,27 +105,21 @@ const begin = async (
   return { answer, chunks, streamStart, firstByteMs, firstEventMs: performance.now() - sentAt };
 };
 
-/** The body to send. Built anew for every attempt: keeping the parsed form would double the memory. */
+/** The body to send. Built anew for every attempt: keeping it would double the memory of a conversation. */
 const bodyOf = async (relayed: RelayedRequest, call: ModelCall | null): Promise<Uint8Array | null> => {
   if (relayed.method === 'GET' || relayed.method === 'HEAD') return null;
-  const body = call === null ? null : await readModelBody(relayed.body, relayed.signal);
-  return call === null || body === null
+  return call === null || relayed.model === null
     ? relayed.body
-    : await writeModelBody(editedBody(body, call), relayed.signal);
+    : await writeModelBody(editedBody(relayed.model, call), relayed.signal);
 };
 
-export const editedBody = (body: JsonObject, call: ModelCall): JsonObject => {
-  const { isFirstRequest, withheld } = call;
-  const edited = call.edits.apply(body, editContext(call));
+export const editedBody = ({ body, carried }: ModelBody, call: ModelCall): JsonObject => {
+  const { isFirstRequest, withheld, answers } = call;
+  const edited = call.edits.apply(body, { without: withheld, isFirstRequest, carried, answers });
   if (call.isTraced) {
-    call.record('wire-sent', { before: body, after: edited, isFirstRequest, withheld: [...withheld] });
+    // Without the earlier turns of the thread.
+    const before = carried === null ? body : { ...body, input: carried.own };
+    call.record('wire-sent', { before, after: edited, isFirstRequest, withheld: [...withheld] });
   }
   return edited;
 };
-
-const editContext = (call: ModelCall): EditContext => ({
-  without: call.withheld,
-  isFirstRequest: call.isFirstRequest,
-  answers: call.answers,
-  onInput: (found) => call.onInput(found),
-});

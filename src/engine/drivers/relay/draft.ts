@@ -1,7 +1,6 @@
 import { reachesBackend } from '../../../codex/capabilities/field-support.ts';
 import { toolRulesOf } from '../../../codex/capabilities/tool-kinds.ts';
 import type { Relay } from '../../../codex/relay/server/relay.ts';
-import { sendsVerbosity } from '../../../codex/translate/thread-start.ts';
 import { draftTurn, type DraftDeps } from '../../plan/draft-turn.ts';
 import type { TurnDriver } from '../driver.ts';
 
@@ -25,7 +24,6 @@ export const relayDraft = (
             profile,
             requestFormat: strategy.requestFormat,
             refuses: relay.refusedFor(fitted, turn.context),
-            sendsVerbosity: sendsVerbosity(fitted, deps.settings),
           }),
         changed: () => [],
         refusedItems: () => [],

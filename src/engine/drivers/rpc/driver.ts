@@ -2,10 +2,15 @@ import { TurnAttempt } from '../../attempt/turn-attempt.ts';
 import type { TurnDriver } from '../driver.ts';
 import type { DriverDeps } from '../driver-deps.ts';
 import { rpcDraft } from './draft.ts';
+import { PreStartedThreads } from './pre-started-threads.ts';
+import { RpcTurn } from './rpc-turn.ts';
 
 /** Everything passes over JSON-RPC: the app-server writes the model request and reports the answer. */
 export const rpcDriver = (deps: DriverDeps): TurnDriver => {
-  const attemptDeps = { ...deps, relay: null, settings: { ...deps.settings, hasRelay: false } };
+  const preStarted = new PreStartedThreads(deps.ambient.clock);
+  const turnDeps = { settings: deps.settings, preStarted };
+  // Nothing but the app-server watches the backend.
+  const attemptDeps = { ...deps, graceMs: 0 };
   return {
     carries: {
       instructionsField: false,
@@ -15,7 +20,10 @@ export const rpcDriver = (deps: DriverDeps): TurnDriver => {
       compactionTrigger: false,
     },
     draft: rpcDraft(deps),
-    attempt: (lease, params) => new TurnAttempt(attemptDeps, lease, params),
+    attempt: (lease, params) =>
+      new TurnAttempt(attemptDeps, lease, new RpcTurn(turnDeps, lease, params), params),
+    warm: async () => {},
+    refresh() {},
     describe: () => ({ hasRelay: false, refuses: [] }),
   };
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { functionTool } from '../../../test/support/turn-request.ts';
-import { CallableTools } from '../../canonical/request/tool.ts';
+import { functionTool } from '../../../../test/support/turn-request.ts';
+import { CallableTools } from '../../../canonical/request/tool.ts';
 import { answerCall } from './answer-call.ts';
 
 const answersTo = (params: unknown): readonly unknown[] => {

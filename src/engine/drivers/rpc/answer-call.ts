@@ -1,6 +1,6 @@
-import type { CallableTools } from '../../canonical/request/tool.ts';
-import type { ThreadSignal } from '../../codex/app-server.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
+import type { CallableTools } from '../../../canonical/request/tool.ts';
+import type { ThreadSignal } from '../../../codex/app-server.ts';
+import { isJsonObject } from '../../../kit/json/json.ts';
 
 /**
  * Handles a tool call of the app-server, which runs the client's tools only without a relay. A call for the client stays

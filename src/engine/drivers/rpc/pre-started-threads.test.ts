@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Lease } from '../../codex/worker/supervisor.ts';
+import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { PreStartedThreads, threadKind, type ThreadKind } from './pre-started-threads.ts';
 
 const kind = (model: string): ThreadKind => threadKind({ model, baseInstructions: '' });

@@ -1,0 +1,119 @@
+import type { Failure } from '../../../canonical/failure/failure.ts';
+import type { Clock } from '../../../kit/ambient.ts';
+import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import type { BackendProfile } from '../../capabilities/profile.ts';
+import type { Refusals } from '../../capabilities/refusals.ts';
+import type { RelayReport } from '../../sources/upstream-event.ts';
+import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
+import { uuidV7 } from '../request/uuid-v7.ts';
+import { HeldTurn, type ExpectedTurn } from './held-turn.ts';
+import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
+
+/** A turn of the app-server that waits for a request of a client. */
+export interface HeldTurnHandle {
+  /** When the credentials of its model request expire; null: unknown, or the request has not arrived. */
+  readonly expiresAtMs: number | null;
+  /** The app-server has started it, with this id. */
+  started(turnId: string): void;
+  /** Sends the request of a client as its model request. */
+  claim(params: RelayTurnParams): RelayTurnHandle;
+  /** Rejects model requests from now on: there was none, or the current answer is the last one. */
+  refuseFurtherRequests(): void;
+}
+
+export interface RelayTurnHandle {
+  readonly report: RelayReport;
+  /** Starts delivery of the model's output. The app-server's next model request waits until then. */
+  begin(): void;
+  /** Size of the answers so far, as the app-server has received them. */
+  readonly answerBytes: number;
+  /** The client has steered the turn with these texts: the app-server will add them to the input. */
+  steered(texts: readonly string[]): void;
+  /** Rejects further model requests, and aborts what still runs upstream. */
+  close(): void;
+}
+
+export interface HeldTurnsOptions {
+  readonly clock: Clock;
+  readonly profile: BackendProfile;
+  readonly refusals: Refusals;
+  readonly affinity: AffinityOptions;
+  /** Why the login could not be renewed recently. */
+  readonly signIn: () => Failure | null;
+}
+
+/** More threads than an app-server holds before it is replaced. */
+const MAX_ENDED = 10_000;
+
+/** The turns of the app-servers, by thread. */
+export class HeldTurns {
+  readonly #options: HeldTurnsOptions;
+  readonly #turns = new Map<string, HeldTurn>();
+  /** Threads whose last turn has ended. */
+  readonly #ended = new Set<string>();
+
+  constructor(options: HeldTurnsOptions) {
+    this.#options = options;
+  }
+
+  /** Null: the thread is unknown. */
+  find(threadId: string): HeldTurn | 'ended' | null {
+    return this.#turns.get(threadId) ?? (this.#ended.has(threadId) ? 'ended' : null);
+  }
+
+  expect(expected: ExpectedTurn): HeldTurnHandle {
+    const held = new HeldTurn(expected, this.#options.clock);
+    this.#turns.set(expected.threadId, held);
+    this.#ended.delete(expected.threadId);
+    let started = '';
+    return {
+      get expiresAtMs() {
+        return held.expiresAtMs;
+      },
+      started(turnId) {
+        started = turnId;
+        held.started(turnId);
+      },
+      claim: (params) => this.#claim(held, started, params),
+      refuseFurtherRequests: () => this.#forget(held),
+    };
+  }
+
+  #claim(held: HeldTurn, turnId: string, params: RelayTurnParams): RelayTurnHandle {
+    const { clock, affinity, profile, refusals, signIn } = this.#options;
+    const turn = { request: params.request, context: params.context };
+    const { threadId, slug } = held.expected;
+    const nowMs = clock.now();
+    const relayTurn = new RelayTurn({
+      ...params,
+      thread: { threadId, slug, turnId },
+      affinity: affinityKey(turn, affinity, nowMs),
+      limits: { profile, refuses: refusals.fieldsFor(turn) },
+      turnId: uuidV7(nowMs),
+      startedAtMs: nowMs,
+      signIn,
+    });
+    held.claim(relayTurn);
+    return {
+      report: relayTurn,
+      get answerBytes() {
+        return relayTurn.answerBytes;
+      },
+      begin: () => relayTurn.begin(),
+      steered: (texts) => relayTurn.own.steered(texts),
+      close: () => {
+        this.#forget(held);
+        relayTurn.cut();
+      },
+    };
+  }
+
+  #forget(held: HeldTurn): void {
+    const { threadId } = held.expected;
+    held.drop();
+    if (this.#turns.get(threadId) !== held) return;
+    this.#turns.delete(threadId);
+    this.#ended.add(threadId);
+    forgetOldest(this.#ended, MAX_ENDED);
+  }
+}

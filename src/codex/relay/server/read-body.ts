@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { runSliced } from '../../../kit/async/event-loop.ts';
+import { joinSteps } from '../../../kit/json/json-bytes.ts';
+
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+
+/** Aborted when the app-server disconnects. */
+export const leftSignal = (outgoing: ServerResponse): AbortSignal => {
+  const left = new AbortController();
+  outgoing.on('close', () => left.abort());
+  return left.signal;
+};
+
+/** Null if the app-server has disconnected. */
+export const readBody = async (incoming: IncomingMessage, left: AbortSignal): Promise<Buffer | null> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_BODY_BYTES) throw new Error('the request of the app-server is too large');
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 && chunks[0] !== undefined
+      ? chunks[0]
+      : Buffer.from((await runSliced(joinSteps(chunks), left)).buffer);
+  } catch (error) {
+    if (left.aborted) return null;
+    throw error;
+  }
+};

@@ -1,0 +1,160 @@
+import type { AppServer } from '../../../codex/app-server.ts';
+import type { RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
+import { RelaySource } from '../../../codex/sources/relay-source.ts';
+import type { SourceOptions, TurnSource } from '../../../codex/sources/source.ts';
+import type { UpstreamEvent } from '../../../codex/sources/upstream-event.ts';
+import { injectedOf } from '../../../codex/translate/inject-items.ts';
+import { developerInstructionsOf } from '../../../codex/translate/thread-start.ts';
+import type { Lease } from '../../../codex/worker/supervisor.ts';
+import { yieldToLoop } from '../../../kit/async/event-loop.ts';
+import { steerTurn } from '../../attempt/running-turn.ts';
+import { recordEarlier, tracedAppServer, tracedListener } from '../../attempt/traced-app-server.ts';
+import type { McpTurn } from '../../mcp/mcp-turn.ts';
+import type { DrivenTurn, TurnEnd, TurnReport, TurnSignal } from '../driven-turn.ts';
+import type { AttemptParams } from '../driver.ts';
+import { Carrier } from './carrier.ts';
+import {
+  earlierCalls,
+  mcpPlan,
+  plainPlan,
+  reviewPlan,
+  threadStartOf,
+  type CarrierPlanDeps,
+} from './carrier-plans.ts';
+import type { PreStartedTurns } from './pre-started-turns.ts';
+
+export interface CarriedTurnDeps extends CarrierPlanDeps {
+  readonly preStarted: PreStartedTurns;
+  /** The entry of the model catalogue that codex uses for a model name. */
+  readonly slugOf: (name: string) => string;
+}
+
+/** A turn whose model request the relay writes, and whose answer the relay reads. A carrier takes it to the backend. */
+export class CarriedTurn implements DrivenTurn {
+  readonly #deps: CarriedTurnDeps;
+  readonly #lease: Lease;
+  readonly #appServer: AppServer;
+  readonly #params: AttemptParams;
+  readonly #slug: string;
+  #carrier: Carrier | null = null;
+  #relayTurn: RelayTurnHandle | null = null;
+  /** Whether it is among the pre-started ones, or could have been. */
+  #isPlain = false;
+  #hasAnswer = false;
+  #isSteered = false;
+  #isEnded = false;
+
+  constructor(deps: CarriedTurnDeps, lease: Lease, params: AttemptParams) {
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#appServer = tracedAppServer(lease.appServer, params.context.trace);
+    this.#params = params;
+    this.#slug = deps.slugOf(params.draft.strategy.slug);
+  }
+
+  get report(): TurnReport | null {
+    return this.#relayTurn?.report ?? null;
+  }
+
+  async start(mcp: McpTurn | null, receive: (signal: TurnSignal) => void): Promise<string> {
+    const { draft, context, approved } = this.#params;
+    let { request } = draft;
+    const appServer = this.#appServer;
+    const prepare = async (threadId: string): Promise<void> => {
+      request = (await mcp?.prepare(request, appServer, threadId, approved)) ?? request;
+    };
+    const carrier = await this.#carrierFor(mcp, prepare);
+    this.#carrier = carrier;
+    if (this.#isEnded) {
+      // The client left while it was being started.
+      await this.#release({ isComplete: false, usage: null });
+      throw new Error('the turn was given up while it was being started');
+    }
+    const { settings } = this.#deps;
+    const { strategy } = draft;
+    this.#relayTurn = carrier.claim(
+      {
+        request,
+        context,
+        shape: {
+          strategy,
+          injected: injectedOf(request, settings, strategy),
+          developerInstructions: developerInstructionsOf(request, settings),
+          mcp,
+        },
+        onUpstreamEvent: (signal) => this.#upstream(signal, receive),
+        onActivity: (kind) => receive({ kind: 'activity', of: kind }),
+      },
+      tracedListener(context.trace, carrier.thread.threadId, receive),
+    );
+    return carrier.turnId;
+  }
+
+  sourceOf(options: SourceOptions): TurnSource {
+    const report = this.#relayTurn?.report;
+    if (report === undefined) throw new Error('the turn has not been started');
+    // Only then nothing can follow the answer: codex runs no tools, and has no input that the model has not seen.
+    const endsWithAnswer = (): boolean => this.#isPlain && !this.#isSteered;
+    return new RelaySource({ ...options, report, endsWithAnswer });
+  }
+
+  begin(): void {
+    this.#relayTurn?.begin();
+  }
+
+  heard(source: TurnSource): void {
+    // codex sends another request for calls that it does not know.
+    if (source.isLastAnswer) this.#carrier?.refuseFurtherRequests();
+  }
+
+  async steer(texts: readonly string[]): Promise<void> {
+    this.#isSteered = true;
+    this.#relayTurn?.steered(texts);
+    await steerTurn(this.#appServer, this.#carrier?.running ?? null, texts);
+  }
+
+  async end(how: TurnEnd): Promise<void> {
+    this.#isEnded = true;
+    // A carrier that is being started is released when it has started.
+    if (this.#carrier !== null) await this.#release(how);
+    else if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, null);
+  }
+
+  /** Only a plain thread is kept for another turn. */
+  async #release(how: TurnEnd): Promise<void> {
+    const isComplete = how.isComplete && this.#isPlain;
+    const thread = (await this.#carrier?.end({ ...how, isComplete })) ?? null;
+    if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, thread);
+  }
+
+  async #carrierFor(mcp: McpTurn | null, prepare: (threadId: string) => Promise<void>): Promise<Carrier> {
+    const { draft, context } = this.#params;
+    const slug = this.#slug;
+    if (draft.request.isReview === true)
+      return Carrier.start(reviewPlan(this.#appServer, slug, draft.request, this.#deps));
+    // MCP servers have processes, which are for this turn only.
+    if (mcp !== null) return Carrier.start(mcpPlan(this.#appServer, slug, { mcp, prepare }, this.#deps));
+    this.#isPlain = true;
+    const { preStarted, settings } = this.#deps;
+    const taken = await preStarted.take(this.#lease, slug, context.caller.keyId);
+    if (taken instanceof Carrier) {
+      recordEarlier(context.trace, earlierCalls(taken, settings));
+      return taken;
+    }
+    if (taken !== null) recordEarlier(context.trace, [threadStartOf(taken, settings)]);
+    return Carrier.start(plainPlan(this.#appServer, slug, taken, this.#deps));
+  }
+
+  #upstream(signal: UpstreamEvent, receive: (signal: TurnSignal) => void): void {
+    receive(signal);
+    if (signal.kind !== 'answer-started' || this.#hasAnswer) return;
+    this.#hasAnswer = true;
+    if (this.#isPlain) void this.#prepareNext();
+  }
+
+  /** After the first events of this turn have been delivered. */
+  async #prepareNext(): Promise<void> {
+    await yieldToLoop();
+    this.#deps.preStarted.prepare(this.#lease, this.#slug, this.#params.context.caller.keyId);
+  }
+}

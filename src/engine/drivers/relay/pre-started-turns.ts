@@ -1,0 +1,233 @@
+import type { AppServer } from '../../../codex/app-server.ts';
+import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { Clock } from '../../../kit/ambient.ts';
+import { within } from '../../../kit/async/within.ts';
+import type { Carrier } from './carrier.ts';
+import type { CarrierThread } from './carrier-thread.ts';
+import { IdleThreads } from './idle-threads.ts';
+import { RecentKinds } from './recent-kinds.ts';
+
+/** What becomes of a pre-started turn, for metrics. */
+export type PreStartedFate =
+  /** It carried a request. */
+  | 'used'
+  /** It was too old, or its credentials were about to expire. */
+  | 'expired'
+  /** It could not be started, or ended before it was used. */
+  | 'failed'
+  /** Others were more useful. */
+  | 'dropped';
+
+export interface PreStartedTurnsOptions {
+  /** Most pre-started turns for one entry of the model catalogue; 0: none. */
+  readonly max: number;
+  readonly clock: Clock;
+  /** Starts a turn; `thread`: in a thread that has carried others, null: in a new one. */
+  readonly start: (appServer: AppServer, slug: string, thread: CarrierThread | null) => Promise<Carrier>;
+  readonly onEnd: (fate: PreStartedFate) => void;
+  /** A request found none, and started its own. */
+  readonly onMiss: () => void;
+  /** The number of turns that wait, and of threads without a turn. */
+  readonly onChange: (waiting: number, idleThreads: number) => void;
+}
+
+/** The app-server and the login may change; and a request that is held longer was never tried. */
+const MAX_AGE_MS = 5 * 60_000;
+/** Credentials that expire sooner are not used. */
+const EXPIRY_MARGIN_MS = 60_000;
+/** For each worker, over all models and callers. */
+const MAX_WAITING = 32;
+/** How long a new worker may prepare turns before it takes over. */
+const WARM_WITHIN_MS = 2_000;
+
+/** A turn that waits for a request, or is being started. */
+interface Waiting {
+  readonly slug: string;
+  /** Set if its thread has carried turns of this caller: it is for no other. */
+  readonly caller: string | null;
+  readonly at: number;
+  /** Null: it could not be started. */
+  readonly starting: Promise<Carrier | null>;
+  carrier: Carrier | null;
+  isTaken: boolean;
+}
+
+/** What waits on one worker. */
+interface Prepared {
+  waiting: Waiting[];
+  readonly idle: IdleThreads;
+  isCurrent: () => boolean;
+}
+
+/**
+ * Starts turns before they are needed. Their model requests wait in the relay, so a request that takes one does not
+ * wait for the app-server. A turn contains nothing of a client: only its catalogue entry distinguishes it.
+ */
+export class PreStartedTurns {
+  readonly #options: PreStartedTurnsOptions;
+  readonly #kinds: RecentKinds;
+  readonly #workers = new Map<AppServer, Prepared>();
+
+  constructor(options: PreStartedTurnsOptions) {
+    this.#options = options;
+    this.#kinds = new RecentKinds(options.clock);
+  }
+
+  /**
+   * A turn for a request of this caller; without one, a thread that can carry it; null: neither. `ended` must follow.
+   */
+  async take(lease: Lease, slug: string, caller: string): Promise<Carrier | CarrierThread | null> {
+    this.#kinds.began(slug);
+    const prepared = this.#of(lease);
+    for (let next = pick(prepared, slug, caller); next !== null; next = pick(prepared, slug, caller)) {
+      this.#remove(prepared, next);
+      next.isTaken = true;
+      const carrier = next.carrier ?? (await next.starting);
+      if (carrier === null) continue;
+      if (this.#isFresh(carrier, next.at)) {
+        this.#options.onEnd('used');
+        return carrier;
+      }
+      this.#discard(carrier, carrier.isUsable ? 'expired' : 'failed');
+    }
+    if (this.#options.max > 0) this.#options.onMiss();
+    return prepared.idle.take(slug, caller);
+  }
+
+  /** A request of this kind is being answered: others may follow. */
+  prepare(lease: Lease, slug: string, caller: string): void {
+    if (this.#options.max === 0 || !lease.isCurrent()) return;
+    const prepared = this.#of(lease);
+    const isFor = (one: Waiting): boolean => one.slug === slug && isForCaller(one, caller);
+    const wanted = Math.min(this.#options.max, this.#kinds.wanted(slug));
+    for (let have = prepared.waiting.filter(isFor).length; have < wanted; have += 1)
+      this.#startOne(lease.appServer, prepared, slug, prepared.idle.take(slug, caller));
+    while (prepared.waiting.length > MAX_WAITING) this.#drop(prepared, prepared.waiting[0]);
+  }
+
+  /** A request has ended. `thread`: it can carry another turn of its caller. */
+  ended(lease: Lease, slug: string, thread: CarrierThread | null): void {
+    this.#kinds.ended(slug);
+    if (thread === null) return;
+    const { idle } = this.#of(lease);
+    idle.add(thread, this.#options.clock.now());
+    if (!lease.isCurrent()) idle.closeWhere(() => true);
+  }
+
+  /** Starts turns of the kinds in use on a worker that is about to take over. */
+  async warm(appServer: AppServer): Promise<void> {
+    const kinds = this.#options.max === 0 ? [] : this.#kinds.inUse();
+    if (kinds.length === 0) return;
+    // Until its first lease, which is the first to know.
+    const prepared = this.#add(appServer, () => prepared.waiting.length > 0);
+    for (const slug of kinds) this.#startOne(appServer, prepared, slug, null);
+    await within(Promise.all(prepared.waiting.map(({ starting }) => starting)), WARM_WITHIN_MS);
+  }
+
+  /** Replaces turns that have waited too long, and closes threads that were not used. */
+  refresh(): void {
+    const now = this.#options.clock.now();
+    for (const [appServer, prepared] of this.#workers) {
+      const isCurrent = prepared.isCurrent();
+      for (const one of prepared.waiting) {
+        const isStale = one.carrier !== null && !this.#isFresh(one.carrier, one.at);
+        if (isCurrent && !isStale) continue;
+        this.#drop(prepared, one, 'expired');
+        if (isCurrent && this.#kinds.isInUse(one.slug)) this.#startOne(appServer, prepared, one.slug, null);
+      }
+      prepared.idle.closeOlderThan(isCurrent ? now - MAX_AGE_MS : Infinity);
+      if (!isCurrent) this.#workers.delete(appServer);
+    }
+  }
+
+  #startOne(appServer: AppServer, prepared: Prepared, slug: string, thread: CarrierThread | null): void {
+    const starting = this.#options.start(appServer, slug, thread).then(
+      (carrier) => {
+        one.carrier = carrier;
+        if (one.isTaken) return carrier;
+        // The worker has exited, or codex did something else: a request must not get it.
+        carrier.whenOver(() => this.#drop(prepared, one, 'failed'));
+        return carrier;
+      },
+      // A request that needs a turn starts one itself, and reports the error.
+      () => {
+        this.#drop(prepared, one, 'failed');
+        return null;
+      },
+    );
+    const { caller = null } = thread ?? {};
+    const one: Waiting = {
+      slug,
+      caller,
+      at: this.#options.clock.now(),
+      starting,
+      carrier: null,
+      isTaken: false,
+    };
+    prepared.waiting.push(one);
+    this.#changed();
+  }
+
+  #drop(prepared: Prepared, one: Waiting | undefined, fate: PreStartedFate = 'dropped'): void {
+    if (one === undefined || one.isTaken) return;
+    one.isTaken = true;
+    this.#remove(prepared, one);
+    void this.#discardStarted(one, fate);
+  }
+
+  async #discardStarted({ starting }: Waiting, fate: PreStartedFate): Promise<void> {
+    const carrier = await starting;
+    if (carrier === null) this.#options.onEnd(fate);
+    else this.#discard(carrier, fate);
+  }
+
+  #discard(carrier: Carrier, fate: PreStartedFate): void {
+    this.#options.onEnd(fate);
+    void carrier.end({ isComplete: false, usage: null });
+  }
+
+  #remove(prepared: Prepared, one: Waiting): void {
+    prepared.waiting = prepared.waiting.filter((other) => other !== one);
+    this.#changed();
+  }
+
+  #changed(): void {
+    const all = [...this.#workers.values()];
+    const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+    this.#options.onChange(
+      sum(all.map(({ waiting }) => waiting.length)),
+      sum(all.map(({ idle }) => idle.size)),
+    );
+  }
+
+  #isFresh(carrier: Carrier, at: number): boolean {
+    const now = this.#options.clock.now();
+    const { isUsable, expiresAtMs } = carrier;
+    return (
+      isUsable && now - at < MAX_AGE_MS && (expiresAtMs === null || expiresAtMs - now > EXPIRY_MARGIN_MS)
+    );
+  }
+
+  #of(lease: Lease): Prepared {
+    const prepared = this.#workers.get(lease.appServer) ?? this.#add(lease.appServer, () => true);
+    prepared.isCurrent = () => lease.isCurrent();
+    return prepared;
+  }
+
+  #add(appServer: AppServer, isCurrent: () => boolean): Prepared {
+    const idle = new IdleThreads(appServer, () => this.#changed());
+    const prepared: Prepared = { waiting: [], idle, isCurrent };
+    this.#workers.set(appServer, prepared);
+    return prepared;
+  }
+}
+
+const isForCaller = (one: Waiting, caller: string): boolean => one.caller === null || one.caller === caller;
+
+/** The caller's own first, then the one that has waited longest: it is most likely to be ready. */
+const pick = ({ waiting }: Prepared, slug: string, caller: string): Waiting | null => {
+  const fitting = waiting.filter((one) => one.slug === slug && isForCaller(one, caller));
+  const ready = fitting.filter(({ carrier }) => carrier !== null);
+  const all = ready.length > 0 ? ready : fitting;
+  return all.find((one) => one.caller !== null) ?? all[0] ?? null;
+};

@@ -1,0 +1,132 @@
+import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+import type { AppServer } from '../../../codex/app-server.ts';
+import type { ParamsOf } from '../../../codex/protocol/methods.ts';
+import { RpcSource } from '../../../codex/sources/rpc-source.ts';
+import type { SourceOptions, TurnSource } from '../../../codex/sources/source.ts';
+import { injectedOf, toInjectItems } from '../../../codex/translate/inject-items.ts';
+import { toThreadStart, type ThreadSettings } from '../../../codex/translate/thread-start.ts';
+import { toReviewStart, toTurnStart } from '../../../codex/translate/turn-start.ts';
+import type { Lease } from '../../../codex/worker/supervisor.ts';
+import { yieldToLoop } from '../../../kit/async/event-loop.ts';
+import {
+  closeTurn,
+  startReview,
+  startTurn,
+  steerTurn,
+  type RunningTurn,
+} from '../../attempt/running-turn.ts';
+import { recordEarlier, tracedAppServer } from '../../attempt/traced-app-server.ts';
+import type { McpTurn } from '../../mcp/mcp-turn.ts';
+import type { DrivenTurn, TurnSignal } from '../driven-turn.ts';
+import type { AttemptParams } from '../driver.ts';
+import { answerCall } from './answer-call.ts';
+import { threadKind, type PreStartedThreads, type ThreadKind } from './pre-started-threads.ts';
+
+export interface RpcTurnDeps {
+  readonly settings: ThreadSettings;
+  readonly preStarted: PreStartedThreads;
+}
+
+/** A turn over JSON-RPC: a fresh thread with the tools and settings of the client, its whole history, one turn. */
+export class RpcTurn implements DrivenTurn {
+  readonly report = null;
+  readonly #deps: RpcTurnDeps;
+  readonly #lease: Lease;
+  readonly #appServer: AppServer;
+  readonly #params: AttemptParams;
+  readonly #request: TurnRequest;
+  readonly #callable: CallableTools;
+  #threadId: string | null = null;
+  #running: RunningTurn | null = null;
+  #kind: ThreadKind | null = null;
+  #unwatch: () => void = () => {};
+  #isEnded = false;
+
+  constructor(deps: RpcTurnDeps, lease: Lease, params: AttemptParams) {
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#appServer = tracedAppServer(lease.appServer, params.context.trace);
+    this.#params = params;
+    this.#request = params.draft.request;
+    this.#callable = new CallableTools(allTools(this.#request), this.#request.toolChoice);
+  }
+
+  async start(mcp: McpTurn | null, receive: (signal: TurnSignal) => void): Promise<string> {
+    const { draft, context, signal, approved } = this.#params;
+    const { settings, preStarted } = this.#deps;
+    const { strategy } = draft;
+    const appServer = this.#appServer;
+    const start = toThreadStart(this.#request, settings, strategy, mcp?.config);
+    // MCP servers have processes, which are for this turn only.
+    const kind = mcp === null ? threadKind(start) : { start, key: null };
+    const taken = preStarted.take(this.#lease, kind);
+    if (taken !== null) {
+      const result = { thread: { id: taken } };
+      recordEarlier(context.trace, [{ method: 'thread/start', params: start, result }]);
+    }
+    const threadId = taken ?? (await this.#startThread(mcp, kind.start));
+    this.#threadId = threadId;
+    this.#kind = kind;
+    await this.#unlessEnded(threadId);
+    this.#unwatch = appServer.watchThread(threadId, (received) => this.#receive(received, receive));
+    const request =
+      mcp === null ? this.#request : await mcp.prepare(this.#request, appServer, threadId, approved);
+    await this.#unlessEnded();
+    await yieldToLoop(signal);
+    const items = toInjectItems(injectedOf(request, settings, strategy));
+    const isReview = request.isReview === true;
+    if (items.length > 0 && !isReview)
+      await appServer.request('thread/inject_items', { threadId, items }, { signal });
+    await this.#unlessEnded();
+    // The model request is not seen.
+    context.budget.take();
+    const { turnId, running } = isReview
+      ? await startReview(appServer, toReviewStart(request, threadId))
+      : await startTurn(appServer, toTurnStart(request, threadId));
+    this.#running = running;
+    await this.#unlessEnded(threadId);
+    return turnId;
+  }
+
+  sourceOf(options: SourceOptions): TurnSource {
+    return new RpcSource({ ...options, budget: this.#params.context.budget });
+  }
+
+  begin(): void {}
+  heard(): void {}
+
+  async steer(texts: readonly string[]): Promise<void> {
+    await steerTurn(this.#appServer, this.#running, texts);
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    this.#unwatch();
+    if (this.#kind !== null) void this.#deps.preStarted.prepare(this.#lease, this.#kind);
+    await closeTurn(this.#appServer, this.#running, this.#threadId);
+  }
+
+  /** Throws if the client left while the turn was being started. `started`: something in this thread, which is closed. */
+  async #unlessEnded(started: string | null = null): Promise<void> {
+    if (!this.#isEnded) return;
+    if (started !== null) await closeTurn(this.#appServer, this.#running, started);
+    throw new Error('the turn was given up while it was being started');
+  }
+
+  async #startThread(mcp: McpTurn | null, start: ParamsOf<'thread/start'>): Promise<string> {
+    const appServer = this.#appServer;
+    const { thread } = await (mcp?.startThread(appServer, start) ?? appServer.request('thread/start', start));
+    return thread.id;
+  }
+
+  #receive(signal: TurnSignal, receive: (signal: TurnSignal) => void): void {
+    if (signal.kind === 'closed') {
+      this.#running = null;
+      this.#threadId = null;
+    }
+    if (signal.kind === 'tool-call') answerCall(signal, this.#callable);
+    if (signal.kind === 'notification' && signal.method === 'turn/completed') this.#running = null;
+    receive(signal);
+  }
+}
