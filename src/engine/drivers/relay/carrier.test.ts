@@ -1,0 +1,319 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import {
+  COMPLETE,
+  completedTurn,
+  fakeRelay,
+  fakeWorker,
+  GIVEN_UP,
+} from '../../../../test/support/carriers.ts';
+import { settled } from '../../../../test/support/fake-pool.ts';
+import { SHAPE } from '../../../../test/support/edited.ts';
+import { turnContext, turnRequest } from '../../../../test/support/turn-request.ts';
+import type { ThreadSignal } from '../../../codex/app-server.ts';
+import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
+import { startTurn } from '../../attempt/running-turn.ts';
+import { Carrier } from './carrier.ts';
+import { freshThread, type CarrierThread } from './carrier-thread.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const world = () => {
+  const worker = fakeWorker();
+  const relay = fakeRelay();
+  const { appServer } = worker;
+  const start = (thread: CarrierThread | null = null): Promise<Carrier> =>
+    Carrier.start({
+      appServer,
+      relay,
+      thread,
+      slug: 'gpt-5.5',
+      placeholder: 'px_1',
+      startThread: async () => (await appServer.request('thread/start', {})).thread.id,
+      prepare: async (threadId) => {
+        await appServer.request('thread/inject_items', { threadId, items: [] });
+      },
+      startTurn: (threadId) => startTurn(appServer, { threadId, input: [] }),
+    });
+  /** What was done with the only turn in the relay. */
+  const done = (): readonly string[] => relay.turns[0]?.done ?? [];
+  return { worker, relay, start, done };
+};
+
+const params: RelayTurnParams = {
+  request: turnRequest(),
+  context: turnContext({ caller: { keyId: 'one' } }),
+  shape: SHAPE,
+  onUpstreamEvent() {},
+  onActivity() {},
+};
+const ignore = (): void => {};
+const notified = (method: string): ThreadSignal => ({ kind: 'notification', method, params: {} });
+const INTERRUPTED = ['turn/interrupt', { threadId: 'thread-1', turnId: 'turn-1' }];
+const UNSUBSCRIBED = ['thread/unsubscribe', { threadId: 'thread-1' }];
+
+describe('a carrier', () => {
+  it('is a turn in a new thread, whose model request the relay expects before it can be sent', async () => {
+    const { worker, relay, start } = world();
+    const expectedAt: number[] = [];
+    worker.beforeAnswer = async () => void expectedAt.push(relay.turns.length);
+    const carrier = await start();
+    expect(worker.calls).toEqual([
+      ['thread/start', {}],
+      ['thread/inject_items', { threadId: 'thread-1', items: [] }],
+      ['turn/start', { threadId: 'thread-1', input: [] }],
+    ]);
+    expect(expectedAt).toEqual([0, 1, 1]);
+    expect(relay.turns).toEqual([
+      {
+        expected: {
+          threadId: 'thread-1',
+          slug: 'gpt-5.5',
+          placeholder: 'px_1',
+          isFirstOfThread: true,
+          onLost: expect.any(Function) as unknown,
+        },
+        done: ['started turn-1'],
+        claims: [],
+        expiresAtMs: null,
+        answerBytes: 0,
+      },
+    ]);
+    expect({ ...carrier, running: carrier.running, isUsable: carrier.isUsable }).toEqual({
+      thread: { threadId: 'thread-1', slug: 'gpt-5.5', caller: null, turns: 1, answerBytes: 0 },
+      turnId: 'turn-1',
+      placeholder: 'px_1',
+      running: { threadId: 'thread-1', turnId: 'turn-1' },
+      isUsable: true,
+    });
+    expect(worker.watched()).toEqual(['thread-1']);
+  });
+
+  it('may be another turn of a thread', async () => {
+    const { worker, relay, start } = world();
+    const thread = { ...freshThread('thread-7', 'gpt-5.5'), caller: 'one', turns: 3, answerBytes: 9 };
+    const carrier = await start(thread);
+    expect(worker.calls.map(([method]) => method)).toEqual(['thread/inject_items', 'turn/start']);
+    expect(relay.turns[0]?.expected).toMatchObject({ threadId: 'thread-7', isFirstOfThread: false });
+    expect(carrier.thread).toBe(thread);
+    expect(thread).toMatchObject({ turns: 4, answerBytes: 9 });
+  });
+
+  it('does not exist without a thread', async () => {
+    const { worker, relay, start } = world();
+    worker.beforeAnswer = () => Promise.reject(new Error('no thread'));
+    await expect(start()).rejects.toThrow('no thread');
+    expect([relay.turns, worker.calls]).toEqual([[], [['thread/start', {}]]]);
+  });
+
+  it.each(['thread/inject_items', 'turn/start'])('closes its thread if %s fails', async (failing) => {
+    const { worker, start, done } = world();
+    worker.beforeAnswer = async (method) => {
+      if (method === failing) throw new Error(method);
+    };
+    await expect(start()).rejects.toThrow(failing);
+    expect(worker.calls.at(-1)).toEqual(UNSUBSCRIBED);
+    expect(worker.threadsOf('turn/interrupt')).toEqual([]);
+    expect([done(), worker.watched()]).toEqual([['refused'], []]);
+  });
+
+  it('has nothing to close if the worker exits meanwhile', async () => {
+    const { worker, start, done } = world();
+    worker.beforeAnswer = async (method) => {
+      if (method !== 'turn/start') return;
+      worker.exit();
+      throw new Error('exited');
+    };
+    await expect(start()).rejects.toThrow('exited');
+    expect([worker.calls.at(-1)?.[0], done()]).toEqual(['turn/start', ['refused']]);
+  });
+
+  it('knows when the credentials of its model request expire', async () => {
+    const { relay, start } = world();
+    const carrier = await start();
+    expect(carrier.expiresAtMs).toBeNull();
+    Object.assign(relay.turns[0] ?? {}, { expiresAtMs: 5 });
+    expect(carrier.expiresAtMs).toBe(5);
+  });
+
+  it('lets no further model request through', async () => {
+    const { start, done } = world();
+    (await start()).refuseFurtherRequests();
+    expect(done()).toEqual(['started turn-1', 'refused']);
+  });
+});
+
+type World = ReturnType<typeof world>;
+const ends: readonly (readonly [string, boolean, (one: World) => void])[] = [
+  ['codex completes the turn', false, ({ worker }) => worker.complete('thread-1')],
+  ['codex fails the turn', false, ({ worker }) => worker.complete('thread-1', 'failed')],
+  ['the worker exits', false, ({ worker }) => worker.exit()],
+  // codex still runs it, so it must be interrupted.
+  ['codex sends another model request', true, ({ relay }) => relay.turns[0]?.expected.onLost()],
+];
+
+describe('a carrier that is over', () => {
+  it.each(ends)('tells so, once: %s', async (_, isRunning, end) => {
+    const one = world();
+    const carrier = await one.start();
+    const over = vi.fn<() => void>();
+    carrier.whenOver(over);
+    await settled();
+    expect([carrier.isUsable, over.mock.calls.length]).toEqual([true, 0]);
+    end(one);
+    end(one);
+    await settled();
+    expect([carrier.isUsable, carrier.running !== null]).toEqual([false, isRunning]);
+    expect(over).toHaveBeenCalledOnce();
+    // A late listener is told, too.
+    carrier.whenOver(over);
+    await settled();
+    expect(over).toHaveBeenCalledTimes(2);
+  });
+
+  it('is over before it has started if codex does something else', async () => {
+    const { worker, relay, start } = world();
+    worker.beforeAnswer = async (method) => {
+      if (method === 'turn/start') relay.turns[0]?.expected.onLost();
+    };
+    const carrier = await start();
+    expect([carrier.isUsable, await carrier.end(COMPLETE)]).toEqual([false, null]);
+    expect(worker.calls.slice(-2)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
+  });
+
+  it('is not over after another signal', async () => {
+    const { worker, start } = world();
+    const carrier = await start();
+    worker.send('thread-1', notified('turn/started'));
+    worker.send('thread-1', { kind: 'tool-call', params: {}, respond: ignore });
+    expect(carrier.isUsable).toBe(true);
+  });
+});
+
+describe('a claimed carrier', () => {
+  it('gives the request to the relay, and the signals to its reader, the early ones first', async () => {
+    const { worker, relay, start, done } = world();
+    const carrier = await start();
+    worker.send('thread-1', notified('early'));
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    expect(signals).toEqual([notified('early')]);
+    worker.complete('thread-1');
+    expect(signals).toEqual([notified('early'), completedTurn()]);
+    expect([relay.turns[0]?.claims, done(), carrier.thread.caller]).toEqual([
+      [params],
+      ['started turn-1', 'claimed'],
+      'one',
+    ]);
+  });
+
+  it('has kept 64 early signals at most', async () => {
+    const { worker, start } = world();
+    const carrier = await start();
+    for (let nth = 0; nth < 70; nth += 1) worker.send('thread-1', notified(`n${nth}`));
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    expect(signals).toHaveLength(64);
+    worker.send('thread-1', notified('last'));
+    expect([signals[63], signals[64]]).toEqual([notified('n63'), notified('last')]);
+  });
+
+  it('is like one without a worker if codex does something else', async () => {
+    const { relay, start } = world();
+    const carrier = await start();
+    const signals: ThreadSignal[] = [];
+    carrier.claim(params, (signal) => signals.push(signal));
+    relay.turns[0]?.expected.onLost();
+    expect(signals).toEqual([{ kind: 'closed' }]);
+  });
+});
+
+describe('the end of a carrier', () => {
+  it('leaves the thread for another turn when codex has completed this one', async () => {
+    const { worker, relay, start, done } = world();
+    const carrier = await start();
+    carrier.claim(params, ignore);
+    const [turn] = relay.turns;
+    const ended = carrier.end(COMPLETE);
+    // The rest of the answer is still on its way to codex.
+    await settled();
+    expect(done()).toEqual(['started turn-1', 'claimed', 'refused']);
+    if (turn !== undefined) turn.answerBytes = 70;
+    worker.complete('thread-1');
+    expect(await ended).toBe(carrier.thread);
+    expect(carrier.thread).toEqual({
+      threadId: 'thread-1',
+      slug: 'gpt-5.5',
+      caller: 'one',
+      turns: 1,
+      answerBytes: 70,
+    });
+    expect(done()).toEqual(['started turn-1', 'claimed', 'refused', 'closed']);
+    expect([worker.watched(), worker.calls.length]).toEqual([[], 3]);
+  });
+
+  it('does not wait if codex has completed it already', async () => {
+    const { worker, start } = world();
+    const carrier = await start();
+    worker.complete('thread-1');
+    expect(await carrier.end(COMPLETE)).toBe(carrier.thread);
+  });
+
+  it.each<[string, Partial<CarrierThread>, object]>([
+    ['it has carried 16 turns', { turns: 15 }, {}],
+    ['its answers are long', { answerBytes: 1024 * 1024 - 50 }, {}],
+    ['its usage is not known', {}, { usage: null }],
+  ])('closes the thread: %s', async (_, different, how) => {
+    const { worker, relay, start } = world();
+    const carrier = await start({ ...freshThread('thread-1', 'gpt-5.5'), ...different });
+    carrier.claim(params, ignore);
+    Object.assign(relay.turns[0] ?? {}, { answerBytes: 50 });
+    worker.complete('thread-1');
+    expect(await carrier.end({ ...COMPLETE, ...how })).toBeNull();
+    // Nothing runs any more.
+    expect(worker.calls.slice(2)).toEqual([UNSUBSCRIBED]);
+  });
+
+  it('interrupts the turn at once if it is given up, and closes the thread', async () => {
+    const { worker, start, done } = world();
+    const carrier = await start();
+    carrier.claim(params, ignore);
+    expect(await carrier.end(GIVEN_UP)).toBeNull();
+    expect(worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
+    expect([done(), worker.watched()]).toEqual([['started turn-1', 'claimed', 'refused', 'closed'], []]);
+  });
+
+  it('has nothing to close in the relay if it was not claimed', async () => {
+    const { worker, start, done } = world();
+    expect(await (await start()).end(GIVEN_UP)).toBeNull();
+    expect([done(), worker.calls.slice(3)]).toEqual([
+      ['started turn-1', 'refused'],
+      [INTERRUPTED, UNSUBSCRIBED],
+    ]);
+  });
+
+  it('waits for codex 10 seconds at most', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { worker, start } = world();
+    const ended = (await start()).end(COMPLETE);
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(worker.calls).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toBeNull();
+    expect(worker.calls.slice(3)).toEqual([INTERRUPTED, UNSUBSCRIBED]);
+  });
+
+  it.each([
+    ['codex fails the turn', [UNSUBSCRIBED]],
+    ['the worker exits', []],
+    ['codex sends another model request', [INTERRUPTED, UNSUBSCRIBED]],
+  ])('closes what is left if it was not completed: %s', async (name, expected) => {
+    const one = world();
+    const ended = (await one.start()).end(COMPLETE);
+    ends.find(([which]) => which === name)?.[2](one);
+    expect(await ended).toBeNull();
+    expect(one.worker.calls.slice(3)).toEqual(expected);
+  });
+});
