@@ -104,6 +104,17 @@ describe('the metadata of a turn that was started long before', () => {
     expect(new Set([...windows, ...sessions.values(), WINDOW_OF_CODEX]).size).toBe(5);
   });
 
+  it('stays ASCII, as codex writes it', async () => {
+    const { backend, open, post } = await start(completed);
+    open('t1');
+    const path = String.raw`/home/\u4e2d\u00e9`;
+    const told = `{"request_kind":"turn","turn_id":"${TURN_ID}","workspaces":{"${path}":{}}}`;
+    expect((await post('t1', {}, { headers: { [HEADER]: told } })).status).toBe(200);
+    expect(backend.arrivals.map(({ headers }) => String(headers[HEADER]).split('"workspaces":')[1])).toEqual([
+      `{"${path}":{}}}`,
+    ]);
+  });
+
   it('does not change within the turn', async () => {
     let nowMs = STARTED_MS;
     const { backend, open, post } = await start(completed, { clock: { now: () => nowMs } });

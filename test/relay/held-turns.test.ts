@@ -102,7 +102,7 @@ describe('a held model request', () => {
     expect([(await posted).status, await (await posted).text()]).toEqual([410, '']);
     expect((await post('t1', {})).status).toBe(410);
     expect(backend.arrivals).toEqual([]);
-    expect(noted).toMatchObject({ lost: [], unplaced: 1, served: 0 });
+    expect(noted).toMatchObject({ lost: [], unplaced: 0, served: 0 });
     expect(losses()).toBe(0);
   });
 
@@ -127,6 +127,28 @@ describe('a held model request', () => {
     expect(losses()).toBe(0);
   });
 
+  it('has lost nothing if the turn is dropped before it has started', async () => {
+    const { backend, hold, open, post, noted } = await start(completed);
+    const { held, losses } = hold('t1');
+    const posted = post('t1', {});
+    // Whatever was possible before it has been done after this.
+    open('t2');
+    await (await post('t2', {})).text();
+    held.refuseFurtherRequests();
+    expect([(await posted).status, backend.arrivals.length]).toEqual([410, 1]);
+    expect(noted).toMatchObject({ lost: [], unplaced: 0, served: 1 });
+    expect(losses()).toBe(0);
+  });
+
+  it('tells when its token expires, and not that of a late one of another turn', async () => {
+    const { open, post, noted } = await start(completed);
+    const { held } = open('t1');
+    await (await post('t1', {}, { headers: tokenFor(EXPIRY) })).text();
+    const { headers } = metadata({ turn_id: 'turn-0' });
+    expect((await post('t1', {}, { headers: { ...headers, ...tokenFor(1) } })).status).toBe(410);
+    expect([held.expiresAtMs, noted.lost]).toEqual([EXPIRY * 1000, ['other-turn']]);
+  });
+
   it('tells when its token expires, and nothing about a key', async () => {
     const { open, post } = await start(completed);
     const { held } = open('t1');
@@ -147,7 +169,10 @@ describe("a model request that is not its turn's own", () => {
     ['no-placeholder', 'none', raw(foreign), {}],
     ['no-placeholder', 'that of another turn', raw({ ...placeholder, id: 'px_2' }), {}],
     ['no-placeholder', 'two', raw(placeholder, placeholder), {}],
+    ['no-placeholder', 'half a body', '{"half":', {}],
+    ['no-placeholder', 'no object', JSON.stringify([placeholder]), {}],
     ['foreign-item', 'a summary', raw(placeholder, foreign), {}],
+    ['foreign-item', 'a text without parts', raw(placeholder, { ...foreign, content: 'A summary.' }), {}],
     ['foreign-item', 'a text that was not steered', raw(placeholder, message('user', 'Go.')), {}],
     ['foreign-item', 'an output without a call', raw(placeholder, output), {}],
   ])('is not sent, and ends the turn: %s, %s', async (reason, _, body, init) => {

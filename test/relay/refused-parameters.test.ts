@@ -62,7 +62,6 @@ describe('a backend that refuses parameters', () => {
       blocked: 0,
       served: 4,
       renewalsHeld: 0,
-      unchecked: [],
     });
     const learnt = { ignored: ['sampling.temperature'], limitsOutput: false };
     expect(first.relayTurn.report).toMatchObject(learnt);

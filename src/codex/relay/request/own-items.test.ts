@@ -65,6 +65,9 @@ describe("the model's own items", () => {
     ['an output of another turn', { type: 'function_call_output', call_id: 'call_9', output: 'x' }],
     ['a type that it did not write', { type: 'compaction', id: 'cmp_1' }],
     ['an item without a type', {}],
+    ['a message whose content is a text', { type: 'message', role: 'developer', content: 'Hi' }],
+    ['a message without parts', { type: 'message', role: 'assistant', content: [] }],
+    ['a message without content', { type: 'message', role: 'assistant' }],
   ])('are not all that there is: %s', (_, item) => {
     expect(own.has(item)).toBe(false);
   });
@@ -114,5 +117,6 @@ describe('steered texts', () => {
     expect([user('Stop'), user('Stop.', 'Go right.')].map(isOwn)).toEqual([false, false]);
     expect(own.has({ ...user('Stop.'), role: 'developer' })).toBe(false);
     expect(own.has({ ...user('Stop.'), role: 'assistant' })).toBe(false);
+    expect([user(), { ...user(), content: 'Stop.' }].map(isOwn)).toEqual([false, false]);
   });
 });

@@ -65,6 +65,17 @@ describe('a text about the turn', () => {
     expect(Object.keys(JSON.parse(written) as object)).toEqual(Object.keys(metadata));
   });
 
+  it('is ASCII, because it is a header', () => {
+    const path = String.raw`/home/\u4e2d\u00e9\ud83d\ude00\n`;
+    const named = withTurnNotes(`{"turn_id":"u9","workspaces":{"${path}":{}},"é":"~"}`, notes);
+    expect(named).toBe(String.raw`{"turn_id":"u1","workspaces":{"${path}":{}},"\u00e9":"~"}`);
+  });
+
+  it('may have fields with the names of object properties', () => {
+    const text = '{"constructor":"c","toString":"t","turn_id":"u9"}';
+    expect(withTurnNotes(text, notes)).toBe('{"constructor":"c","toString":"t","turn_id":"u1"}');
+  });
+
   it('keeps the effort of the app-server if the client gives none', () => {
     const written = withTurnNotes(JSON.stringify(metadata), { ...notes, effort: null });
     expect(JSON.parse(written)).toMatchObject({ reasoning_effort: 'medium', turn_started_at_unix_ms: 5 });

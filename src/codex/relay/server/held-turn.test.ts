@@ -1,84 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 
-import { everything, SHAPE } from '../../../../test/support/edited.ts';
-import { turnContext, turnRequest } from '../../../../test/support/turn-request.ts';
+import {
+  answer,
+  bodyOf,
+  decided,
+  foreign,
+  hold,
+  metadata,
+  NEVER,
+  newTurn,
+  NOW,
+  open,
+  placeholder,
+  released,
+} from '../../../../test/support/held.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { carriedInput } from '../request/carried-input.ts';
-import { HeldTurn, type Admission, type ExpectedTurn, type LostReason } from './held-turn.ts';
-import { RelayTurn } from './relay-turn.ts';
-
-const placeholder = { type: 'message', id: 'px_1' };
-const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1' };
-const output = { type: 'function_call_output', call_id: 'call_1', output: 'x' };
-const foreign = { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] };
-
-const metadata = (more: JsonObject = {}): IncomingHttpHeaders => ({
-  'x-codex-turn-metadata': JSON.stringify({ request_kind: 'turn', turn_id: 'turn-1', ...more }),
-});
-const bodyOf = (...input: readonly JsonObject[]): JsonObject => ({ model: 'gpt-5.5', input });
-const NOW = Date.UTC(2026, 10, 5);
-const NEVER = new AbortController().signal;
-
-const hold = (expected: Partial<ExpectedTurn> = {}) => {
-  let losses = 0;
-  const expectedTurn = {
-    threadId: 'thread-1',
-    slug: 'gpt-5.5',
-    placeholder: 'px_1',
-    isFirstOfThread: true,
-    onLost() {
-      losses += 1;
-    },
-    ...expected,
-  };
-  const held = new HeldTurn(expectedTurn, { now: () => NOW });
-  return { held, losses: () => losses };
-};
-
-const newTurn = (): RelayTurn =>
-  new RelayTurn({
-    request: turnRequest(),
-    context: turnContext(),
-    shape: SHAPE,
-    thread: { threadId: 'thread-1', turnId: 'turn-1', slug: 'gpt-5.5' },
-    affinity: { cacheKey: 'cache-key', session: 'session-1' },
-    limits: everything,
-    turnId: 'turn-of-backend',
-    startedAtMs: 1_000,
-    signIn: () => null,
-    onUpstreamEvent() {},
-    onActivity() {},
-  });
-
-/** A turn that was started and claimed. */
-const open = (expected: Partial<ExpectedTurn> = {}) => {
-  const { held } = hold(expected);
-  const relayTurn = newTurn();
-  held.started('turn-1');
-  held.claim(relayTurn);
-  return { held, relayTurn };
-};
-
-/** The admission as far as it is decided, after everything that does not wait for us. */
-const decided = async (admission: Promise<Admission>): Promise<Admission | 'waits'> => {
-  const waits = new Promise<'waits'>((resolve) => {
-    setImmediate(() => resolve('waits'));
-  });
-  return Promise.race([admission, waits]);
-};
-
-const answer = (relayTurn: RelayTurn, ...items: readonly JsonObject[]): void => {
-  relayTurn.onUpstreamEvent({ kind: 'answer-started' });
-  for (const item of items) {
-    relayTurn.onUpstreamEvent({
-      kind: 'answer-said',
-      type: 'response.output_item.done',
-      data: { item },
-    });
-  }
-  relayTurn.onUpstreamEvent({ kind: 'answer-ended', how: 'completed', response: null });
-};
+import type { LostReason } from './held-turn.ts';
 
 describe('the model request of a held turn', () => {
   it('waits until it is claimed, and then belongs to that request', async () => {
@@ -91,7 +29,12 @@ describe('the model request of a held turn', () => {
     const relayTurn = newTurn();
     held.claim(relayTurn);
     const carried = { tools: [], before: 0, after: [], own: [placeholder] };
-    expect(await admission).toEqual({ relayTurn, model: { body, carried }, added: 0 });
+    expect(await admission).toEqual({
+      relayTurn,
+      model: { body, carried },
+      added: 0,
+      release: expect.any(Function),
+    });
     expect(losses()).toBe(0);
   });
 
@@ -109,10 +52,9 @@ describe('the model request of a held turn', () => {
     const admission = held.admit(metadata(), bodyOf(placeholder), NEVER);
     expect(await decided(admission)).toBe('waits');
     held.drop();
-    expect(await decided(admission)).not.toBe('waits');
-    expect(await admission).not.toHaveProperty('relayTurn');
+    expect(await admission).toBe('dropped');
     // And so are later ones.
-    expect(await decided(held.admit(metadata(), bodyOf(placeholder), NEVER))).not.toHaveProperty('relayTurn');
+    expect(await held.admit(metadata(), bodyOf(placeholder), NEVER)).toBe('dropped');
   });
 
   it('is rejected after the turn was dropped, even if it was claimed', async () => {
@@ -127,6 +69,15 @@ describe('the model request of a held turn', () => {
     const { held, relayTurn } = open();
     relayTurn.cut();
     expect(await held.admit(metadata(), bodyOf(placeholder), NEVER)).toBe('dropped');
+  });
+
+  it('is given up if the app-server disconnects before the turn is started', async () => {
+    const { held } = hold();
+    const left = new AbortController();
+    const admission = held.admit(metadata(), bodyOf(placeholder), left.signal);
+    expect(await decided(admission)).toBe('waits');
+    left.abort();
+    expect(await admission).toBe('dropped');
   });
 
   it('is given up if the app-server disconnects, and the turn can still be claimed', async () => {
@@ -145,7 +96,7 @@ describe('the model request of a held turn', () => {
 });
 
 describe('a model request that is lost', () => {
-  it.each<[LostReason, string, IncomingHttpHeaders, JsonObject]>([
+  it.each<[LostReason, string, IncomingHttpHeaders, JsonObject | null]>([
     ['other-kind', 'a compaction', metadata({ request_kind: 'compaction' }), bodyOf(placeholder)],
     ['other-kind', 'without metadata', {}, bodyOf(placeholder)],
     ['other-turn', 'of an earlier turn', metadata({ turn_id: 'turn-0' }), bodyOf(placeholder)],
@@ -153,6 +104,8 @@ describe('a model request that is lost', () => {
     ['no-placeholder', 'with another input', metadata(), bodyOf(foreign)],
     ['no-placeholder', 'with the placeholder twice', metadata(), bodyOf(placeholder, placeholder)],
     ['no-placeholder', 'without an input', metadata(), { model: 'gpt-5.5' }],
+    ['no-placeholder', 'that cannot be read', metadata(), null],
+    ['other-kind', 'a compaction that cannot be read', metadata({ request_kind: 'compaction' }), null],
   ])('is known before the turn is claimed: %s, %s', async (reason, _, headers, body) => {
     const { held } = hold();
     held.started('turn-1');
@@ -192,61 +145,6 @@ describe('a model request that is lost', () => {
   });
 });
 
-describe('a later model request of the turn', () => {
-  it('may have its answers, outputs and steered texts after the placeholder', async () => {
-    const { held, relayTurn } = open();
-    answer(relayTurn, call);
-    relayTurn.begin();
-    relayTurn.own.steered(['Go on.']);
-    const steered = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] };
-    const body = bodyOf(placeholder, call, output, steered);
-    expect(await held.admit(metadata(), body, NEVER)).toEqual({
-      relayTurn,
-      model: { body, carried: carriedInput([placeholder, call, output, steered], 'px_1') },
-      added: 0,
-    });
-    expect(await held.admit(metadata(), bodyOf(placeholder, call, output, foreign), NEVER)).toEqual({
-      lost: 'foreign-item',
-    });
-  });
-
-  it('waits until the answer before it has a reader and is complete', async () => {
-    const { held, relayTurn } = open();
-    relayTurn.onUpstreamEvent({ kind: 'answer-started' });
-    const admission = held.admit(metadata(), bodyOf(placeholder), NEVER);
-    expect(await decided(admission)).toBe('waits');
-    relayTurn.begin();
-    expect(await decided(admission)).toBe('waits');
-    relayTurn.onUpstreamEvent({ kind: 'answer-ended', how: 'left' });
-    expect(await admission).toMatchObject({ relayTurn });
-  });
-
-  it('waits until the one before it has failed', async () => {
-    const { held, relayTurn } = open();
-    const first = Promise.withResolvers<void>();
-    const sent = relayTurn.send(() => first.promise);
-    const admission = held.admit(metadata(), bodyOf(placeholder), NEVER);
-    expect(await decided(admission)).toBe('waits');
-    first.reject(new Error('broken'));
-    await expect(sent).rejects.toThrow('broken');
-    expect(await admission).toMatchObject({ relayTurn });
-  });
-
-  it.each([
-    ['dropped', ({ held }: ReturnType<typeof open>) => held.drop()],
-    ['cut', ({ relayTurn }: ReturnType<typeof open>) => relayTurn.cut()],
-  ])('is rejected if the turn is %s while it waits', async (_, end) => {
-    const one = open();
-    one.relayTurn.onUpstreamEvent({ kind: 'answer-started' });
-    const admission = one.held.admit(metadata(), bodyOf(placeholder), NEVER);
-    expect(await decided(admission)).toBe('waits');
-    end(one);
-    one.relayTurn.begin();
-    one.relayTurn.onUpstreamEvent({ kind: 'answer-ended', how: 'left' });
-    expect(await admission).toBe('dropped');
-  });
-});
-
 describe('items that codex added before the placeholder', () => {
   const body = bodyOf({ type: 'additional_tools', tools: [] }, foreign, foreign, placeholder);
 
@@ -272,7 +170,19 @@ describe('a review', () => {
     expect(await decided(admission)).toBe('waits');
     const relayTurn = newTurn();
     held.claim(relayTurn);
-    expect(await admission).toEqual({ relayTurn, model: { body, carried: null }, added: 0 });
+    expect(await admission).toEqual({
+      relayTurn,
+      model: { body, carried: null },
+      added: 0,
+      release: expect.any(Function),
+    });
+  });
+});
+
+describe('a review that cannot be read', () => {
+  it('is lost', async () => {
+    const { held } = hold({ placeholder: null });
+    expect(await decided(held.admit({}, null, NEVER))).toEqual({ lost: 'no-placeholder' });
   });
 });
 
@@ -281,9 +191,24 @@ describe('the credentials of a held request', () => {
     const { held } = open();
     expect(held.expiresAtMs).toBeNull();
     const claims = Buffer.from('{"exp":1800000000}').toString('base64url');
-    await held.admit({ ...metadata(), authorization: `Bearer h.${claims}.s` }, bodyOf(placeholder), NEVER);
+    const bearer = { ...metadata(), authorization: `Bearer h.${claims}.s` };
+    released(await held.admit(bearer, bodyOf(placeholder), NEVER));
     expect(held.expiresAtMs).toBe(1_800_000_000_000);
     await held.admit({ ...metadata(), authorization: 'AgentAssertion x' }, bodyOf(placeholder), NEVER);
+    expect(held.expiresAtMs).toBe(NOW + 90_000);
+  });
+
+  it.each<[string, IncomingHttpHeaders, JsonObject | null]>([
+    ['another turn', metadata({ turn_id: 'turn-0' }), bodyOf(placeholder)],
+    ['another kind', metadata({ request_kind: 'compaction' }), bodyOf(placeholder)],
+    ['no placeholder', metadata(), bodyOf(foreign)],
+    ['an unreadable one', metadata(), null],
+  ])('are not those of a request that is lost: %s', async (_, headers, body) => {
+    const { held } = open();
+    released(
+      await held.admit({ ...metadata(), authorization: 'AgentAssertion x' }, bodyOf(placeholder), NEVER),
+    );
+    await held.admit({ ...headers, authorization: 'Bearer sk-1' }, body, NEVER);
     expect(held.expiresAtMs).toBe(NOW + 90_000);
   });
 });

@@ -17,7 +17,7 @@ const world = (different: Parameters<typeof threadSettings>[0] = {}) => {
 
 const THREAD_START = {
   model: 'gpt-5.5',
-  modelProvider: 'proxy_upstream',
+  modelProvider: 'proxy',
   cwd: '/work',
   sandbox: 'read-only',
   approvalPolicy: 'never',

@@ -81,7 +81,8 @@ describe('a carrier', () => {
         answerBytes: 0,
       },
     ]);
-    expect({ ...carrier, running: carrier.running, isUsable: carrier.isUsable }).toEqual({
+    const { thread, turnId, placeholder, running, isUsable } = carrier;
+    expect({ thread, turnId, placeholder, running, isUsable }).toEqual({
       thread: { threadId: 'thread-1', slug: 'gpt-5.5', caller: null, turns: 1, answerBytes: 0 },
       turnId: 'turn-1',
       placeholder: 'px_1',
@@ -167,7 +168,7 @@ describe('a carrier that is over', () => {
     await settled();
     expect([carrier.isUsable, carrier.running !== null]).toEqual([false, isRunning]);
     expect(over).toHaveBeenCalledOnce();
-    // A late listener is told, too.
+    // A late listener knows, too.
     carrier.whenOver(over);
     await settled();
     expect(over).toHaveBeenCalledTimes(2);
