@@ -36,6 +36,9 @@ describe('createMetrics', () => {
       'proxy_upstream_malformed_lines_total 0',
       'proxy_upstream_retries_total 0',
       'proxy_relay_unplaced_total 0',
+      'proxy_prestart_misses_total 0',
+      'proxy_prestarted_turns_waiting 0',
+      'proxy_carrier_threads_idle 0',
       'proxy_worker_restarts_total 0',
       'proxy_worker_replacements_total 0',
     ]);
