@@ -104,16 +104,13 @@ export const faultScript = (fault: Fault, { plan, usedPercent }: FaultContext): 
     case 'silent':
       return breaksOff(fault.after, (connection) => connection.hang());
     case 'cut':
-      return breaksOff(fault.after, async (connection) => {
-        await connection.flush();
-        connection.destroy();
-      });
+      return breaksOff(fault.after, cut);
     case 'close':
       return breaksOff(fault.after, (connection) => closeSocket(connection, fault.code));
     case 'connection-limit':
       return (_, connection) => {
         connection.reply(400, CONNECTION_LIMIT);
-        closeSocket(connection, 1000);
+        return closeSocket(connection, 1000);
       };
     case 'duplicate-item':
       return (_, connection) =>
@@ -129,10 +126,13 @@ export const faultScript = (fault: Fault, { plan, usedPercent }: FaultContext): 
   }
 };
 
-const closeSocket = (connection: ModelConnection, code: number): void => {
-  if (isFrameConnection(connection)) connection.close(code, 'a fault');
-  else connection.destroy();
+const cut = async (connection: ModelConnection): Promise<void> => {
+  await connection.flush();
+  connection.destroy();
 };
+
+const closeSocket = (connection: ModelConnection, code: number): Promise<void> | void =>
+  isFrameConnection(connection) ? connection.close(code, 'a fault') : cut(connection);
 
 /** An answer that comes as far as that, and what happens then. */
 const breaksOff =

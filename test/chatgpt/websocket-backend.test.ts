@@ -195,8 +195,8 @@ describe('a socket', () => {
 
   it('ends after its time, between answers', async () => {
     const draft = fullWithHistory();
-    backend.settings.websocketMinutes = 20 / 60_000;
-    backend.use(slow(10));
+    backend.settings.websocketMinutes = 1 / 60;
+    backend.use(slow(250));
     const socket = await open(draft);
     expect(typesOf(await socket.answer(draft)).at(-1)).toBe('response.completed');
     expect(await socket.next()).toMatchObject({
