@@ -18,6 +18,7 @@ const NOTHING = {
   hasRaw: false,
   hasLoadedTools: false,
   loadedTools: [],
+  images: 0,
 };
 const call = { kind: 'tool-call', tool: 'function', callId: 'c', name: 'f', input: '' } as const;
 const output = { kind: 'tool-output', tool: 'function', callId: 'c', output: 'x' } as const;
@@ -32,8 +33,15 @@ describe('itemFacts', () => {
       [{ ...user, id: 'm' }, { hasId: true }],
       [{ ...user, parts: [{ kind: 'text', text: 'x', cacheBreakpoint: {} }] }, { hasCacheBreakpoint: true }],
       [{ ...user, parts: [{ kind: 'file', raw: { type: 'input_file' } }] }, { hasFile: true }],
-      [{ ...user, parts: [image, { ...image, detail: 'auto' }] }, {}],
-      [{ ...user, parts: [{ ...image, detail: 'low' }] }, { hasImageDetail: true }],
+      [{ ...user, parts: [image, { ...image, detail: 'auto' }] }, { images: 2 }],
+      [
+        { ...user, parts: [{ kind: 'file', raw: { type: 'input_image' } }] },
+        { hasFile: true, images: 1 },
+      ],
+      [
+        { ...user, parts: [{ ...image, detail: 'low' }] },
+        { hasImageDetail: true, images: 1 },
+      ],
       [{ kind: 'reasoning', summary: [] }, { hasReasoning: true }],
       [call, { hasId: true, hasCall: true }],
       [
@@ -59,7 +67,7 @@ describe('itemFacts', () => {
       ],
       [
         { ...output, output: [{ ...image, detail: 'high' }] },
-        { hasId: true, hasImageDetail: true },
+        { hasId: true, hasImageDetail: true, images: 1 },
       ],
       [
         { kind: 'hosted-call', raw: { type: 'web_search_call' } },
@@ -76,7 +84,8 @@ describe('itemFacts', () => {
     ];
     for (const [item, has] of facts) expect(itemFacts([item])).toEqual({ ...NOTHING, ...has });
     const all = facts.map(([item]) => item);
-    expect(itemFacts(all)).toEqual(Object.assign({}, NOTHING, ...facts.map(([, has]) => has)));
+    const images = facts.reduce((sum, [, has]) => sum + (has.images ?? 0), 0);
+    expect(itemFacts(all)).toEqual({ ...Object.assign({}, NOTHING, ...facts.map(([, has]) => has)), images });
     expect(itemFacts([])).toEqual(NOTHING);
   });
 

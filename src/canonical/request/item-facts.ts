@@ -10,6 +10,8 @@ export interface ItemFacts {
   /** Additional fields of calls or outputs. */
   readonly hasCallFields: boolean;
   readonly hasFile: boolean;
+  /** How many images there are, including those stored at the backend. */
+  readonly images: number;
   /** An image with a detail other than `auto`. */
   readonly hasImageDetail: boolean;
   readonly hasReasoning: boolean;
@@ -42,6 +44,7 @@ class Facts implements ItemFacts {
   hasCacheBreakpoint = false;
   hasCallFields = false;
   hasFile = false;
+  images = 0;
   hasImageDetail = false;
   hasReasoning = false;
   hasCall = false;
@@ -90,8 +93,13 @@ class Facts implements ItemFacts {
   #parts(parts: readonly Part[]): void {
     for (const part of parts) {
       this.hasCacheBreakpoint ||= 'cacheBreakpoint' in part;
-      if (part.kind === 'file') this.hasFile = true;
-      else if (part.kind === 'image') this.hasImageDetail ||= (part.detail ?? 'auto') !== 'auto';
+      if (part.kind === 'file') {
+        this.hasFile = true;
+        if (part.raw.type === 'input_image') this.images += 1;
+      } else if (part.kind === 'image') {
+        this.images += 1;
+        this.hasImageDetail ||= (part.detail ?? 'auto') !== 'auto';
+      }
     }
   }
 }

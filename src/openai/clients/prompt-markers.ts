@@ -1,4 +1,3 @@
-import { partsOf, type Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 
 /** Limits on the searched text, per text and in total. Prompts are at the beginning. */
@@ -12,26 +11,25 @@ const MARKERS = [
 ] as const;
 
 /** The first marker in the instructions or messages of a request, or null. */
-export const promptMarker = (request: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
+export const promptMarker = ({
+  instructions,
+  items,
+}: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
   let left = MAX_CHARS;
-  for (const text of textsOf(request)) {
-    if (left <= 0) return null;
+  const markerIn = (text: string): string | null => {
     const beginning = text.slice(0, Math.min(MAX_TEXT_CHARS, left));
     left -= beginning.length;
-    const marker = MARKERS.find((one) => beginning.includes(one.text));
-    if (marker !== undefined) return marker.name;
+    return MARKERS.find((one) => beginning.includes(one.text))?.name ?? null;
+  };
+  const first = instructions === null ? null : markerIn(instructions);
+  if (first !== null) return first;
+  for (const item of items) {
+    if (item.kind !== 'message') continue;
+    for (const part of item.parts) {
+      if (left <= 0) return null;
+      const marker = part.kind === 'text' ? markerIn(part.text) : null;
+      if (marker !== null) return marker;
+    }
   }
   return null;
 };
-
-function* textsOf({ instructions, items }: Pick<TurnRequest, 'instructions' | 'items'>): Generator<string> {
-  if (instructions !== null) yield instructions;
-  for (const item of items) yield* textsIn(item);
-}
-
-function* textsIn(item: Item): Generator<string> {
-  if (item.kind !== 'message') return;
-  for (const part of partsOf(item).parts) {
-    if (part.kind === 'text') yield part.text;
-  }
-}

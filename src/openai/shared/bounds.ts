@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 /** Limits on the size of a request. Ours are far above what clients send; they bound the time to parse it. */
 
 /** OpenAI's limit for a text. */
-const MAX_TEXT = 10_485_760;
+export const MAX_TEXT = 10_485_760;
 /** OpenAI's limit in Chat, for tools, functions, and the calls of one message. */
 export const MAX_CHAT_TOOLS = 128;
 /** OpenAI's limit. */

@@ -1,4 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
+import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { partsOf, withParts, type ImagePart, type Item } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
@@ -38,7 +39,7 @@ const imagesOf = (
   { items, tools }: TurnRequest,
   nameOf: AttachmentOptions['nameOf'],
 ): readonly PlacedImage[] => [
-  ...items.flatMap((item, index) => placedImages(item, index, nameOf)),
+  ...(itemFacts(items).images === 0 ? [] : items.flatMap((item, index) => placedImages(item, index, nameOf))),
   ...tools.flatMap((tool, index) => {
     const part = maskOf(tool);
     if (part === null) return [];
@@ -153,12 +154,7 @@ export const resolveAttachments = async (
   options: AttachmentOptions,
 ): Promise<TurnRequest> => {
   const { maxFetches = MAX_FETCHES, maxTotalBytes = MAX_TOTAL_BYTES } = options;
-  for (const [index, item] of request.items.entries()) {
-    const url = screenshotUrl(item);
-    if (url !== null && !isDataUrl(url)) {
-      checkPassed(url, `${options.nameOf({ item: index })}.output.image_url`);
-    }
-  }
+  if (itemFacts(request.items).hasRaw) checkScreenshots(request, options);
   const placed = imagesOf(request, options.nameOf);
   if (placed.length === 0) return request;
   const images = new Images();
@@ -184,6 +180,13 @@ export const resolveAttachments = async (
     images.fetched(url, image);
   }
   return replaceImages(request, images);
+};
+
+const checkScreenshots = ({ items }: TurnRequest, { nameOf }: AttachmentOptions): void => {
+  for (const [index, item] of items.entries()) {
+    const url = screenshotUrl(item);
+    if (url !== null && !isDataUrl(url)) checkPassed(url, `${nameOf({ item: index })}.output.image_url`);
+  }
 };
 
 /** The URL of a screenshot in an item that is passed on unchanged; null if there is none. */

@@ -22,6 +22,7 @@ import { notAnObject, parseBody } from '../../shared/validation.ts';
 import { parseParts } from './input-parts.ts';
 import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';
+import { plainMessage } from './plain-message.ts';
 import { isWrappedSummary, unwrapSummary } from '../wrapped-summary.ts';
 import { isPlaceholderId } from '../output/placeholder.ts';
 import { readToolOutput } from './tool-output.ts';
@@ -39,25 +40,29 @@ export const readInput = (input: string | readonly unknown[], recall: Recall = (
     return { items: [item], places: ['input'], unread: [] };
   }
   rejectTooManyParts(input, 'input');
-  const unread: string[] = [];
-  const references = new References(recall);
-  const read = input.flatMap((value, index) => {
+  const reading = { unread: [], references: new References(recall) };
+  const items: Item[] = [];
+  const places: string[] = [];
+  for (const [index, value] of input.entries()) {
     const place = `input[${index}]`;
-    const item = readItem(value, place, { unread, references });
-    return item === null ? [] : [{ item, place }];
-  });
-  return { items: read.map(({ item }) => item), places: read.map(({ place }) => place), unread };
+    const item = readItem(value, place, reading);
+    if (item === null) continue;
+    items.push(item);
+    places.push(place);
+  }
+  return { items, places, unread: reading.unread };
 };
 
 /** The ids of earlier items that an input refers to, each once. Placeholders have no content to load. */
 export const referencesIn = (input: string | readonly unknown[]): readonly string[] => {
   if (typeof input === 'string') return [];
-  const ids = input.flatMap((value) => {
-    if (!isJsonObject(value) || (value['type'] ?? untypedAs(value)) !== 'item_reference') return [];
+  const ids = new Set<string>();
+  for (const value of input) {
+    if (!isJsonObject(value) || (value['type'] ?? untypedAs(value)) !== 'item_reference') continue;
     const { id } = value;
-    return typeof id === 'string' && !isPlaceholderId(id) ? [id] : [];
-  });
-  return [...new Set(ids)];
+    if (typeof id === 'string' && !isPlaceholderId(id)) ids.add(id);
+  }
+  return [...ids];
 };
 
 interface Reading {
@@ -67,6 +72,8 @@ interface Reading {
 
 /** Parses an item; null if it is empty, such as the placeholder message of the message-first layout. */
 const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
+  const plain = isJsonObject(value) ? plainMessage(value) : null;
+  if (plain !== null) return unlessEmpty(plain);
   const type = typeOf(value, at);
   noteUnread(unread, schemas[type], value, at);
   if (type === 'item_reference') {

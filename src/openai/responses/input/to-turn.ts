@@ -1,5 +1,6 @@
 import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
@@ -146,7 +147,7 @@ const checkInput = ({ items, places }: ReadItems): void => {
 
 /** A compaction applies to the whole conversation. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
-  const index = items.findIndex(isCompactionTrigger);
+  const index = itemFacts(items).hasRaw ? items.findIndex(isCompactionTrigger) : -1;
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
   const param = places[index] ?? 'input';
   const why = index === items.length - 1 ? 'it is the only item' : 'it must be the final item';
