@@ -21,8 +21,8 @@ it('has the names of the headers of a POST', () => {
     'x-codex-secondary-used-percent': '7',
     'x-codex-secondary-reset-at': '1900500000',
     'x-codex-plan-type': 'plus',
-    'x-codex-credits-has-credits': 'true',
-    'x-codex-credits-unlimited': 'false',
+    'x-codex-credits-has-credits': 'True',
+    'x-codex-credits-unlimited': 'False',
     'x-codex-credits-balance': '9.5',
   });
 });
