@@ -7,6 +7,7 @@ import {
   type Transport,
   type TransportRequest,
 } from '../../src/codex/relay/transport/model-transport.ts';
+import { Payload } from '../../src/codex/relay/transport/payload.ts';
 import { createDial } from '../../src/codex/relay/transport/websocket/dial.ts';
 import { DialPacing } from '../../src/codex/relay/transport/websocket/dial-pacing.ts';
 import { SocketPool } from '../../src/codex/relay/transport/websocket/pool.ts';
@@ -68,7 +69,7 @@ export const openSocketTransport = async (
         'content-type': 'application/json',
         accept: 'text/event-stream',
       },
-      body: Buffer.from(JSON.stringify(body)),
+      body: new Payload(Buffer.from(JSON.stringify(body))),
       isTurn: true,
       route: ANY_ROUTE,
       signal: new AbortController().signal,

@@ -21,6 +21,8 @@ export interface StreamStart {
   readonly failure: Failure | null;
   /** Whether the stream ended before any output, which was waited for. */
   readonly isCut: boolean;
+  /** Whether the first event of output is among what was read. */
+  readonly hasOutput: boolean;
 }
 
 export interface StreamStartOptions {
@@ -65,7 +67,7 @@ export const readStreamStart = async (
   } finally {
     stop.abort();
   }
-  return { held, pending, failure: look.failure, isCut: isCut && withinMs === null };
+  return { held, pending, failure: look.failure, isCut: isCut && withinMs === null, hasOutput: look.isFound };
 };
 
 const CUT: IteratorResult<Buffer> = { done: true, value: undefined };

@@ -2,7 +2,6 @@ import { request as send, type Dispatcher } from 'undici';
 
 import type { CookieJar } from './cookies.ts';
 import type { Transport } from './model-transport.ts';
-import { releasedBody } from './released-body.ts';
 
 export interface HttpTransportOptions {
   readonly dispatcher: Dispatcher;
@@ -20,9 +19,9 @@ export const httpTransport = ({ dispatcher, freshDispatcher, cookies }: HttpTran
       method,
       headers: {
         ...(cookies?.added(headers, url) ?? headers),
-        ...(body === null ? {} : { 'content-length': String(body.length) }),
+        ...(body === null ? {} : { 'content-length': String(body.size) }),
       },
-      body: body === null ? null : releasedBody(body),
+      body: body?.stream ?? null,
       signal,
       dispatcher: route.isFresh ? freshDispatcher : dispatcher,
       // The caller's signal limits the wait instead.

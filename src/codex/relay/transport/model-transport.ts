@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Headers } from '../../end-to-end-headers.ts';
+import type { Payload } from './payload.ts';
 
 export type TransportName = 'http' | 'websocket';
 
@@ -20,7 +21,7 @@ export interface TransportRequest {
   /** Without cookies and `content-length`. */
   readonly headers: Headers;
   /** Null: without a body. */
-  readonly body: Uint8Array | null;
+  readonly body: Payload | null;
   /** Whether it is the model request of a turn; only these are sent over a WebSocket. */
   readonly isTurn: boolean;
   readonly route: Route;

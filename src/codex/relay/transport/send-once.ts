@@ -14,6 +14,7 @@ import { writeModelBody } from '../request/model-body.ts';
 import { firstEventLimitMs, FirstEventWatch, NoFirstEventError } from './first-event-watch.ts';
 import type { IdleTimeout } from './idle-timeout.ts';
 import type { TransportAnswer } from './model-transport.ts';
+import { Payload } from './payload.ts';
 
 /** How long the start of an answer is held back: an overloaded backend reports it at once. */
 const HOLD_MS = 3_000;
@@ -42,7 +43,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
   call?.onActivity('sent');
   const { firstEventTimeoutMs } = options;
   if (call === null || firstEventTimeoutMs === null) return begin(sending, body, null);
-  const watch = new FirstEventWatch(firstEventLimitMs(firstEventTimeoutMs, body?.length ?? 0));
+  const watch = new FirstEventWatch(firstEventLimitMs(firstEventTimeoutMs, body?.size ?? 0));
   try {
     return await begin(sending, body, watch);
   } catch (error) {
@@ -55,7 +56,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
 
 const begin = async (
   { relayed, call, resends, idleTimeout, options }: Sending,
-  body: Uint8Array | null,
+  body: Payload | null,
   watch: FirstEventWatch | null,
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
@@ -92,6 +93,7 @@ const begin = async (
       pending: Promise.resolve(first),
       failure: null,
       isCut: isHeld && watch !== null,
+      hasOutput: false,
     };
     return { answer, chunks, streamStart, firstByteMs, firstEventMs: null };
   }
@@ -102,15 +104,18 @@ const begin = async (
     onHeard: () => watch?.heard(),
   });
   if (watch?.signal.aborted === true) throw new NoFirstEventError(watch.limitMs);
-  return { answer, chunks, streamStart, firstByteMs, firstEventMs: performance.now() - sentAt };
+  const firstEventMs = streamStart.hasOutput ? performance.now() - sentAt : null;
+  return { answer, chunks, streamStart, firstByteMs, firstEventMs };
 };
 
 /** The body to send. Built anew for every attempt: keeping it would double the memory of a conversation. */
-const bodyOf = async (relayed: RelayedRequest, call: ModelCall | null): Promise<Uint8Array | null> => {
+const bodyOf = async (relayed: RelayedRequest, call: ModelCall | null): Promise<Payload | null> => {
   if (relayed.method === 'GET' || relayed.method === 'HEAD') return null;
-  return call === null || relayed.model === null
-    ? relayed.body
-    : await writeModelBody(editedBody(relayed.model, call), relayed.signal);
+  return new Payload(
+    call === null || relayed.model === null
+      ? relayed.body
+      : await writeModelBody(editedBody(relayed.model, call), relayed.signal),
+  );
 };
 
 export const editedBody = ({ body, carried }: ModelBody, call: ModelCall): JsonObject => {

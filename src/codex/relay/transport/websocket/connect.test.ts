@@ -50,7 +50,10 @@ const startProxy = async (to: number, status = 200) => {
     asked.push(`${String(request.url)} ${String(request.headers['proxy-authorization'])}`);
     client.on('error', () => {});
     client.write(`HTTP/1.1 ${status} x\r\n\r\n`);
-    if (status !== 200) return void client.end();
+    if (status !== 200) {
+      client.end();
+      return;
+    }
     const tunnel = connect(to, '127.0.0.1').on('error', () => {});
     client.pipe(tunnel).pipe(client);
   });

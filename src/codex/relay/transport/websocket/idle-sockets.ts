@@ -58,13 +58,16 @@ export class IdleSockets {
         gone();
       },
     });
-    this.#sockets.push({ socket, since: this.#options.clock.now() });
+    const idle = { socket, since: this.#options.clock.now() };
+    // A socket that has served an answer is known to work.
+    if (socket.uses === 0) this.#sockets.unshift(idle);
+    else this.#sockets.push(idle);
   }
 
   /** Closes what is not needed and checks the rest. `isQuiet`: nothing is needed. */
   upkeep(isQuiet: boolean): void {
     const now = this.#options.clock.now();
-    // The oldest first; the last one stays the longest.
+    // Those that would be used last come first.
     for (const { socket, since } of this.#sockets.slice()) {
       const isSurplus = isQuiet || (this.#sockets.length > 1 && now - since >= SURPLUS_MS);
       if (isSurplus || isOld(socket, now)) {

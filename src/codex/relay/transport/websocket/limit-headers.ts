@@ -13,10 +13,10 @@ export const limitHeaders = (event: JsonObject): Readonly<Record<string, string>
   const add = (prefix: string, values: JsonObject, fields: readonly string[]): void => {
     for (const field of fields) {
       const value = values[field];
-      const name = `x-${prefix}-${dashed(field)}`;
-      if (typeof value === 'number' || isHeaderValue(value)) headers[name] = String(value);
+      const header = `x-${prefix}-${dashed(field)}`;
+      if (typeof value === 'number' || isHeaderValue(value)) headers[header] = String(value);
       // The backend's own headers have this spelling.
-      else if (typeof value === 'boolean') headers[name] = value ? 'True' : 'False';
+      else if (typeof value === 'boolean') headers[header] = value ? 'True' : 'False';
     }
   };
   const limits = objectIn(event, 'rate_limits');

@@ -64,7 +64,7 @@ export class SocketAnswer implements SocketListener {
   }
 
   /** Sends the request and resolves with the first event of output, or an error of the backend. */
-  async send(frame: Frame): Promise<TransportAnswer> {
+  send(frame: Frame): Promise<TransportAnswer> {
     const { signal } = this.#options;
     this.#frameBytes = frame.bytes;
     // If both fail, the answer is the one that is reported.

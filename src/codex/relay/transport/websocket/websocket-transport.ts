@@ -1,8 +1,9 @@
 import type { Clock } from '../../../../kit/ambient.ts';
 import type { Transport, TransportAnswer, TransportRequest } from '../model-transport.ts';
 import { SocketAnswer } from './socket-answer.ts';
-import { buildFrame, type Frame } from './frame.ts';
-import type { NoSocket, SocketPool, SocketTarget } from './pool.ts';
+import type { BackendSocket } from './backend-socket.ts';
+import { buildFrame } from './frame.ts';
+import type { NoSocket, SocketPool } from './pool.ts';
 import { frameMetadata, upgradeHeaders } from './upgrade-headers.ts';
 
 /** Why a request was posted though a WebSocket was wanted. */
@@ -36,22 +37,8 @@ export const webSocketTransport = ({
     return http.send(request);
   };
 
-  const overSocket = async (
-    request: TransportRequest,
-    target: SocketTarget,
-    frame: Frame,
-  ): Promise<TransportAnswer | NoSocket> => {
-    const { signal, route, onSending, onHeard } = request;
-    const insists = mode === 'websocket';
-    const lent = await pool.lend(target, { isFresh: route.isFresh, insists, signal });
-    if (lent.socket === null) {
-      signal.throwIfAborted();
-      if (insists) throw lent.error ?? new NoSocketError(lent.why);
-      return lent.why;
-    }
-    const { socket } = lent;
-    onSending('websocket');
-    const answer = new SocketAnswer(socket, {
+  const answerOn = (socket: BackendSocket, { signal, onHeard }: TransportRequest): SocketAnswer =>
+    new SocketAnswer(socket, {
       signal,
       onHeard,
       nowMs: clock.now(),
@@ -61,18 +48,26 @@ export const webSocketTransport = ({
         tooLarge = Math.min(tooLarge, bytes);
       },
     });
-    return answer.send(frame);
-  };
 
   return {
     async send(request) {
       const { url, headers, body, isTurn, route, signal } = request;
       if (!isTurn || body === null) return http.send(request);
       if (route.transport === 'http' && mode === 'auto') return post(request, 'resend');
-      const frame = await buildFrame(body, frameMetadata(headers, clock.now()), signal);
+      const frame = await buildFrame(body.bytes, frameMetadata(headers, clock.now()), signal);
       if (frame.bytes >= tooLarge) return post(request, 'too-large');
-      const answer = await overSocket(request, { url, headers: upgradeHeaders(headers) }, frame);
-      return typeof answer === 'string' ? post(request, answer) : answer;
+      const target = { url, headers: upgradeHeaders(headers) };
+      const insists = mode === 'websocket';
+      const lent = await pool.lend(target, { isFresh: route.isFresh, insists, signal });
+      if (lent.socket === null) {
+        signal.throwIfAborted();
+        if (insists) throw lent.error ?? new NoSocketError(lent.why);
+        return post(request, lent.why);
+      }
+      request.onSending('websocket');
+      body.release();
+      // Not awaited here: this function would keep the frame until the answer begins.
+      return answerOn(lent.socket, request).send(frame);
     },
     warm: (url, headers) => pool.warm({ url, headers: upgradeHeaders(headers) }),
     close() {
