@@ -66,8 +66,8 @@ export class CarriedTurn implements DrivenTurn {
     const carrier = await this.#carrierFor(mcp, prepare);
     this.#carrier = carrier;
     if (this.#isEnded) {
-      // The client left while it was being started.
-      await this.#release({ isComplete: false, usage: null });
+      // The client left while it was being started: the request is over already, its carrier is not.
+      await carrier.end({ isComplete: false, usage: null });
       throw new Error('the turn was given up while it was being started');
     }
     const { settings } = this.#deps;
