@@ -66,6 +66,16 @@ describe('relayed headers', () => {
     });
   });
 
+  it.each([
+    ['模型-é😀', String.raw`\u6a21\u578b-\u00e9\ud83d\ude00`],
+    ['a$&b', 'a$&b'],
+  ])('name the model %s in ASCII, and as it is', (model, written) => {
+    const headers = { 'x-codex-turn-metadata': '{"model":"m","kind":"m2"}' };
+    const session = { threadId: 't', session: 't', slug: 'm', model, clientMetadata: null, turn: TURN };
+    const { 'x-codex-turn-metadata': told } = requestHeaders(headers, session, null);
+    expect(told).toBe(`{"model":"${written}","kind":"m2"}`);
+  });
+
   it("carry the client's turn metadata, if it fits a header", () => {
     const headers = { 'thread-id': 't1', 'x-codex-window-id': 't1:0', 'x-codex-turn-metadata': 'ours' };
     const session = { threadId: 't1', session: 's', slug: 'm', model: 'm', turn: TURN };

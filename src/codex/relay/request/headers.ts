@@ -4,7 +4,7 @@ import type { TraceContext } from '../../../canonical/context/turn-context.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
-import { withTurnNotes, type TurnNotes } from './turn-metadata.ts';
+import { asciiJson, withTurnNotes, type TurnNotes } from './turn-metadata.ts';
 
 /** The app-server's names of the thread, model and turn of a request, and the backend's. */
 export interface Session {
@@ -22,7 +22,8 @@ export interface Session {
 /** Replaces codex's names in a text by those that the backend knows. */
 export const inBackendNames = (text: string, { threadId, session, slug, model, turn }: Session): string => {
   const named = withTurnNotes(text.replaceAll(threadId, session), turn);
-  return slug === model ? named : named.replaceAll(JSON.stringify(slug), JSON.stringify(model));
+  // A function: in a text `$` would have a meaning.
+  return slug === model ? named : named.replaceAll(JSON.stringify(slug), () => asciiJson(model));
 };
 
 /** Headers that make a backend treat us as a proxy for many users. */

@@ -46,7 +46,7 @@ export const withTurnNotes = (text: string, notes: TurnNotes): string => {
 };
 
 /** Headers must be ASCII, and codex escapes everything else. */
-const asciiJson = (value: JsonObject): string =>
+export const asciiJson = (value: JsonObject | string): string =>
   JSON.stringify(value).replaceAll(
     /[\u0080-\uffff]/g,
     (char) => String.raw`\u` + char.charCodeAt(0).toString(16).padStart(4, '0'),
