@@ -61,6 +61,10 @@ const begin = async (
 ): Promise<BegunAnswer> => {
   const sentAt = performance.now();
   const retryWithinMs = resends.timeLeftMs;
+  const onActivity = (): void => {
+    idleTimeout.heard();
+    call?.onActivity('heard');
+  };
   const signal = watch === null ? idleTimeout.signal : AbortSignal.any([idleTimeout.signal, watch.signal]);
   const answer = await options.transport.send({
     url: relayed.target + relayed.path,
@@ -76,7 +80,7 @@ const begin = async (
     },
     onHeard(sign) {
       watch?.heard();
-      if (sign === 'event') idleTimeout.heard();
+      if (sign === 'event') onActivity();
     },
   });
   idleTimeout.heard();
@@ -100,7 +104,7 @@ const begin = async (
   const withinMs = watch === null ? Math.min(retryWithinMs, HOLD_MS) : null;
   const streamStart = await readStreamStart(first.value, chunks, withinMs, {
     toFailure: toStreamFailure(relayed, options.clock),
-    onActivity: () => idleTimeout.heard(),
+    onActivity,
     onHeard: () => watch?.heard(),
   });
   if (watch?.signal.aborted === true) throw new NoFirstEventError(watch.limitMs);
