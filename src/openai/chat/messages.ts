@@ -1,10 +1,18 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { hasNoContent, type Item, type Part } from '../../canonical/request/item.ts';
+import { hasNoContent, type Item, type Message, type Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { idText, list, longText, MAX_CHAT_TOOLS, MAX_PARTS, rejectTooManyParts } from '../shared/bounds.ts';
+import {
+  idText,
+  list,
+  longText,
+  MAX_CHAT_TOOLS,
+  MAX_PARTS,
+  MAX_TEXT,
+  rejectTooManyParts,
+} from '../shared/bounds.ts';
 import { withoutBreakpoints } from '../shared/cache-breakpoint.ts';
 import { noteUnread } from '../shared/unread-fields.ts';
 import { parseBody, readTagged } from '../shared/validation.ts';
@@ -76,6 +84,12 @@ class MessageReader implements ReadMessages {
 
   read(value: unknown, index: number): void {
     const at = `messages[${index}]`;
+    const plain = plainMessage(value);
+    if (plain !== null) {
+      // Like any empty answer.
+      if (plain.role !== 'assistant' || !hasNoContent(plain.parts)) this.#add(plain, at);
+      return;
+    }
     const role = roleOf(value, at);
     noteUnread(this.unread, schemas[role], value, at);
     switch (role) {
@@ -169,6 +183,16 @@ class MessageReader implements ReadMessages {
     this.places.push(place);
   }
 }
+
+/** Reads a message of nothing but text, as most are, without the schemas. Null: they read it. */
+const plainMessage = (value: unknown): Message | null => {
+  if (!isJsonObject(value)) return null;
+  for (const key in value) if (key !== 'role' && key !== 'content') return null;
+  const { role, content: text } = value;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system' && role !== 'developer') return null;
+  if (typeof text !== 'string' || text.length > MAX_TEXT) return null;
+  return { kind: 'message', role, parts: [{ kind: 'text', text }] };
+};
 
 const roleOf = (value: unknown, at: string): ChatRole => readTagged(value, 'role', ROLES, at).tag;
 
