@@ -99,10 +99,15 @@ export class PreStartedTurns {
     if (this.#options.max === 0 || !lease.isCurrent()) return;
     const prepared = this.#of(lease);
     const isFor = (one: Waiting): boolean => one.slug === slug && isForCaller(one, caller);
-    const wanted = Math.min(this.#options.max, this.#kinds.wanted(slug));
-    for (let have = prepared.waiting.filter(isFor).length; have < wanted; have += 1)
+    const wanted = this.#wanted(slug);
+    for (let have = prepared.waiting.filter(isFor).length; have < wanted; have += 1) {
+      if (prepared.waiting.length >= MAX_WAITING) {
+        // Kinds in use at the same time must not drop each other's: only one that has none gets a place.
+        if (have > 0) return;
+        this.#drop(prepared, prepared.waiting[0]);
+      }
       this.#startOne(lease.appServer, prepared, slug, prepared.idle.take(slug, caller));
-    while (prepared.waiting.length > MAX_WAITING) this.#drop(prepared, prepared.waiting[0]);
+    }
   }
 
   /** A request has ended. `thread`: it can carry another turn of its caller. */
@@ -133,11 +138,17 @@ export class PreStartedTurns {
         const isStale = one.carrier !== null && !this.#isFresh(one.carrier, one.at);
         if (isCurrent && !isStale) continue;
         this.#drop(prepared, one, 'expired');
-        if (isCurrent && this.#kinds.isInUse(one.slug)) this.#startOne(appServer, prepared, one.slug, null);
+        const have = prepared.waiting.filter(({ slug }) => slug === one.slug).length;
+        const isMissed = this.#kinds.isInUse(one.slug) && have < this.#wanted(one.slug);
+        if (isCurrent && isMissed) this.#startOne(appServer, prepared, one.slug, null);
       }
       prepared.idle.closeOlderThan(isCurrent ? now - MAX_AGE_MS : Infinity);
       if (!isCurrent) this.#workers.delete(appServer);
     }
+  }
+
+  #wanted(slug: string): number {
+    return Math.min(this.#options.max, this.#kinds.wanted(slug));
   }
 
   #startOne(appServer: AppServer, prepared: Prepared, slug: string, thread: CarrierThread | null): void {

@@ -66,14 +66,18 @@ describe('as many turns are pre-started', () => {
     expect(all.worker.calls).toEqual([]);
   });
 
-  it('as 32 on one worker: the oldest are dropped', async () => {
+  it('as 32 on one worker: a kind without one takes the place of the oldest, and no more', async () => {
     const all = preStarting(16);
     await burst(all, 'a', 16);
     await burst(all, 'b', 16);
     expect([all.noted.waiting.at(-1), all.noted.fates]).toEqual([32, []]);
     await burst(all, 'c', 2);
-    expect([all.noted.waiting.at(-1), all.noted.fates]).toEqual([32, ['dropped', 'dropped']]);
-    expect(all.worker.threadsOf('thread/unsubscribe')).toEqual(['thread-1', 'thread-2']);
+    expect([all.noted.waiting.at(-1), all.noted.fates]).toEqual([32, ['dropped']]);
+    expect(all.worker.threadsOf('thread/unsubscribe')).toEqual(['thread-1']);
+    // All of them are wanted, and none is dropped for another.
+    for (const slug of ['a', 'b', 'c']) all.turns.prepare(all.worker.lease, slug, 'one');
+    await settled();
+    expect(all.worker.threadsOf('turn/start')).toHaveLength(33);
   });
 
   it('as 32, even while they are being started', async () => {
@@ -81,7 +85,7 @@ describe('as many turns are pre-started', () => {
     const started = Promise.withResolvers<void>();
     all.worker.beforeAnswer = (method) => (method === 'turn/start' ? started.promise : Promise.resolve());
     for (const slug of ['a', 'b', 'c']) {
-      for (let nth = 0; nth < 11; nth += 1) void all.ask(slug);
+      for (let nth = 0; nth < 16; nth += 1) void all.ask(slug);
       all.turns.prepare(all.worker.lease, slug, 'one');
     }
     expect([all.noted.waiting.at(-1), all.noted.fates]).toEqual([32, []]);
@@ -180,6 +184,16 @@ describe('the upkeep', () => {
     expect(all.noted.fates).toEqual(['expired', 'expired']);
     expect(all.worker.threadsOf('thread/unsubscribe')).toEqual(['thread-2', 'thread-1']);
     expect([all.noted.waiting.at(-1), all.taken(await all.ask('gpt-5.5'))]).toEqual([2, 'thread-3']);
+  });
+
+  it('does not replace more than may be needed', async () => {
+    const all = preStarting();
+    await burst(all, 'gpt-5.5', 3);
+    ended(all, 'gpt-5.5', 3);
+    all.clock.nowMs = 5 * MINUTE;
+    all.turns.refresh();
+    await settled();
+    expect([all.noted.fates, all.noted.waiting.at(-1)]).toEqual([['expired', 'expired', 'expired'], 1]);
   });
 
   it('leaves turns that are being started', async () => {

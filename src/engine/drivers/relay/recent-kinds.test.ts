@@ -51,6 +51,18 @@ describe('the number of requests that may come at once', () => {
     expect(kinds.wanted('a')).toBe(2);
   });
 
+  it('is that of the requests that still run if none began in the last minute', () => {
+    const { kinds, clock } = started();
+    burst(kinds, 'a', 3);
+    clock.nowMs = MINUTE;
+    expect(kinds.wanted('a')).toBe(3);
+    clock.nowMs += 1;
+    expect(kinds.wanted('a')).toBe(1);
+    for (let nth = 0; nth < 2; nth += 1) kinds.began('a');
+    clock.nowMs = 3 * MINUTE;
+    expect(kinds.wanted('a')).toBe(2);
+  });
+
   it('remains for another minute if it is reached again', () => {
     const { kinds, clock } = started();
     burst(kinds, 'a', 3);

@@ -49,7 +49,10 @@ export class RecentKinds {
 
   /** How many requests may come at once. */
   wanted(slug: string): number {
-    return this.#kinds.get(slug)?.peak ?? 1;
+    const kind = this.#kinds.get(slug);
+    if (kind === undefined) return 1;
+    const isOld = this.#clock.now() - kind.peakAtMs > PEAK_MS;
+    return isOld ? Math.max(1, kind.running) : kind.peak;
   }
 
   isInUse(slug: string): boolean {
