@@ -9,6 +9,7 @@ import { forward } from './forward.ts';
 import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
+import { NewestToken } from '../request/newest-token.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
 import { TokenChecks } from '../transport/token-checks.ts';
 import { leftSignal, readBody } from './read-body.ts';
@@ -69,6 +70,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
   const renewals = new Renewals(options);
   const turns = new HeldTurns({ ...options, signIn: () => renewals.failure });
   const checks = new TokenChecks(options);
+  const newestToken = new NewestToken();
 
   /** Serves a model request of the app-server. It is sent only if it belongs to a turn that a client waits for. */
   const serveModel = async (route: RelayRoute, incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -82,6 +84,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     const bytes = await readBody(incoming, left);
     if (bytes === null) return;
+    newestToken.see(incoming.headers);
     // A turn that waits for a request has the credentials of the next one: a connection can be opened for it.
     options.transport.warm(route.target + route.path, requestHeaders(incoming.headers, null, options.apiKey));
     const admitted = await held.admit(incoming.headers, await readModelBody(bytes, null), left);
@@ -97,7 +100,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     const { relayTurn, model, added, release } = admitted;
     if (added > 0) options.onAdded(added);
-    const relayed = toRelayedRequest(route, incoming, {
+    const relayed = toRelayedRequest(route, incoming.method, newestToken.applyTo(incoming.headers), {
       purpose: 'model',
       apiKey: options.apiKey,
       body: NOTHING,
@@ -125,7 +128,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     }
     const apiKey = route.name === 'model' ? options.apiKey : null;
     const rest = { purpose: 'other', apiKey, body, model: null, signal, outgoing } as const;
-    await forward(toRelayedRequest(route, incoming, rest), null, options);
+    await forward(toRelayedRequest(route, incoming.method, incoming.headers, rest), null, options);
   };
 
   const serve = async (rest: string, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
@@ -189,9 +192,10 @@ const loginAnswer = async (
 
 const toRelayedRequest = (
   { target, path }: RelayRoute,
-  { method = 'POST', headers }: IncomingMessage,
+  method: string | undefined,
+  headers: IncomingHttpHeaders,
   rest: Omit<RelayedRequest, 'target' | 'path' | 'method' | 'headers'>,
-): RelayedRequest => ({ ...rest, method, target, path, headers });
+): RelayedRequest => ({ ...rest, method: method ?? 'POST', target, path, headers });
 
 /** The thread whose turn a request belongs to: a review has a thread of its own below ours. */
 const turnThreadOf = (headers: IncomingHttpHeaders): string =>
