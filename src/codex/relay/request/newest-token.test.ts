@@ -24,7 +24,7 @@ describe('the newest token', () => {
     expect(newest.applyTo(of('first'))).toEqual(of('second'));
   });
 
-  it('is none of a backend without accounts', () => {
+  it('does not exist for a backend without accounts', () => {
     const newest = new NewestToken();
     newest.see({ authorization: 'Bearer key' });
     expect(newest.applyTo({ authorization: 'Bearer other' })).toEqual({ authorization: 'Bearer other' });
