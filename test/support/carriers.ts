@@ -31,8 +31,8 @@ export const fakeWorker = (): FakeWorker => {
   let [threads, turns, hasExited] = [0, 0, false];
   const appServer = {
     async request(method: string, params: unknown) {
-      if (hasExited) throw new Error('the worker has exited');
       worker.calls.push([method, params]);
+      if (hasExited) throw new Error('the worker has exited');
       if (method === 'thread/start') threads += 1;
       if (method === 'turn/start' || method === 'review/start') turns += 1;
       const answer = { thread: { id: `thread-${threads}` }, turn: { id: `turn-${turns}` } };

@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { isKeepalive } from './keepalive.ts';
@@ -46,8 +44,8 @@ export const readStreamStart = async (
   const held = [first];
   const look = new FirstEvent(toFailure, onActivity);
   look.push(first);
-  const stop = new AbortController();
-  const late = withinMs === null ? [] : [sleep(withinMs, null, { signal: stop.signal }).catch(() => null)];
+  const late = Promise.withResolvers<null>();
+  const timer = withinMs === null ? undefined : setTimeout(late.resolve, withinMs, null);
   let pending: Promise<IteratorResult<Buffer>> | null = null;
   let bytes = first.length;
   let isCut = false;
@@ -55,7 +53,7 @@ export const readStreamStart = async (
     while (!look.isFound && bytes <= MAX_HELD_BYTES) {
       pending = chunks.next();
       // The consumer of the rest sees the end of the stream, or its error, at the right point.
-      const step = await Promise.race([pending.catch(() => CUT), ...late]);
+      const step = await Promise.race([pending.catch(() => CUT), late.promise]);
       isCut = step?.done === true;
       if (step === null || step.done === true) break;
       pending = null;
@@ -65,7 +63,7 @@ export const readStreamStart = async (
       look.push(step.value);
     }
   } finally {
-    stop.abort();
+    clearTimeout(timer);
   }
   return { held, pending, failure: look.failure, isCut: isCut && withinMs === null, hasOutput: look.isFound };
 };

@@ -5,10 +5,15 @@ import { joinSteps } from '../../../kit/json/json-bytes.ts';
 
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 
-/** Aborted when the app-server disconnects. */
+/** One for all, because an abort without a reason creates an error with a stack. */
+const LEFT = new DOMException('the app-server has disconnected', 'AbortError');
+
+/** Aborted when the app-server disconnects before the answer is complete. */
 export const leftSignal = (outgoing: ServerResponse): AbortSignal => {
   const left = new AbortController();
-  outgoing.on('close', () => left.abort());
+  outgoing.on('close', () => {
+    if (!outgoing.writableFinished) left.abort(LEFT);
+  });
   return left.signal;
 };
 

@@ -36,6 +36,9 @@ export interface AppServerTurn {
   readonly slug: string;
 }
 
+/** One for all, because an abort without a reason creates an error with a stack. */
+const CUT = new DOMException('the turn is over', 'AbortError');
+
 /** One turn in the relay: the edits of its model requests, and the listeners of its answers. */
 export class RelayTurn implements RelayReport, ModelCall {
   readonly session: Session;
@@ -157,7 +160,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   }
 
   cut(): void {
-    this.#cut.abort();
+    this.#cut.abort(CUT);
     // Release waiters: nothing more will come.
     this.#begun.resolve();
     this.#over();

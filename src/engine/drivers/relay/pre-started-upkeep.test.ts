@@ -245,6 +245,10 @@ describe('the upkeep', () => {
     expect(worker.threadsOf('thread/unsubscribe').toSorted()).toEqual(['thread-1', 'thread-2', 'thread-9']);
     expect(worker.watched()).toEqual([]);
     expect(next.threadsOf('thread/unsubscribe')).toEqual([]);
+    // Nothing remembers it.
+    const asked = vi.spyOn(worker.lease, 'isCurrent');
+    turns.refresh();
+    expect(asked).not.toHaveBeenCalled();
     // A request that still runs there can end.
     turns.ended(worker.lease, 'gpt-5.5', freshThread('thread-10', 'gpt-5.5'));
     expect(worker.threadsOf('thread/unsubscribe')).toContain('thread-10');
