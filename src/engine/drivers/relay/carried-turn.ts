@@ -12,7 +12,7 @@ import { recordEarlier, tracedAppServer, tracedListener } from '../../attempt/tr
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
 import type { DrivenTurn, TurnEnd, TurnReport, TurnSignal } from '../driven-turn.ts';
 import type { AttemptParams } from '../driver.ts';
-import { Carrier } from './carrier.ts';
+import { Carrier, type CarrierPlan } from './carrier.ts';
 import {
   earlierCalls,
   mcpPlan,
@@ -29,6 +29,12 @@ export interface CarriedTurnDeps extends CarrierPlanDeps {
   readonly slugOf: (name: string) => string;
 }
 
+interface Started {
+  readonly carrier: Carrier;
+  /** It was started before this turn was known. */
+  readonly isEarlier: boolean;
+}
+
 /** A turn whose model request the relay writes, and whose answer the relay reads. A carrier takes it to the backend. */
 export class CarriedTurn implements DrivenTurn {
   readonly #deps: CarriedTurnDeps;
@@ -36,6 +42,7 @@ export class CarriedTurn implements DrivenTurn {
   readonly #appServer: AppServer;
   readonly #params: AttemptParams;
   readonly #slug: string;
+  #starting: Promise<Started> | null = null;
   #carrier: Carrier | null = null;
   #relayTurn: RelayTurnHandle | null = null;
   /** Whether it is among the pre-started ones, or could have been. */
@@ -63,13 +70,10 @@ export class CarriedTurn implements DrivenTurn {
     const prepare = async (threadId: string): Promise<void> => {
       request = (await mcp?.prepare(request, appServer, threadId, approved)) ?? request;
     };
-    const carrier = await this.#carrierFor(mcp, prepare);
+    this.#starting = this.#carrierFor(mcp, prepare);
+    const { carrier, isEarlier } = await this.#starting;
     this.#carrier = carrier;
-    if (this.#isEnded) {
-      // The client left while it was being started: the request is over already, its carrier is not.
-      await carrier.end({ isComplete: false, usage: null });
-      throw new Error('the turn was given up while it was being started');
-    }
+    if (this.#isEnded) throw new Error('the turn was given up while it was being started');
     const { settings } = this.#deps;
     const { strategy } = draft;
     this.#relayTurn = carrier.claim(
@@ -85,7 +89,8 @@ export class CarriedTurn implements DrivenTurn {
         onUpstreamEvent: (signal) => this.#upstream(signal, receive),
         onActivity: (kind) => receive({ kind: 'activity', of: kind }),
       },
-      tracedListener(context.trace, carrier.thread.threadId, receive),
+      // The signals of one that was started now are recorded already.
+      isEarlier ? tracedListener(context.trace, carrier.thread.threadId, receive) : receive,
     );
     return carrier.turnId;
   }
@@ -115,34 +120,34 @@ export class CarriedTurn implements DrivenTurn {
 
   async end(how: TurnEnd): Promise<void> {
     this.#isEnded = true;
-    // A carrier that is being started is released when it has started.
-    if (this.#carrier !== null) await this.#release(how);
-    else if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, null);
-  }
-
-  /** Only a plain thread is kept for another turn. */
-  async #release(how: TurnEnd): Promise<void> {
+    // The client may have left while it was being started; `start` reports why it could not be.
+    const started = await this.#starting?.catch(() => null);
+    // Only a plain thread is kept for another turn.
     const isComplete = how.isComplete && this.#isPlain;
-    const thread = (await this.#carrier?.end({ ...how, isComplete })) ?? null;
+    const thread = (await started?.carrier.end({ ...how, isComplete })) ?? null;
     if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, thread);
   }
 
-  async #carrierFor(mcp: McpTurn | null, prepare: (threadId: string) => Promise<void>): Promise<Carrier> {
+  async #carrierFor(mcp: McpTurn | null, prepare: (threadId: string) => Promise<void>): Promise<Started> {
     const { draft, context } = this.#params;
     const slug = this.#slug;
+    const startNow = async (plan: CarrierPlan): Promise<Started> => ({
+      carrier: await Carrier.start(plan),
+      isEarlier: false,
+    });
     if (draft.request.isReview === true)
-      return Carrier.start(reviewPlan(this.#appServer, slug, draft.request, this.#deps));
+      return startNow(reviewPlan(this.#appServer, slug, draft.request, this.#deps));
     // MCP servers have processes, which are for this turn only.
-    if (mcp !== null) return Carrier.start(mcpPlan(this.#appServer, slug, { mcp, prepare }, this.#deps));
+    if (mcp !== null) return startNow(mcpPlan(this.#appServer, slug, { mcp, prepare }, this.#deps));
     this.#isPlain = true;
     const { preStarted, settings } = this.#deps;
     const taken = await preStarted.take(this.#lease, slug, context.caller.keyId);
     if (taken instanceof Carrier) {
       recordEarlier(context.trace, earlierCalls(taken, settings));
-      return taken;
+      return { carrier: taken, isEarlier: true };
     }
     if (taken !== null) recordEarlier(context.trace, [threadStartOf(taken, settings)]);
-    return Carrier.start(plainPlan(this.#appServer, slug, taken, this.#deps));
+    return startNow(plainPlan(this.#appServer, slug, taken, this.#deps));
   }
 
   #upstream(signal: UpstreamEvent, receive: (signal: TurnSignal) => void): void {

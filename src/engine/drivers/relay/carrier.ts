@@ -118,7 +118,7 @@ export class Carrier {
     this.thread.answerBytes += this.#relayTurn?.answerBytes ?? 0;
     this.#relayTurn?.close();
     this.#signals.unwatch();
-    if (isCompleted && isReusable(this.thread, how)) return this.thread;
+    if (isCompleted && !this.#signals.isClosed && isReusable(this.thread, how)) return this.thread;
     const threadId = this.#signals.isClosed ? null : this.thread.threadId;
     await closeTurn(this.#appServer, this.running, threadId);
     return null;
@@ -146,6 +146,7 @@ class Signals {
   #early: ThreadSignal[] = [];
   #receive: ((signal: ThreadSignal) => void) | null = null;
   #how: Over | null = null;
+  #isEnded = false;
   unwatch: () => void = () => {};
 
   /** How the app-server's turn has ended. */
@@ -157,8 +158,9 @@ class Signals {
     return this.#how !== null;
   }
 
+  /** Whether the app-server runs it no longer. */
   get isEnded(): boolean {
-    return this.isOver && this.#how !== 'lost';
+    return this.#isEnded;
   }
 
   get isClosed(): boolean {
@@ -168,18 +170,23 @@ class Signals {
   receive(signal: ThreadSignal): void {
     const how = endOf(signal);
     if (how !== null) {
+      this.#isEnded = true;
       if (this.#how !== 'lost') this.#how = how;
       this.#over.resolve(how);
     }
+    this.#pass(signal);
+  }
+
+  #pass(signal: ThreadSignal): void {
     if (this.#receive !== null) this.#receive(signal);
     else if (this.#early.length < MAX_EARLY_SIGNALS) this.#early.push(signal);
   }
 
   /** For the reader, a turn that cannot continue is like one whose worker is gone. */
   lost(): void {
-    this.#how ??= 'lost';
+    if (this.#how !== 'closed') this.#how = 'lost';
     this.#over.resolve('lost');
-    this.receive({ kind: 'closed' });
+    this.#pass({ kind: 'closed' });
   }
 
   deliverTo(receive: (signal: ThreadSignal) => void): void {

@@ -7,7 +7,7 @@ const MAX_THREADS = 32;
 interface IdleThread {
   readonly thread: CarrierThread;
   readonly sinceMs: number;
-  readonly unwatch: () => void;
+  unwatch: () => void;
 }
 
 /** The threads of one worker that have completed a turn and can carry another one of the same caller. */
@@ -27,10 +27,12 @@ export class IdleThreads {
   }
 
   add(thread: CarrierThread, nowMs: number): void {
-    const unwatch = this.#appServer.watchThread(thread.threadId, ({ kind }) => {
-      if (kind === 'closed') this.#keep((one) => one.thread !== thread);
+    const added: IdleThread = { thread, sinceMs: nowMs, unwatch: () => {} };
+    this.#threads = [...this.#threads, added];
+    // A connection that has ended reports that at once.
+    added.unwatch = this.#appServer.watchThread(thread.threadId, ({ kind }) => {
+      if (kind === 'closed') this.#keep((one) => one !== added);
     });
-    this.#threads = [...this.#threads, { thread, sinceMs: nowMs, unwatch }];
     if (this.size > MAX_THREADS) this.closeWhere((_, at) => at === 0);
     this.#onChange();
   }

@@ -83,7 +83,10 @@ export class PreStartedTurns {
       this.#remove(prepared, next);
       next.isTaken = true;
       const carrier = next.carrier ?? (await next.starting);
-      if (carrier === null) continue;
+      if (carrier === null) {
+        this.#options.onEnd('failed');
+        continue;
+      }
       if (this.#isFresh(carrier, next.at)) {
         this.#options.onEnd('used');
         return carrier;
@@ -134,16 +137,21 @@ export class PreStartedTurns {
     const now = this.#options.clock.now();
     for (const [appServer, prepared] of this.#workers) {
       const isCurrent = prepared.isCurrent();
-      for (const one of prepared.waiting) {
-        const isStale = one.carrier !== null && !this.#isFresh(one.carrier, one.at);
-        if (isCurrent && !isStale) continue;
-        this.#drop(prepared, one, 'expired');
-        const have = prepared.waiting.filter(({ slug }) => slug === one.slug).length;
-        const isMissed = this.#kinds.isInUse(one.slug) && have < this.#wanted(one.slug);
-        if (isCurrent && isMissed) this.#startOne(appServer, prepared, one.slug, null);
-      }
+      const isStale = ({ carrier, at }: Waiting): boolean => carrier !== null && !this.#isFresh(carrier, at);
+      const dropped = prepared.waiting.filter((one) => !isCurrent || isStale(one));
+      for (const one of dropped) this.#drop(prepared, one, isCurrent ? 'expired' : 'dropped');
       prepared.idle.closeOlderThan(isCurrent ? now - MAX_AGE_MS : Infinity);
-      if (!isCurrent) this.#workers.delete(appServer);
+      if (isCurrent) this.#replace(appServer, prepared, new Set(dropped.map(({ slug }) => slug)));
+      else this.#workers.delete(appServer);
+    }
+    this.#changed();
+  }
+
+  /** As many as are useful now, which may be fewer than before. */
+  #replace(appServer: AppServer, prepared: Prepared, slugs: ReadonlySet<string>): void {
+    for (const slug of [...slugs].filter((one) => this.#kinds.isInUse(one))) {
+      const have = prepared.waiting.filter((one) => one.slug === slug).length;
+      for (let more = have; more < this.#wanted(slug); more += 1) this.#startOne(appServer, prepared, slug, null);
     }
   }
 
@@ -155,7 +163,6 @@ export class PreStartedTurns {
     const starting = this.#options.start(appServer, slug, thread).then(
       (carrier) => {
         one.carrier = carrier;
-        if (one.isTaken) return carrier;
         // The worker has exited, or codex did something else: a request must not get it.
         carrier.whenOver(() => this.#drop(prepared, one, 'failed'));
         return carrier;

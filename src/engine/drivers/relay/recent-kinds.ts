@@ -44,15 +44,15 @@ export class RecentKinds {
 
   ended(slug: string): void {
     const kind = this.#kinds.get(slug);
-    if (kind !== undefined) kind.running -= 1;
+    if (kind !== undefined) kind.running = Math.max(0, kind.running - 1);
   }
 
   /** How many requests may come at once. */
   wanted(slug: string): number {
     const kind = this.#kinds.get(slug);
     if (kind === undefined) return 1;
-    const isOld = this.#clock.now() - kind.peakAtMs > PEAK_MS;
-    return isOld ? Math.max(1, kind.running) : kind.peak;
+    const isRecent = this.#clock.now() - kind.peakAtMs <= PEAK_MS;
+    return Math.max(1, kind.running, isRecent ? kind.peak : 0);
   }
 
   isInUse(slug: string): boolean {
