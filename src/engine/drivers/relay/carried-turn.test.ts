@@ -189,10 +189,10 @@ describe('a turn that ends while it is being started', () => {
     const { turn, start, signals } = turnOf();
     const starting = start();
     await settled();
-    const ended = turn.end(GIVEN_UP);
+    const ending = turn.end(GIVEN_UP);
     started.resolve();
     await expect(starting).rejects.toThrow('given up');
-    await ended;
+    await ending;
     expect(worker.threadsOf('turn/interrupt')).toEqual(['thread-1']);
     expect(worker.threadsOf('thread/unsubscribe')).toEqual(['thread-1']);
     expect([relay.turns[0]?.done, signals]).toEqual([['started turn-1', 'refused'], []]);
