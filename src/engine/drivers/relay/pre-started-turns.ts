@@ -151,7 +151,8 @@ export class PreStartedTurns {
   #replace(appServer: AppServer, prepared: Prepared, slugs: ReadonlySet<string>): void {
     for (const slug of [...slugs].filter((one) => this.#kinds.isInUse(one))) {
       const have = prepared.waiting.filter((one) => one.slug === slug).length;
-      for (let more = have; more < this.#wanted(slug); more += 1) this.#startOne(appServer, prepared, slug, null);
+      for (let more = have; more < this.#wanted(slug); more += 1)
+        this.#startOne(appServer, prepared, slug, null);
     }
   }
 
