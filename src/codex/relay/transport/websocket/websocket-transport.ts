@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../kit/ambient.ts';
+import type { Headers } from '../../../end-to-end-headers.ts';
 import type { Transport, TransportAnswer, TransportRequest } from '../model-transport.ts';
 import { SocketAnswer } from './socket-answer.ts';
 import type { BackendSocket } from './backend-socket.ts';
@@ -7,7 +8,7 @@ import type { NoSocket, SocketPool } from './pool.ts';
 import { frameMetadata, upgradeHeaders } from './upgrade-headers.ts';
 
 /** Why a request was posted though a WebSocket was wanted. */
-export type FallbackReason = NoSocket | 'too-large' | 'resend';
+export type FallbackReason = NoSocket | 'too-large' | 'resend' | 'signed-request';
 
 export interface WebSocketTransportOptions {
   /** `websocket`: a request fails if there is no socket. */
@@ -53,6 +54,7 @@ export const webSocketTransport = ({
     async send(request) {
       const { url, headers, body, isTurn, route, signal } = request;
       if (!isTurn || body === null) return http.send(request);
+      if (isSigned(headers)) return post(request, 'signed-request');
       if (route.transport === 'http' && mode === 'auto') return post(request, 'resend');
       const frame = await buildFrame(body.bytes, frameMetadata(headers, clock.now()), signal);
       if (frame.bytes >= tooLarge) return post(request, 'too-large');
@@ -69,13 +71,19 @@ export const webSocketTransport = ({
       // Not awaited here: this function would keep the frame until the answer begins.
       return answerOn(lent.socket, request).send(frame);
     },
-    warm: (url, headers) => pool.warm({ url, headers: upgradeHeaders(headers) }),
+    warm(url, headers) {
+      if (!isSigned(headers)) pool.warm({ url, headers: upgradeHeaders(headers) });
+    },
     close() {
       pool.close();
       http.close();
     },
   };
 };
+
+/** An agent signs each request, with its time: a socket that is opened ahead would have an old signature. */
+const isSigned = ({ authorization }: Headers): boolean =>
+  typeof authorization === 'string' && authorization.startsWith('AgentAssertion ');
 
 /** No socket was opened, and nothing else is allowed. */
 class NoSocketError extends Error {
