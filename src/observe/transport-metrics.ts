@@ -26,7 +26,7 @@ export const TRANSPORT_METRICS = {
   ),
   upstreamResends: counter(
     'proxy_upstream_resends_total',
-    'The same by transport of the failed attempt and reason: `closed` (the connection ended before any output), `too-large`, `age-limit` and `duplicate-item` (of a WebSocket), `no-connection`, `no-first-event`, `overloaded`, `server-error`.',
+    'The same by transport of the failed attempt and reason: `closed` (the connection ended before any output), `too-large`, `age-limit`, `duplicate-item` and `out-of-turn` (of a WebSocket), `no-connection`, `no-first-event`, `overloaded`, `server-error`.',
     ['transport', 'reason'],
   ),
   firstEventsLate: counter(

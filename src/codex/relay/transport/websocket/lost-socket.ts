@@ -1,5 +1,5 @@
 /** Why an answer that had not begun was lost. */
-export type LossReason = 'closed' | 'too-large' | 'age-limit' | 'duplicate-item';
+export type LossReason = 'closed' | 'too-large' | 'age-limit' | 'duplicate-item' | 'out-of-turn';
 
 /** The socket broke. If nothing of the answer was passed on, the request may be sent again. */
 export class LostSocketError extends Error {

@@ -99,10 +99,17 @@ export class SocketAnswer implements SocketListener {
     else if (isInternal(type)) this.#note(type, data);
     // As in a POST's answer, a keepalive shows that the backend is alive, and nothing else.
     else if (isKeepalive(type)) return;
+    else if (this.#isOfAnother(type)) this.#end(new LostSocketError('out-of-turn', String(type), false));
     else {
       this.#isCreated = true;
       this.#pass(type, data);
     }
+  }
+
+  /** An answer begins by being created. Output before that is of the last request, and may be another caller's. */
+  #isOfAnother(type: string | null): boolean {
+    const isBegin = type === 'response.created' || type === 'response.failed';
+    return !this.#isCreated && !isBegin && this.#socket.uses > 1;
   }
 
   #pass(type: string | null, data: Buffer): void {

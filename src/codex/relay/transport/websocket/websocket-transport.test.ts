@@ -236,6 +236,22 @@ describe('before the first output', () => {
     }
   });
 
+  it.each(['response.output_text.delta', 'response.completed'])(
+    'a late %s of the last answer is not one of the next',
+    async (type) => {
+      const { backend, transport, request } = await opened({
+        answer(ws) {
+          if (backend.frames.length > 1) sendEvent(ws, { type, delta: 'of another caller' });
+          answerHello(ws);
+        },
+      });
+      await textOf(await transport.send(request(BODY)));
+      const next = transport.send(request(BODY));
+      await expect(next).rejects.toMatchObject({ reason: 'out-of-turn', needsPost: false });
+      await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBeGreaterThan(1));
+    },
+  );
+
   it('a duplicate item on a fresh socket is an error of the request', async () => {
     const error = { message: 'Duplicate item found with id msg_1.' };
     const { transport, request } = await opened({
