@@ -114,8 +114,15 @@ const runLiveChecks = async (report: Report, world: CommandContext): Promise<voi
 
 const isChatGpt = (state: BackendState): boolean => state.kind === 'login' && state.login === 'chatgpt';
 
+/** Null: there is no login. A new one does not help while an access token is used, and its own line says what does. */
+const signInAdvice = (state: BackendState, loginCommand: string): string | null => {
+  if (state.kind === 'upstream') return null;
+  const isToken = state.kind === 'login' && state.accessToken !== null;
+  return isToken ? 'see the line "login" above' : `run ${loginCommand}`;
+};
+
 const askTurns = async (report: Report, world: CommandContext, probe: Probe): Promise<void> => {
-  const signIn = probe.state.kind === 'upstream' ? null : loginCommandOf(world);
+  const signIn = signInAdvice(probe.state, loginCommandOf(world));
   const options = { effort: probe.state.kind === 'login' ? 'low' : null } as const;
   let last: Answer | null = null;
   const findings: Finding[] = [];

@@ -61,8 +61,8 @@ it('asks in both request formats, forces a tool, and reads the limits', async ()
       'app-server: ok',
       'turn, lite: ok',
       'turn, full: ok',
-      'transport, websocket: ok',
-      'transport, http: ok',
+      'WebSocket: ok',
+      'POST: ok',
       'forced tool: ok',
       'limits: ok',
     ]),
@@ -78,7 +78,7 @@ it('asks in both request formats, forces a tool, and reads the limits', async ()
 it('measures both transports, and says which is faster', async () => {
   backend.settings.sseDelayMs = 1_500;
   const { findings } = await examine();
-  expect(findings.get('transport, websocket')?.says).toContain('the upgrade was answered with 101');
+  expect(findings.get('WebSocket')?.says).toContain('the upgrade was answered with 101');
   expect(findings.get('transport')).toMatchObject({ grade: 'ok' });
   expect(findings.get('transport')?.says).toMatch(/^WebSocket is faster for this account: /);
 });
@@ -87,11 +87,11 @@ it('says how a refused upgrade was answered', async () => {
   backend.failUpgrade({ status: 426 });
   const { code, findings } = await examine();
   expect(code).toBe(0);
-  expect(findings.get('transport, websocket')).toMatchObject({
+  expect(findings.get('WebSocket')).toMatchObject({
     grade: 'warning',
     says: 'the upgrade was answered with 426',
   });
-  expect(findings.get('transport, http')).toMatchObject({ grade: 'ok' });
+  expect(findings.get('POST')).toMatchObject({ grade: 'ok' });
   expect(findings.has('transport')).toBe(false);
 });
 

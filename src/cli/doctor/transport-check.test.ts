@@ -48,7 +48,18 @@ describe('compareTransports', () => {
       says: 'WebSocket is faster for this account: 1.0 s instead of 3.9 s',
       facts: { websocketMs: 1_000, httpMs: 3_900, faster: 'websocket' },
     });
-    expect(compareTransports(1_000, 950, 'auto')).toMatchObject({ grade: 'ok', facts: { faster: 'http' } });
+  });
+
+  it.each(['auto', 'http', 'websocket'] as const)('calls neither faster for a small difference: %s', (set) => {
+    expect(compareTransports(1_000, 950, set)).toMatchObject({
+      grade: 'ok',
+      says: 'equally fast: WebSocket 1.0 s, POST 0.95 s',
+      facts: { faster: 'http' },
+    });
+    expect(compareTransports(35, 40, set)).toMatchObject({
+      grade: 'ok',
+      says: 'equally fast: WebSocket 0.04 s, POST 0.04 s',
+    });
   });
 
   it('warns about a setting that is clearly slower', () => {
@@ -74,5 +85,5 @@ it('measures one after the other, then compares', async () => {
     limitMs: 1_000,
     turn: async (transport) => turn(transport === 'http' ? 2_000 : 1_000),
   });
-  expect(said).toEqual(['transport, websocket: ok', 'transport, http: ok', 'transport: ok']);
+  expect(said).toEqual(['WebSocket: ok', 'POST: ok', 'transport: ok']);
 });

@@ -17,11 +17,11 @@ export interface MeasuredTransport {
   readonly finding: Finding;
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 1_000 ? 2 : 1)} s`;
 
 const NAMES = { websocket: 'WebSocket', http: 'POST' } as const;
 
-/** Pure. What a turn over this transport says about it. `signIn` is the command for signing in. */
+/** Pure. What a turn over this transport says about it. `signIn` says how to sign in. */
 export const judgeTransport = (
   transport: 'websocket' | 'http',
   { answer, firstMs }: StreamedTurn,
@@ -46,7 +46,7 @@ export const judgeTransport = (
 const REFUSED =
   'requests are posted instead, which is only slower; if it stays so, set PROXY_CHATGPT_TRANSPORT=http';
 
-/** How much faster POST has to be before the default should be changed. */
+/** How much faster a transport has to be to be called so: two single turns differ by chance. */
 const CLEARLY = 0.8;
 
 /** Pure. Which transport is faster for this account; null: one of them failed. */
@@ -59,11 +59,13 @@ export const compareTransports = (
   const isSocketFaster = websocketMs <= httpMs;
   const [faster, slower] = isSocketFaster ? [websocketMs, httpMs] : [httpMs, websocketMs];
   const name = NAMES[isSocketFaster ? 'websocket' : 'http'];
-  const says = `${name} is faster for this account: ${seconds(faster)} instead of ${seconds(slower)}`;
   const facts = { websocketMs, httpMs, faster: isSocketFaster ? 'websocket' : 'http' };
+  if (faster > slower * CLEARLY)
+    return ok(`equally fast: WebSocket ${seconds(websocketMs)}, POST ${seconds(httpMs)}`, facts);
+  const says = `${name} is faster for this account: ${seconds(faster)} instead of ${seconds(slower)}`;
   if (isSocketFaster && configured === 'http')
     return warning(says, 'remove PROXY_CHATGPT_TRANSPORT=http', facts);
-  if (!isSocketFaster && configured !== 'http' && httpMs < websocketMs * CLEARLY)
+  if (!isSocketFaster && configured !== 'http')
     return warning(says, 'if this is so every time, set PROXY_CHATGPT_TRANSPORT=http', facts);
   return ok(says, facts);
 };
@@ -84,7 +86,7 @@ export const checkTransports = async (
   const measured: { websocket: number | null; http: number | null } = { websocket: null, http: null };
   for (const transport of ['websocket', 'http'] as const) {
     await ask({
-      name: `transport, ${transport}`,
+      name: NAMES[transport],
       limitMs,
       run: async (signal) => {
         const { firstMs, finding } = judgeTransport(transport, await turn(transport, signal), signIn);

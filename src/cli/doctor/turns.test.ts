@@ -14,7 +14,7 @@ import {
 
 const encoding = await encodingOf('gpt-5.5');
 
-const LOGIN = 'npm run login';
+const LOGIN = 'run npm run login';
 const usage = { input_tokens: 1_400, output_tokens: 5, input_tokens_details: { cached_tokens: 1_280 } };
 
 const answered = (body: JsonObject, headers: Readonly<Record<string, string>> = {}): Answer => ({

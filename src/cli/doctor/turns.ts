@@ -166,12 +166,12 @@ export const failureOf = ({ status, body }: Answer, signIn: string | null): Find
   return problem(`${code} (${status}): ${message}`, adviceFor(code, signIn), { code, status });
 };
 
-/** `signIn` is the command for signing in; null for a provider, where it would not help. */
+/** `signIn` says how to sign in; null for a provider, where it would not help. */
 const adviceFor = (code: string, signIn: string | null): string => {
   switch (code) {
     case 'sign_in_required':
     case 'upstream_unauthorized':
-      return signIn === null ? 'check PROXY_UPSTREAM_API_KEY' : `run ${signIn}`;
+      return signIn === null ? 'check PROXY_UPSTREAM_API_KEY' : signIn;
     case 'upstream_blocked':
       return 'try PROXY_WIRE=off, another network, or later';
     case 'upstream_unreachable':

@@ -4,7 +4,7 @@ import { failure, type Failure } from '../../canonical/failure/failure.ts';
 export const accessTokenRejected = (): Failure =>
   failure('sign_in_required', {
     message:
-      'The access token of this server was rejected: it has expired or was revoked, and cannot be renewed. Its operator has to create a new one and replace CODEX_ACCESS_TOKEN, or sign in again.',
+      'The access token of this server was rejected: it has expired or was revoked, and cannot be renewed. Its operator has to create a new one, and set CODEX_ACCESS_TOKEN to it or sign in with it.',
   });
 
 /** codex does not use the access token, for an unknown reason. */
