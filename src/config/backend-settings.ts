@@ -188,7 +188,7 @@ export const BACKEND_SETTINGS = {
     type: wholeNumber(0, 16, 'turns'),
     default: '8',
     description:
-      'How many turns of a model each app-server may start before requests for them arrive, so that these need not wait for it. One waits for each request that was served at once in the last minute, and costs about 1 MB. `0`: none.',
+      'How many turns each app-server may start for one model and API key before requests for them arrive, so that these need not wait for it; 32 over all. As many wait as requests ran at the same time in the last minute. Each costs about 1 MB. `0`: none.',
   }),
   PROXY_WORKER_HANG_TIMEOUT_MS: tuning({
     at: 'worker.hangTimeoutMs',

@@ -10,7 +10,10 @@ interface EndedCall {
   readonly refusals?: number;
 }
 
-/** Counts app-server calls, and logs those that failed. Calls lost with their app-server are not logged: its loss is. */
+/**
+ * Counts app-server calls, and logs those that failed. Calls lost with their app-server are not logged: its loss is.
+ * Neither are interrupts: codex does not answer one if the turn ends at the same moment, and nothing waits for it.
+ */
 export const rpcMetrics = (
   metrics: Pick<Metrics, 'rpcSeconds' | 'rpcErrors'>,
   logger: Pick<Logger, 'warn'>,
@@ -20,6 +23,7 @@ export const rpcMetrics = (
     metrics.rpcSeconds.observe({ rpc_method: method }, seconds);
     if (error === null) return;
     metrics.rpcErrors.inc({ rpc_method: method, rpc_error_code: codeLabel(String(error)) });
+    if (error === 'timeout' && method === 'turn/interrupt') return;
     if (error === 'timeout')
       logger.warn({ method, seconds, refusals }, 'the app-server did not answer a call in time');
     else if (error !== 'closed')

@@ -73,7 +73,7 @@ export const reportTransport = (metrics: Metrics, logger: Pick<Logger, 'warn' | 
     onRetry: (cause: string, reason: string, transport: string): void => {
       metrics.upstreamRetries.inc();
       metrics.upstreamResends.inc({ transport, reason });
-      logger.warn({ cause, reason, transport }, 'the backend did not answer; trying again');
+      logger.warn({ cause, reason, transport }, 'a request to the backend failed; sending it again');
     },
     onFirstEventLate: (transport: string): void => metrics.firstEventsLate.inc({ transport }),
     onDial: (outcome: string, ms: number): void => {
