@@ -50,17 +50,20 @@ describe('compareTransports', () => {
     });
   });
 
-  it.each(['auto', 'http', 'websocket'] as const)('calls neither faster for a small difference: %s', (set) => {
-    expect(compareTransports(1_000, 950, set)).toMatchObject({
-      grade: 'ok',
-      says: 'equally fast: WebSocket 1.0 s, POST 0.95 s',
-      facts: { faster: 'http' },
-    });
-    expect(compareTransports(35, 40, set)).toMatchObject({
-      grade: 'ok',
-      says: 'equally fast: WebSocket 0.04 s, POST 0.04 s',
-    });
-  });
+  it.each(['auto', 'http', 'websocket'] as const)(
+    'calls neither faster for a small difference: %s',
+    (set) => {
+      expect(compareTransports(1_000, 950, set)).toMatchObject({
+        grade: 'ok',
+        says: 'equally fast: WebSocket 1.0 s, POST 0.95 s',
+        facts: { faster: 'http' },
+      });
+      expect(compareTransports(35, 40, set)).toMatchObject({
+        grade: 'ok',
+        says: 'equally fast: WebSocket 0.04 s, POST 0.04 s',
+      });
+    },
+  );
 
   it('warns about a setting that is clearly slower', () => {
     expect(compareTransports(1_000, 3_900, 'http')).toMatchObject({ grade: 'warning' });
