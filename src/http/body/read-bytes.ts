@@ -1,5 +1,6 @@
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { decompressorOf } from './decompress.ts';
+import { readChunks } from './incoming-body.ts';
 
 export interface ReadLimits {
   readonly maxBytes: number;
@@ -21,9 +22,6 @@ export interface BodyRoom {
 const tooLarge = (maxBytes: number, what = 'The request body is'): GatewayError =>
   gatewayError('request_too_large', { message: `${what} larger than the ${maxBytes} bytes allowed.` });
 
-/** Bodies up to this length are counted at once. */
-const SMALL_BYTES = 64 * 1024;
-
 /** The whole body, decompressed. */
 export const readBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
   const { maxBytes, room } = limits;
@@ -33,10 +31,7 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
   if ((declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
   await room?.start(declared ?? 0);
   try {
-    // Node's HTTP parser enforces the declared length, so a small body can be read at once, which is much cheaper than a
-    // web stream. A large or chunked one is counted as it arrives.
-    const isSmall = declared !== null && declared <= SMALL_BYTES;
-    const sent = isSmall ? await takeWhole(request, declared, room) : await countBytes(request, limits);
+    const sent = await countBytes(request, limits);
     return decompress === null ? sent : await decompress(sent, counterOf(limits), room?.caller ?? '');
   } catch (error) {
     if (error instanceof GatewayError) throw error;
@@ -45,11 +40,6 @@ export const readBytes = async (request: Request, limits: ReadLimits): Promise<B
       { cause: error },
     );
   }
-};
-
-const takeWhole = async (request: Request, bytes: number, room: BodyRoom | undefined): Promise<Buffer> => {
-  room?.grow(bytes);
-  return Buffer.from(await request.arrayBuffer());
 };
 
 /** Counts bytes as they arrive. */
@@ -71,10 +61,10 @@ const counting = ({ maxBytes, room }: ReadLimits, what?: string): ((bytes: numbe
 const countBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
   const count = counterOf(limits);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of request.body ?? []) {
-    // Leaving the loop cancels the stream: the rest is not read.
+  await readChunks(request, (chunk) => {
     count(chunk.byteLength);
     chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  });
+  const [only] = chunks;
+  return chunks.length === 1 && only instanceof Buffer ? only : Buffer.concat(chunks);
 };

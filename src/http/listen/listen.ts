@@ -8,6 +8,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
 import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
 import { resourceFailure } from '../../canonical/failure/resources.ts';
+import { setIncoming } from '../body/incoming-body.ts';
 import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-info.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from '../answer/error-response.ts';
@@ -65,6 +66,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       return response;
     }
     const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
+    setIncoming(http, incoming);
     const response = isNameless
       ? refuse(
           failure('malformed_request', { message: 'The Host header is missing.' }),

@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The unread Node stream of each request that came over a socket. */
+const streams = new WeakMap<Request, IncomingMessage>();
+
+export const setIncoming = (request: Request, incoming: IncomingMessage): void => {
+  streams.set(request, incoming);
+};
+
+/**
+ * Reads a body chunk by chunk. An error of `onChunk` stops the reading. Read from the Node stream, if there is one: the
+ * web streams around it take three times the CPU.
+ */
+export const readChunks = async (request: Request, onChunk: (chunk: Uint8Array) => void): Promise<void> => {
+  const incoming = streams.get(request);
+  streams.delete(request);
+  if (incoming !== undefined) await readIncoming(incoming, onChunk);
+  // Leaving the loop cancels the stream: the rest is not read.
+  else for await (const chunk of request.body ?? []) onChunk(chunk);
+};
+
+const readIncoming = (incoming: IncomingMessage, onChunk: (chunk: Uint8Array) => void): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const take = (chunk: Buffer): void => {
+      try {
+        onChunk(chunk);
+      } catch (error) {
+        fail(error as Error);
+      }
+    };
+    const fail = (error: Error): void => {
+      incoming.off('data', take);
+      incoming.pause();
+      reject(error);
+    };
+    incoming.once('end', resolve);
+    // A client that leaves ends its request with an error, or only closes it.
+    incoming.once('error', fail);
+    incoming.once('close', () => fail(new Error('the client has disconnected')));
+    incoming.on('data', take);
+    if (incoming.destroyed && !incoming.readableEnded) fail(new Error('the client has disconnected'));
+  });
