@@ -31,7 +31,7 @@ export const startChatgptBackend = async (answerTo: AnswerTo): Promise<string> =
       void answer(incoming, response, (body) => (hangs(pathname) ? null : answerTo(body)), isSlow);
     } else void tellAccount(pathname, response);
   });
-  const sockets = new WebSocketServer({ noServer: true });
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });
   server.on('upgrade', (incoming: IncomingMessage, duplex: Duplex, head: Buffer) => {
     const { pathname } = new URL(incoming.url ?? '', 'http://backend');
     sockets.handleUpgrade(incoming, duplex, head, (socket) => {
