@@ -126,8 +126,12 @@ export const faultScript = (fault: Fault, { plan, usedPercent }: FaultContext): 
   }
 };
 
+/** A connection that is reset takes what its reader has not yet read with it. */
+const READ_MS = 50;
+
 const cut = async (connection: ModelConnection): Promise<void> => {
   await connection.flush();
+  await connection.wait(READ_MS);
   connection.destroy();
 };
 

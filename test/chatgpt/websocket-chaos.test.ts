@@ -13,7 +13,7 @@ shareProxy(
   (started) => {
     proxy = started;
   },
-  { env: { PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: '500' } },
+  { env: { PROXY_CHATGPT_FIRST_EVENT_TIMEOUT_MS: '2000' } },
 );
 
 const FAULTS: readonly Fault[] = [
@@ -46,7 +46,7 @@ interface Sent {
 const REQUESTS = 60;
 const AT_ONCE = 6;
 
-it.each([1, 2, 3])('sequence %i', async (seed) => {
+it.each([1, 2])('sequence %i', async (seed) => {
   const next = random(seed);
   const sends: Sent[] = [];
   const script: Script = ({ body, ...rest }, connection) => {
@@ -80,8 +80,9 @@ it.each([1, 2, 3])('sequence %i', async (seed) => {
   for (const [number, answered] of answers) {
     const own = sends.filter((sent) => sent.number === number);
     expect(own.length).toBeLessThan(4);
-    // Nothing is sent again after output.
+    // Nothing is sent again after output, and no client sees the output of two attempts.
     expect(own.slice(0, -1).filter(({ hasOutput }) => hasOutput)).toEqual([]);
+    expect(answered.text.includes('Half of ') && answered.text.includes('"It ')).toBe(false);
     const failures = answered.text.match(/^event: response\.failed$/gm)?.length ?? 0;
     if (answered.status !== 200) expect(answered.status).toBeGreaterThan(499);
     else if (failures === 0) {
