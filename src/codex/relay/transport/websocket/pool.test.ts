@@ -155,22 +155,6 @@ describe('lending', () => {
 });
 
 describe('another login', () => {
-  it('is not one whose requests are signed one by one', async () => {
-    const { pool, sockets, take } = pooled();
-    const signed = (agent: string, timestamp: number): SocketTarget => {
-      const said = Buffer.from(JSON.stringify({ agent_runtime_id: agent, timestamp }));
-      return { ...TARGET, headers: { authorization: `AgentAssertion ${said.toString('base64url')}` } };
-    };
-    const socket = await take(signed('a', 1));
-    pool.release(socket, true);
-    pool.warm(signed('a', 2));
-    expect(await take(signed('a', 1))).toBe(socket);
-    pool.release(socket, true);
-    expect(sockets.filter(({ isOpen }) => !isOpen)).toEqual([]);
-    pool.warm(signed('b', 3));
-    expect(socket.isOpen).toBe(false);
-  });
-
   it('closes what is idle, lets the busy end, and never lends them again', async () => {
     const { pool, sockets, take } = pooled();
     const [busy, idle] = [await take(), await take()];

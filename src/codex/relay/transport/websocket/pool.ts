@@ -1,6 +1,5 @@
 import type { Clock } from '../../../../kit/ambient.ts';
 import { forgetOldest } from '../../../../kit/collections/forget-oldest.ts';
-import { parseJsonObject } from '../../../../kit/json/json.ts';
 import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
 import { DialError, type Dial } from './dial.ts';
 import type { DialPacing } from './dial-pacing.ts';
@@ -291,15 +290,5 @@ const refused = (error: unknown): Lent => ({
   error: error instanceof DialError ? error : new DialError(null, 'error'),
 });
 
-const loginOf = ({
-  url,
-  headers: { authorization = '', 'chatgpt-account-id': account },
-}: SocketTarget): string => JSON.stringify([url, agentOf(authorization) ?? authorization, account]);
-
-/** An agent signs each request anew; its login stays the same. */
-const agentOf = (authorization: string): string | null => {
-  const [scheme, assertion = ''] = authorization.split(' ');
-  if (scheme !== 'AgentAssertion') return null;
-  const agent = parseJsonObject(Buffer.from(assertion, 'base64url').toString('utf8'))?.['agent_runtime_id'];
-  return typeof agent === 'string' ? agent : null;
-};
+const loginOf = ({ url, headers }: SocketTarget): string =>
+  JSON.stringify([url, headers['authorization'], headers['chatgpt-account-id']]);
