@@ -110,6 +110,8 @@ const shown = (value: Json | undefined): string => {
 
 /** Fields that contain a time. */
 const TIMES: ReadonlySet<string> = new Set(['created', 'created_at', 'completed_at']);
+/** The time in codex's notes about a turn, which are JSON in a text. */
+const NOTED_TIME = /("turn_started_at_unix_ms":)\d+/g;
 /** Random ids of the proxy and of codex. */
 const IDS = /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b([a-z]+)[_-][0-9a-f]{32}\b/g;
 
@@ -122,7 +124,7 @@ const plainer = (): ((value: Json) => Json) => {
     return known;
   };
   const plain = (value: Json): Json => {
-    if (typeof value === 'string') return value.replaceAll(IDS, numbered);
+    if (typeof value === 'string') return value.replaceAll(IDS, numbered).replaceAll(NOTED_TIME, '$1<time>');
     if (Array.isArray(value)) return (value as readonly Json[]).map(plain);
     return isJsonObject(value) ? plainObject(value) : value;
   };
