@@ -51,7 +51,7 @@ export const TRANSPORT_METRICS = {
   ),
   websocketFallbacks: counter(
     'proxy_websocket_fallbacks_total',
-    'Requests that were posted although a WebSocket was wanted, by reason: `upgrade-refused`, `dial-paused` (after a failed attempt), `pool-full`, `old-login`, `too-large`, `resend` (after a WebSocket failed).',
+    'Requests that were posted although a WebSocket was wanted, by reason: `upgrade-refused`, `dial-paused` (after a failed attempt), `pool-full`, `old-login`, `too-large`, `resend` (after a WebSocket failed), `signed-request` (of an agent access token).',
     ['reason'],
   ),
 } as const;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello } from '../support/scripts.ts';
 
-const proxy = await openProxy(hello);
+// A pre-started turn is a call of the app-server, too.
+const proxy = await openProxy(hello, { PROXY_PRESTART: '0' });
 const ASK = { model: 'gpt-5.5', input: 'Hello' };
 
 describe('metrics', () => {

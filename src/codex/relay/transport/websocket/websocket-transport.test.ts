@@ -26,6 +26,14 @@ const eventsOf = async (answer: TransportAnswer): Promise<string[]> =>
 const HELLO = ['response.created', 'response.output_text.delta', 'response.completed'];
 
 describe('a request', () => {
+  it('of an agent is posted: its signature would be too old for a socket that was opened ahead', async () => {
+    const { backend, transport, request } = await opened();
+    const headers = { ...request(BODY).headers, authorization: 'AgentAssertion signed' };
+    transport.warm(request(BODY).url, headers);
+    await textOf(await transport.send(request(BODY, { headers })));
+    expect([backend.upgrades.length, backend.frames.length, backend.posts.length]).toEqual([0, 0, 1]);
+  });
+
   it('is one message on a socket that is opened with the headers of a POST', async () => {
     const { backend, transport, request } = await opened();
     const headers = {
