@@ -32,6 +32,10 @@ export const driverDeps = (
     },
     preStart: {
       max: config.worker.preStart,
+      expected() {
+        const { list, slugOf } = offered.current();
+        return list.standard === null ? null : slugOf(list.standard);
+      },
       onEnd: (fate) => metrics.preStartedTurns.inc({ fate }),
       onMiss: () => metrics.preStartedMisses.inc(),
       onChange: (waiting, idle) => {

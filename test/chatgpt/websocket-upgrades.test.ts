@@ -166,12 +166,12 @@ describe('a socket', () => {
         settings.websocketMinutes = 300 / 60_000;
       },
     });
-    for (let index = 0; index < 12; index += 1) {
+    const hasClosed = (): boolean => at.backend.dials.some((dial) => dial.closed !== null);
+    for (let index = 0; index < 12 || (index < 1_000 && !hasClosed()); index += 1) {
       const answered = await ask(at);
       expect([codeOf(answered), outputText(answered)]).toEqual(['200 no code', HELLO]);
     }
-    const closed = at.backend.dials.filter((dial) => dial.closed !== null);
-    expect(closed.length).toBeGreaterThan(0);
+    expect(hasClosed()).toBe(true);
   });
 
   it('that is idle answers pings', async () => {

@@ -31,7 +31,7 @@ export const engineOn = (
     historyRules: OTHER_HISTORY,
     effortsOf: () => null,
     slugOf: (name) => name,
-    preStart: { max: preStart, onEnd() {}, onMiss() {}, onChange() {} },
+    preStart: { max: preStart, expected: () => null, onEnd() {}, onMiss() {}, onChange() {} },
     settings: threadSettings(workdir === undefined ? {} : { workdir }),
     idleTimeoutMs: 60_000,
     mcp: NO_MCP,

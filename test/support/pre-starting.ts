@@ -9,7 +9,7 @@ import { fixedAmbient } from './turn-events.ts';
 export const MINUTE = 60_000;
 
 /** Pre-started turns on fake workers, and what was noted about them. */
-export const preStarting = (max = 8) => {
+export const preStarting = (max = 8, expected: string | null = null) => {
   const clock = { nowMs: 0, now: () => clock.nowMs };
   const relay = fakeRelay();
   const planDeps = { relay, settings: threadSettings(), ids: fixedAmbient().ids };
@@ -21,6 +21,7 @@ export const preStarting = (max = 8) => {
     clock,
     start: (appServer, slug, thread) => Carrier.start(plainPlan(appServer, slug, thread, planDeps)),
     onEnd: (fate) => noted.fates.push(fate),
+    expected: () => expected,
     onMiss() {
       noted.misses += 1;
     },

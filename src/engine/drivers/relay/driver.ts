@@ -13,7 +13,7 @@ export interface RelayDriverDeps extends DriverDeps {
   readonly relay: Relay;
   /** The entry of the model catalogue that codex uses for a model name. */
   readonly slugOf: (name: string) => string;
-  readonly preStart: Pick<PreStartedTurnsOptions, 'max' | 'onEnd' | 'onMiss' | 'onChange'>;
+  readonly preStart: Pick<PreStartedTurnsOptions, 'max' | 'expected' | 'onEnd' | 'onMiss' | 'onChange'>;
 }
 
 /** The relay writes the model request and reads the answer; the app-server carries it. */

@@ -22,6 +22,8 @@ export interface PreStartedTurnsOptions {
   /** Most pre-started turns for one entry of the model catalogue; 0: none. */
   readonly max: number;
   readonly clock: Clock;
+  /** The kind of the first request, if it can be guessed. */
+  readonly expected: () => string | null;
   /** Starts a turn; `thread`: in a thread that has carried others, null: in a new one. */
   readonly start: (appServer: AppServer, slug: string, thread: CarrierThread | null) => Promise<Carrier>;
   readonly onEnd: (fate: PreStartedFate) => void;
@@ -124,12 +126,19 @@ export class PreStartedTurns {
 
   /** Starts turns of the kinds in use on a worker that is about to take over. */
   async warm(appServer: AppServer): Promise<void> {
-    const kinds = this.#options.max === 0 ? [] : this.#kinds.inUse();
+    const kinds = this.#options.max === 0 ? [] : this.#kindsToWarm();
     if (kinds.length === 0) return;
     // Until its first lease, which is the first to know.
     const prepared = this.#add(appServer, () => prepared.waiting.length > 0);
     for (const slug of kinds) this.#startOne(appServer, prepared, slug, null);
     await within(Promise.all(prepared.waiting.map(({ starting }) => starting)), WARM_WITHIN_MS);
+  }
+
+  /** Before the first request, the kind that it will probably have. */
+  #kindsToWarm(): readonly string[] {
+    const inUse = this.#kinds.inUse();
+    const expected = this.#kinds.isEmpty ? this.#options.expected() : null;
+    return expected === null ? inUse : [expected];
   }
 
   /** Replaces turns that have waited too long, and closes threads that were not used. */

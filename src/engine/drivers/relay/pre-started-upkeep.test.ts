@@ -101,6 +101,17 @@ describe('as many turns are pre-started', () => {
 });
 
 describe('a new worker', () => {
+  it('prepares a turn of the expected kind before the first request, and only then', async () => {
+    const { turns, worker, another, ask, noted } = preStarting(8, 'gpt-5.5');
+    await turns.warm(worker.appServer);
+    expect(noted.waiting).toEqual([1]);
+    await ask('gpt-5.6-luna');
+    const next = another();
+    await turns.warm(next.appServer);
+    const started = next.calls.filter(([method]) => method === 'thread/start');
+    expect(started.map(([, params]) => params)).toMatchObject([{ model: 'gpt-5.6-luna' }]);
+  });
+
   it('has a turn of each kind in use before it takes over', async () => {
     const all = preStarting();
     for (const slug of ['a', 'b', 'c', 'd', 'e']) await all.ask(slug);

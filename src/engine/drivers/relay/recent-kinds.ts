@@ -28,6 +28,11 @@ export class RecentKinds {
     this.#clock = clock;
   }
 
+  /** Whether there was no request yet. */
+  get isEmpty(): boolean {
+    return this.#kinds.size === 0;
+  }
+
   began(slug: string): void {
     const now = this.#clock.now();
     const kind = this.#kinds.get(slug) ?? { running: 0, peak: 0, peakAtMs: now, usedAtMs: now };
