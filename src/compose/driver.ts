@@ -33,8 +33,8 @@ export const driverDeps = (
     preStart: {
       max: config.worker.preStart,
       expected() {
-        const { list, slugOf } = offered.current();
-        return list.standard === null ? null : slugOf(list.standard);
+        const models = offered.current();
+        return models.list.standard === null ? null : models.slugOf(models.list.standard);
       },
       onEnd: (fate) => metrics.preStartedTurns.inc({ fate }),
       onMiss: () => metrics.preStartedMisses.inc(),
