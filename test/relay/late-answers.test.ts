@@ -5,7 +5,7 @@ import { WHOLE, completed, freshRelays, inTurn, type Answer } from './backend.ts
 
 const start = freshRelays();
 
-const LIMIT_MS = 150;
+const LIMIT_MS = 400;
 const created = 'event: response.created\ndata: {"type":"response.created","response":{"id":"resp_0"}}\n\n';
 const delta =
   'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","delta":"Half"}\n\n';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { ModelBudget, type Retry } from '../../src/canonical/context/model-budget.ts';
 import type { Trace } from '../../src/canonical/context/trace.ts';
@@ -81,7 +81,8 @@ describe('a turn over a WebSocket', () => {
     const { backend, ask, resends, retries, budget } = await overSockets({
       answer(ws) {
         sendEvent(ws, { type: 'response.created', response: { id: 'resp_0' } });
-        setTimeout(() => ws.terminate(), 20);
+        // After the event has arrived.
+        ws.close(1011);
       },
     });
     const text = await ask();
@@ -121,7 +122,8 @@ describe('a turn over a WebSocket', () => {
     const { backend, ask, resends, turn } = await overSockets({
       answer(ws) {
         sendEvent(ws, { type: 'response.output_text.delta', delta: 'Half' });
-        setTimeout(() => ws.terminate(), 20);
+        // Only when it has arrived: what a cut connection loses was not output.
+        void vi.waitFor(() => expect(turn.events).toHaveLength(1)).then(() => ws.terminate());
       },
     });
     await ask().catch(() => '');
