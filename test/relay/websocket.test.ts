@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { ModelBudget, type Retry } from '../../src/canonical/context/model-budget.ts';
 import type { Trace } from '../../src/canonical/context/trace.ts';
@@ -8,20 +8,15 @@ import {
   sendEvent,
   type SocketBackendOptions,
 } from '../support/socket-backend.ts';
-import { openSocketTransport, type OpenTransport } from '../support/socket-transport.ts';
+import { freshTransports } from '../support/socket-transport.ts';
 import { completed, freshRelays } from './backend.ts';
 
 const start = freshRelays();
-const open: OpenTransport[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
+const opened = freshTransports();
 
 /** A relay whose backend speaks WebSocket. */
 const overSockets = async (options: SocketBackendOptions, firstEventTimeoutMs = 10_000) => {
-  const sockets = await openSocketTransport(options);
-  open.push(sockets);
-  const { backend, transport, noted } = sockets;
+  const { backend, transport, noted } = await opened(options);
   const resends: string[] = [];
   const relay = await start(completed, {
     targets: { model: backend.origin, account: null, authApi: null, refresh: null, revoke: null },

@@ -1,10 +1,12 @@
 import { Agent } from 'undici';
+import { afterEach } from 'vitest';
 
 import { CookieJar } from '../../src/codex/relay/transport/cookies.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import {
   ANY_ROUTE,
   type Transport,
+  type TransportAnswer,
   type TransportRequest,
 } from '../../src/codex/relay/transport/model-transport.ts';
 import { Payload } from '../../src/codex/relay/transport/payload.ts';
@@ -16,7 +18,7 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { startSocketBackend, type SocketBackend, type SocketBackendOptions } from './socket-backend.ts';
 
-export interface OpenTransport {
+interface OpenTransport {
   readonly backend: SocketBackend;
   readonly transport: Transport;
   readonly cookies: CookieJar;
@@ -27,7 +29,7 @@ export interface OpenTransport {
 }
 
 /** A transport to a backend of its own. */
-export const openSocketTransport = async (
+const openSocketTransport = async (
   options: SocketBackendOptions & { readonly mode?: 'auto' | 'websocket' } = {},
 ): Promise<OpenTransport> => {
   const backend = await startSocketBackend(options);
@@ -84,3 +86,26 @@ export const openSocketTransport = async (
     },
   };
 };
+
+/** A new transport for each test. */
+export const freshTransports = (): typeof openSocketTransport => {
+  const open: OpenTransport[] = [];
+  afterEach(async () => {
+    for (const one of open.splice(0)) await one.close();
+  });
+  return async (...options) => {
+    const one = await openSocketTransport(...options);
+    open.push(one);
+    return one;
+  };
+};
+
+export const textOf = async ({ body }: TransportAnswer): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+};
+
+/** The names of the events of an answer. */
+export const eventsOf = async (answer: TransportAnswer): Promise<string[]> =>
+  [...(await textOf(answer)).matchAll(/^event: (.*)$/gm)].map(([, name = '']) => name);

@@ -1,28 +1,11 @@
 import { once } from 'node:events';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { openSocketTransport, type OpenTransport } from '../../../../../test/support/socket-transport.ts';
-import { answerHello, finishAnswer, sendEvent } from '../../../../../test/support/socket-backend.ts';
-import type { TransportAnswer } from '../model-transport.ts';
+import { eventsOf, freshTransports, textOf } from '../../../../../test/support/socket-transport.ts';
+import { answerHello, sendEvent } from '../../../../../test/support/socket-backend.ts';
 
-const open: OpenTransport[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
-const opened = async (...options: Parameters<typeof openSocketTransport>): Promise<OpenTransport> => {
-  const one = await openSocketTransport(...options);
-  open.push(one);
-  return one;
-};
-
+const opened = freshTransports();
 const BODY = { model: 'm', input: [{ text: 'ä' }], store: false, stream: true };
-const textOf = async ({ body }: TransportAnswer): Promise<string> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
-};
-const eventsOf = async (answer: TransportAnswer): Promise<string[]> =>
-  [...(await textOf(answer)).matchAll(/^event: (.*)$/gm)].map(([, name = '']) => name);
 const HELLO = ['response.created', 'response.output_text.delta', 'response.completed'];
 
 describe('a request', () => {
@@ -95,99 +78,6 @@ describe('a request', () => {
     await textOf(await transport.send(request(BODY)));
     expect(backend.upgrades[0]?.cookie).toBe('known=2');
     expect(cookies.headerFor(`${backend.origin}/responses`)).toBe('known=2; cf=1');
-  });
-});
-
-describe('an answer', () => {
-  it('begins with its first output, without the messages that are for the relay', async () => {
-    let finish = (): void => {};
-    const { backend, transport, request } = await opened({
-      answer(ws) {
-        sendEvent(ws, { type: 'codex.rate_limits', rate_limits: { primary: { used_percent: 5 } } });
-        sendEvent(ws, { type: 'response.created', response: { id: 'resp_1' } });
-        sendEvent(ws, { type: 'response.metadata', headers: { 'x-codex-turn-state': 'state' } });
-        sendEvent(ws, { type: 'keepalive' });
-        sendEvent(ws, { type: 'responsesapi.websocket_timing' });
-        finish = () => finishAnswer(ws);
-      },
-    });
-    const begun = vi.fn<() => void>();
-    const heard: string[] = [];
-    const sending = transport.send(request(BODY, { onHeard: (sign) => heard.push(sign) })).finally(begun);
-    await vi.waitFor(() => expect(heard).toEqual(['event', 'event', 'event', 'keepalive', 'event']));
-    expect(begun).not.toHaveBeenCalled();
-    finish();
-    const answer = await sending;
-    expect(answer.statusCode).toBe(200);
-    expect(answer.headers).toEqual({
-      'content-type': 'text/event-stream',
-      'x-codex-primary-used-percent': '5',
-      'x-codex-turn-state': 'state',
-    });
-    expect(await eventsOf(answer)).toEqual(HELLO);
-    expect(backend.sockets[0]?.readyState).toBe(1);
-  });
-
-  it('has the limits of the 101 only on a fresh socket', async () => {
-    const head = { 'x-codex-primary-used-percent': '10', 'x-request-id': 'r', 'x-codex-turn-state': 'no' };
-    const { transport, request } = await opened({ head });
-    const fresh = await transport.send(request(BODY));
-    await textOf(fresh);
-    expect(fresh.headers).toMatchObject({ 'x-codex-primary-used-percent': '10', 'x-request-id': 'r' });
-    expect(fresh.headers).not.toHaveProperty('x-codex-turn-state');
-    const reused = await transport.send(request(BODY));
-    await textOf(reused);
-    expect(reused.headers).toEqual({ 'content-type': 'text/event-stream' });
-  });
-
-  it('is an HTTP error if the backend reports one first', async () => {
-    const error = { type: 'usage_limit_reached', message: 'over' };
-    const { backend, transport, request } = await opened({
-      answer: (ws) => sendEvent(ws, { type: 'error', status: 429, error, headers: { 'retry-after': '7' } }),
-    });
-    const answer = await transport.send(request(BODY));
-    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '7']);
-    expect(JSON.parse(await textOf(answer))).toEqual({ error });
-    await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBe(3));
-  });
-
-  it('ends with a failure if the backend reports an error after output', async () => {
-    const { transport, request } = await opened({
-      answer(ws) {
-        sendEvent(ws, { type: 'response.output_text.delta', delta: 'a' });
-        sendEvent(ws, { type: 'error', status: 500, error: { message: 'broken' } });
-      },
-    });
-    const text = await textOf(await transport.send(request(BODY)));
-    expect(text).toContain('event: response.failed\ndata: {"type":"response.failed","status":500');
-    expect(text).toContain('broken');
-  });
-
-  it('breaks off if the socket closes after output', async () => {
-    const { transport, request } = await opened({
-      answer(ws) {
-        sendEvent(ws, { type: 'response.output_text.delta', delta: 'a' });
-        ws.close();
-      },
-    });
-    const answer = await transport.send(request(BODY));
-    await expect(textOf(answer)).rejects.toMatchObject({ code: 'ECONNRESET', reason: 'closed' });
-  });
-
-  it('closes its socket if it is not wanted any more', async () => {
-    const { backend, transport, request } = await opened({
-      answer: (ws) => sendEvent(ws, { type: 'response.output_text.delta', delta: 'a' }),
-    });
-    const left = new AbortController();
-    const answer = await transport.send(request(BODY, { signal: left.signal }));
-    left.abort();
-    await expect(textOf(answer)).rejects.toMatchObject({ name: 'AbortError' });
-    await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBe(3));
-    const second = await transport.send(request(BODY));
-    second.body.destroy();
-    await vi.waitFor(() =>
-      expect(backend.sockets.filter(({ readyState }) => readyState === 1).length).toBeLessThan(2),
-    );
   });
 });
 
