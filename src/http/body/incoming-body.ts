@@ -36,7 +36,10 @@ const readIncoming = (incoming: IncomingMessage, onChunk: (chunk: Uint8Array) =>
     incoming.once('end', resolve);
     // A client that leaves ends its request with an error, or only closes it.
     incoming.once('error', fail);
-    incoming.once('close', () => fail(new Error('the client has disconnected')));
+    const leave = (): void => {
+      if (!incoming.readableEnded) fail(new Error('the client has disconnected'));
+    };
+    incoming.once('close', leave);
     incoming.on('data', take);
-    if (incoming.destroyed && !incoming.readableEnded) fail(new Error('the client has disconnected'));
+    if (incoming.destroyed) leave();
   });
