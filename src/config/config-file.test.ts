@@ -71,6 +71,15 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
   PROXY_UPSTREAM_BASE_URL: [['https://models.example/v1/', 'https://models.example/v1/']],
   PROXY_CHATGPT_BASE_URL: [['https://chat.example', 'https://chat.example']],
   PROXY_UPSTREAM_API_KEY: [['sk,up', 'sk,up']],
+  PROXY_DATABASE_URL: [['postgres://h/state', 'postgres://h/state']],
+  PROXY_STORE_TTL_DAYS: [
+    ['0.5', 0.5],
+    ['30', 30],
+  ],
+  PROXY_STORE_KEY: [
+    ['0a'.repeat(32), '0a'.repeat(32)],
+    [`${'0a'.repeat(32)},${'A'.repeat(43)}`, ['0a'.repeat(32), 'A'.repeat(43)]],
+  ],
   PROXY_UPSTREAM_PARAMS: [
     ['all', 'all'],
     ['temperature,top_p', ['temperature', 'top_p']],
@@ -135,7 +144,7 @@ describe('the config file', () => {
   });
 
   it('can name the state directory only where PROXY_CONFIG names the file', () => {
-    expect(loadFile({ stateDir: '/srv/state' }).state).toEqual({ dir: '/srv/state', configFile: file });
+    expect(loadFile({ stateDir: '/srv/state' }).state).toMatchObject({ dir: '/srv/state', configFile: file });
     writeFileSync(defaultFile, '{"stateDir": "/srv/state"}');
     expect(problemsOf(() => loadConfig({ PROXY_STATE_DIR: state }))).toEqual([
       `Config file ${defaultFile}: stateDir: this file is in the state directory itself. Set PROXY_STATE_DIR, or name a config file with PROXY_CONFIG.`,

@@ -36,6 +36,12 @@ describe('loadConfig', () => {
     ['PROXY_UPSTREAM_BASE_URL', 'models.example/v1'],
     ['PROXY_UPSTREAM_BASE_URL', 'ftp://models.example'],
     ['PROXY_UPSTREAM_BASE_URL', 'https://models.example/v1?x=1'],
+    ['PROXY_STORE', 'true'],
+    ['PROXY_STORE_TTL_DAYS', '0'],
+    ['PROXY_STORE_TTL_DAYS', '-1'],
+    ['PROXY_STORE_TTL_DAYS', '1e3'],
+    ['PROXY_STORE_TTL_DAYS', '1,5'],
+    ['PROXY_STORE_TIMEOUT_MS', '0'],
     ['PROXY_TOOL_TRANSPORT', 'spoken'],
     ['PROXY_TOOL_TRANSPORT', 'llama-*'],
     ['PROXY_TOOL_TRANSPORT', 'llama-*=prose,gpt'],
@@ -68,8 +74,23 @@ describe('loadConfig', () => {
       PROXY_API_KEY: 'hunter2 hunter3',
       PROXY_UPSTREAM_API_KEY: 'hunter4\thunter5',
       PROXY_UPSTREAM_BASE_URL: 'https://user:hunter6@models.example',
+      PROXY_DATABASE_URL: 'mysql://user:hunter7@db.example/state',
+      PROXY_STORE_KEY: 'hunter8',
     });
-    expect(problems).toHaveLength(3);
+    expect(problems).toHaveLength(5);
     expect(problems.join('\n')).not.toContain('hunter');
+  });
+
+  it.each([
+    ['PROXY_STORE_KEY', 'correct horse battery staple'],
+    ['PROXY_STORE_KEY', '0a'.repeat(31)],
+    ['PROXY_STORE_KEY', '0a'.repeat(33)],
+    ['PROXY_STORE_KEY', `${'0a'.repeat(32)},`],
+    ['PROXY_STORE_KEY', `${'A'.repeat(42)}B=`],
+    ['PROXY_DATABASE_URL', 'db.example/state'],
+    ['PROXY_DATABASE_URL', 'http://db.example/state'],
+    ['PROXY_DATABASE_URL', 'postgres://db.example'],
+  ])('refuses the secret %s=%s', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringContaining(`${name}: `)]);
   });
 });

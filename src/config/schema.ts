@@ -3,11 +3,18 @@ import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';
 import type { SettingRow, Slice } from './setting-row.ts';
+import { STATE_SETTINGS } from './state-settings.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
 import type { ValueType } from './value.ts';
 
 /** Every setting. `Config`, the loader, docs/configuration.md and docs/config.schema.json are made from this table. */
-export const SETTINGS = { ...CLIENT_SETTINGS, ...FAMILY_SETTINGS, ...TOOL_SETTINGS, ...BACKEND_SETTINGS };
+export const SETTINGS = {
+  ...CLIENT_SETTINGS,
+  ...FAMILY_SETTINGS,
+  ...TOOL_SETTINGS,
+  ...BACKEND_SETTINGS,
+  ...STATE_SETTINGS,
+};
 
 type Settings = typeof SETTINGS;
 export type SettingName = keyof Settings;

@@ -9,6 +9,15 @@ it('finds every secret of a configuration', () => {
     PROXY_API_KEY: 'sk-a,sk-b',
     PROXY_UPSTREAM_API_KEY: 'c',
     PROXY_UPSTREAM_BASE_URL: 'http://h/v1',
+    PROXY_DATABASE_URL: 'postgres://u:p@h/d',
+    PROXY_STORE_KEY: `${'0a'.repeat(32)},${'0b'.repeat(32)}`,
   };
-  expect(secretsOf(loadConfig(environment))).toEqual(['sk-a', 'sk-b', 'c']);
+  expect(secretsOf(loadConfig(environment))).toEqual([
+    'sk-a',
+    'sk-b',
+    'c',
+    'postgres://u:p@h/d',
+    '0a'.repeat(32),
+    '0b'.repeat(32),
+  ]);
 });

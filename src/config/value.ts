@@ -32,6 +32,15 @@ export const wholeNumber = (min: number, max: number, unit?: string): ValueType<
   isPlain: true,
 });
 
+/** A number that may have a fraction, written with digits and one dot. */
+export const decimalNumber = (min: number, max: number, unit: string): ValueType<number> => ({
+  allowed: `a number from ${min} to ${max}, such as 0.5`,
+  schema: z.number().min(min).max(max),
+  decode: (text) => (/^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : text),
+  unit,
+  isPlain: true,
+});
+
 const YES_OR_NO: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
 
 export const yesOrNo: ValueType<boolean> = {
@@ -103,6 +112,18 @@ export const secretList: ValueType<readonly string[]> = {
   allowedInFile: 'an array of keys, each of visible ASCII characters without spaces and commas',
   schema: listOf(z.string().regex(LISTED_KEY)),
   decode: (text) => splitAtCommas(text).filter((entry) => entry !== ''),
+};
+
+/** 32 bytes: 64 hexadecimal digits, or base64 in either alphabet. The last digit of base64 has two unused bits. */
+const STORE_KEY =
+  /^(?:[0-9a-fA-F]{64}|[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=|[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]=?)$/;
+
+/** Random keys only: a password would need a slow derivation, and a stored file can be guessed at for ever. */
+export const storeKeyList: ValueType<readonly string[]> = {
+  allowed: 'a comma-separated list of keys of 32 bytes, each as 64 hexadecimal digits or as base64',
+  allowedInFile: 'an array of keys of 32 bytes, each as 64 hexadecimal digits or as base64',
+  schema: listOf(z.string().regex(STORE_KEY)),
+  decode: (text) => (text === '' ? [] : splitAtCommas(text)),
 };
 
 export const paramList: ValueType<readonly string[]> = {
@@ -199,4 +220,14 @@ export const baseUrl: ValueType<string> = {
     .string()
     .refine(isBaseUrl)
     .transform((text) => new URL(text).href.replace(/\/+$/, '')),
+};
+
+const isDatabaseUrl = (text: string): boolean => {
+  const url = URL.parse(text);
+  return url !== null && /^postgres(?:ql)?:$/.test(url.protocol) && url.pathname.length > 1;
+};
+
+export const databaseUrl: ValueType<string> = {
+  allowed: 'a postgres:// or postgresql:// URL with the name of a database',
+  schema: z.string().refine(isDatabaseUrl),
 };

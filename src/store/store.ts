@@ -216,11 +216,7 @@ export interface ChatStore {
       readonly limit: number;
     },
   ): Promise<readonly ChatRow[]>;
-  update(
-    owner: string,
-    id: string,
-    to: Pick<ChatRow, 'metadata' | 'body'>,
-  ): Promise<ChatRow | null>;
+  update(owner: string, id: string, to: Pick<ChatRow, 'metadata' | 'body'>): Promise<ChatRow | null>;
   delete(owner: string, id: string): Promise<boolean>;
 }
 

@@ -80,5 +80,10 @@ it('has these settings, each with its default', () => {
     PROXY_TITLE_INTERCEPT: 'true',
     PROXY_TITLE_MODEL: null,
     PROXY_MODEL_ALIASES: '{}',
+    PROXY_STORE: 'on',
+    PROXY_DATABASE_URL: null,
+    PROXY_STORE_TTL_DAYS: '30',
+    PROXY_STORE_KEY: '',
+    PROXY_STORE_TIMEOUT_MS: '5000',
   });
 });

@@ -39,6 +39,8 @@ it('has these error codes, each with its status and type', () => {
     'server_overloaded 503 server_error',
     'shutting_down 503 server_error',
     'sign_in_required 503 server_error',
+    'store_corrupt 500 server_error',
+    'store_unavailable 503 server_error',
     'too_many_output_items 502 server_error',
     'tool_choice_not_satisfied 502 server_error',
     'turn_timeout 504 server_error',

@@ -162,6 +162,13 @@ export const FAILURES = {
     'The server had an error while processing your request.',
     'an unexpected error in this server or in the app-server',
   ),
+  // Reading the same row again has the same result.
+  store_corrupt: row(
+    500,
+    'A stored row cannot be read.',
+    'a row of the database is damaged, or was encrypted with a key that is not in PROXY_STORE_KEY; the message names the row',
+    { final: true },
+  ),
   upstream_error: row(
     502,
     'The upstream had an error while processing the request.',
@@ -251,6 +258,11 @@ export const FAILURES = {
     503,
     'The account that this server uses is unavailable: its workspace settings could not be loaded. Please try again shortly.',
     'the workspace settings of the account could not be loaded, or the workspace is closed',
+  ),
+  store_unavailable: row(
+    503,
+    'The database of this server is unavailable. Please try again shortly.',
+    'the database does not answer within PROXY_STORE_TIMEOUT_MS, cannot be reached or written, or has too many operations waiting; the message gives the reason',
   ),
   upstream_overloaded: row(
     503,

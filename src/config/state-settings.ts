@@ -1,0 +1,43 @@
+import { deployment, tuning } from './setting-row.ts';
+import { databaseUrl, decimalNumber, MAX_TIMER_MS, oneOf, storeKeyList, wholeNumber } from './value.ts';
+
+/** What is kept between requests: stored responses, conversations and event logs. */
+export const STATE_SETTINGS = {
+  PROXY_STORE: deployment({
+    at: 'state.store',
+    type: oneOf(['on', 'off']),
+    default: 'on',
+    description:
+      'Whether responses, conversations and chat completions are stored (`on`). With `off` nothing is kept after a request: no database is opened, and requests that need one are rejected.',
+  }),
+  PROXY_DATABASE_URL: deployment({
+    at: 'state.databaseUrl',
+    type: databaseUrl,
+    defaultInDocs: 'SQLite, in `PROXY_STATE_DIR/state.db`',
+    secret: true,
+    description:
+      'The URL of a PostgreSQL database that stores everything in place of the SQLite file, such as `postgres://user:password@host:5432/name`. Several servers can share one.',
+  }),
+  PROXY_STORE_TTL_DAYS: deployment({
+    at: 'state.ttlDays',
+    type: decimalNumber(0.001, 36_500, 'days'),
+    default: '30',
+    description:
+      'How long stored responses and chat completions are kept, counted from their creation, and conversations, counted from their last use. Fractions are allowed.',
+  }),
+  PROXY_STORE_KEY: deployment({
+    at: 'state.keys',
+    type: storeKeyList,
+    default: '',
+    secret: true,
+    description:
+      'Keys that encrypt what is stored (AES-256-GCM). The first one encrypts, all of them decrypt: to rotate, put a new key in front. `openssl rand -hex 32` makes one. Without a key, content is stored as plain text.',
+  }),
+  PROXY_STORE_TIMEOUT_MS: tuning({
+    at: 'state.timeoutMs',
+    type: wholeNumber(100, MAX_TIMER_MS, 'ms'),
+    default: '5000',
+    description:
+      'How long an operation of the database may take, including its wait for earlier ones, before the request fails with `store_unavailable`.',
+  }),
+};

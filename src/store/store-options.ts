@@ -1,0 +1,24 @@
+import type { Clock } from '../kit/ambient.ts';
+
+export interface StoreOptions {
+  /** A PostgreSQL database; null: SQLite in `file`. */
+  readonly databaseUrl: string | null;
+  /** The SQLite file. It is made, for its owner alone, if it does not exist; its folder must exist. */
+  readonly file: string;
+  /** Keys of 32 bytes, as hexadecimal digits or base64. The first one encrypts, all decrypt; none: plain text. */
+  readonly keys: readonly string[];
+  /** For each operation, including its wait for earlier ones. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** Called for every operation that has ended: `null` if it succeeded. For metrics and logs. */
+  readonly onOperation?: (name: string, milliseconds: number, error: unknown) => void;
+  /** Called when the database is lost and when it is back. */
+  readonly onChange?: (change: StoreChange) => void;
+}
+
+export type StoreChange = { readonly kind: 'lost'; readonly reason: string } | { readonly kind: 'back' };
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** When something that is stored now expires. */
+export const expiryOf = (now: number, ttlDays: number): number => now + Math.round(ttlDays * DAY_MS);
