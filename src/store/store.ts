@@ -3,7 +3,9 @@
  * only the caller reads. Every row belongs to an owner, the id of an API key, and a row of another owner is as unknown
  * as one that never was. Rows past their `expiresAt` are unknown too. Every method is one transaction.
  *
- * Rejects with a `GatewayError` `store_unavailable` if the database cannot do what was asked within its time limit.
+ * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
+ * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
+ * `turns.commit`, `events.append` or `memory.put` again with the same arguments is safe.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -13,7 +15,11 @@ export interface Store {
   readonly events: EventStore;
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
-  /** Called with the id of each response that changed: new events, a new status. Returns a function that stops it. */
+  /**
+   * Called with the id of each response that changed: new events, a new status. `*`: any may have changed, because the
+   * connection to the database was lost for a while. It may be called when nothing changed. Returns a function that
+   * stops it.
+   */
   watch(onChange: (responseId: string) => void): () => void;
   /** Deletes some expired rows, at most `limit` of each kind. Returns how many. */
   sweep(limit: number): Promise<number>;
@@ -71,7 +77,7 @@ export interface ResponseRow {
 export interface TurnStore {
   /**
    * Writes a turn and its response. Null: the response was a background one, and has another status by now (it was
-   * cancelled, or given up as lost), or the conversation does not exist any more. Then nothing is written.
+   * cancelled, or given up as lost), or what the turn follows was deleted. Then nothing is written.
    */
   commit(write: {
     readonly owner: string;
@@ -215,7 +221,7 @@ export interface ChatStore {
       readonly order: 'asc' | 'desc';
       readonly limit: number;
     },
-  ): Promise<readonly ChatRow[]>;
+  ): Promise<readonly Omit<ChatRow, 'messages'>[]>;
   update(owner: string, id: string, to: Pick<ChatRow, 'metadata' | 'body'>): Promise<ChatRow | null>;
   delete(owner: string, id: string): Promise<boolean>;
 }

@@ -52,6 +52,7 @@ const AMBIENT: ReadonlySet<string> = new Set([
 const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/kit/system-ambient.ts: Date.now': 'the clock that the others get',
   'src/kit/system-ambient.ts: crypto': 'the ids that the others get',
+  'src/store/seal.ts: randomBytes': 'nonces: a predictable one would reveal texts',
   'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
 
   'src/codex/loopback.ts: randomBytes': 'a secret',

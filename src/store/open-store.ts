@@ -1,0 +1,6 @@
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import type { StoreOptions } from './store-options.ts';
+import type { Store } from './store.ts';
+
+/** Opens the database that is configured, and brings its schema up to date. Rejects with the reason if it cannot. */
+export const openStore = (options: StoreOptions): Promise<Store> => openSqliteStore(options);

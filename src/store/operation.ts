@@ -1,0 +1,40 @@
+import type { Kysely } from 'kysely';
+
+import type { Seal } from './seal.ts';
+import type { Tables } from './tables.ts';
+
+/** What every query gets. */
+export interface Query {
+  /** A connection. For a write it is in a transaction. */
+  readonly db: Kysely<Tables>;
+  readonly seal: Seal;
+  /** Rows that expire at this time or before are unknown. */
+  readonly now: number;
+}
+
+/** A method of the store as a value, so that it can run in another thread and again after a conflict. */
+export interface Operation<Args extends readonly unknown[], Result> {
+  readonly isWrite: boolean;
+  run(query: Query, ...args: Args): Promise<Result>;
+  /** The id of the response whose readers are to be woken; null: of none. */
+  changed(result: Result, ...args: Args): string | null;
+}
+
+/** An operation for each method of a part of the store. */
+export type OperationsOf<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Args) => Promise<infer Result>
+    ? Operation<Args, Result>
+    : never;
+};
+
+type Run<Args extends readonly unknown[], Result> = (query: Query, ...args: Args) => Promise<Result>;
+
+export const read = <Args extends readonly unknown[], Result>(
+  run: Run<Args, Result>,
+): Operation<Args, Result> => ({ isWrite: false, run, changed: () => null });
+
+/** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
+export const write = <Args extends readonly unknown[], Result>(
+  run: Run<Args, Result>,
+  changed: (result: Result, ...args: Args) => string | null = () => null,
+): Operation<Args, Result> => ({ isWrite: true, run, changed });

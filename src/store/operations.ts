@@ -1,0 +1,49 @@
+import type { Operation } from './operation.ts';
+import { chatOperations } from './queries/chats.ts';
+import { conversationOperations } from './queries/conversations.ts';
+import { eventOperations } from './queries/events.ts';
+import { memoryOperations } from './queries/memory.ts';
+import { responseOperations } from './queries/responses.ts';
+import { sweep } from './queries/sweep.ts';
+import { turnOperations } from './queries/turns.ts';
+import type { Store } from './store.ts';
+
+const PARTS = {
+  turns: turnOperations,
+  responses: responseOperations,
+  conversations: conversationOperations,
+  events: eventOperations,
+  chats: chatOperations,
+  memory: memoryOperations,
+};
+
+export type AnyOperation = Operation<readonly unknown[], unknown>;
+
+/** Every operation by its name, such as `turns.commit`. */
+export const OPERATIONS: ReadonlyMap<string, AnyOperation> = new Map([
+  ...Object.entries(PARTS).flatMap(([part, operations]) =>
+    Object.entries(operations).map(
+      ([name, operation]) => [`${part}.${name}`, operation as unknown as AnyOperation] as const,
+    ),
+  ),
+  ['sweep', sweep as unknown as AnyOperation],
+]);
+
+export type RunOperation = (name: string, args: readonly unknown[]) => Promise<unknown>;
+
+/** The methods of a store, each of which runs its operation. */
+export const methodsOf = (run: RunOperation): Omit<Store, 'kind' | 'watch' | 'close'> => {
+  const parts = Object.entries(PARTS).map(([part, operations]) => [
+    part,
+    Object.fromEntries(
+      Object.keys(operations).map((name) => [
+        name,
+        (...args: readonly unknown[]) => run(`${part}.${name}`, args),
+      ]),
+    ),
+  ]);
+  return {
+    ...(Object.fromEntries(parts) as Pick<Store, keyof typeof PARTS>),
+    sweep: (limit) => run('sweep', [limit]) as Promise<number>,
+  };
+};

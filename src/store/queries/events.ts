@@ -1,0 +1,87 @@
+import { read, write, type OperationsOf, type Query } from '../operation.ts';
+import type { Place } from '../seal.ts';
+import type { EventBatch, EventStore } from '../store.ts';
+
+const placeOf = (responseId: string, first: number): Place => ({
+  column: 'run_events.body',
+  row: `${responseId}/${first}`,
+});
+
+/** A repeated write, after one whose end the caller did not learn, changes nothing. */
+const append = async (
+  { db, seal }: Query,
+  responseId: string,
+  { first, last, body }: EventBatch,
+  expiresAt: number,
+): Promise<void> => {
+  const place = placeOf(responseId, first);
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('run_events')
+    .values({
+      response_id: responseId,
+      first,
+      last,
+      chars: body.length,
+      expires_at: expiresAt,
+      body: seal.close(place, body),
+    })
+    .onConflict((conflict) => conflict.columns(['response_id', 'first']).doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 0n) return;
+  const stored = await db
+    .selectFrom('run_events')
+    .select(['last', 'body'])
+    .where('response_id', '=', responseId)
+    .where('first', '=', first)
+    .executeTakeFirstOrThrow();
+  if (stored.last !== last || seal.open(place, stored.body) !== body) {
+    throw new Error(`event ${first} of ${responseId} is stored already, with another content`);
+  }
+};
+
+/** More are read with the next call. */
+const MAX_BATCHES = 1000;
+
+const after = async (
+  { db, seal, now }: Query,
+  responseId: string,
+  number: number,
+  maxChars: number,
+): Promise<readonly EventBatch[]> => {
+  const batches = db
+    .selectFrom('run_events')
+    .where('response_id', '=', responseId)
+    .where('last', '>', number)
+    .where('expires_at', '>', now)
+    .orderBy('first');
+  // First only how long they are: a batch may have megabytes.
+  const sizes = await batches.select(['first', 'chars']).limit(MAX_BATCHES).execute();
+  let chars = 0;
+  let end: number | null = null;
+  for (const size of sizes) {
+    chars += size.chars;
+    if (end !== null && chars > maxChars) break;
+    end = size.first;
+  }
+  if (end === null) return [];
+  const rows = await batches.select(['first', 'last', 'body']).where('first', '<=', end).execute();
+  return rows.map(({ first, last, body }) => ({
+    first,
+    last,
+    body: seal.open(placeOf(responseId, first), body),
+  }));
+};
+
+const expire = async ({ db }: Query, responseId: string, expiresAt: number): Promise<void> => {
+  await db
+    .updateTable('run_events')
+    .set({ expires_at: expiresAt })
+    .where('response_id', '=', responseId)
+    .execute();
+};
+
+export const eventOperations: OperationsOf<EventStore> = {
+  append: write(append, (_, responseId) => responseId),
+  after: read(after),
+  expire: write(expire),
+};

@@ -1,0 +1,63 @@
+import type { Insertable, Selectable } from 'kysely';
+
+import type { Query } from '../operation.ts';
+import type { Place } from '../seal.ts';
+import type { Position, ResponseRow, ResponseStatus } from '../store.ts';
+import type { ResponseTable } from '../tables.ts';
+
+export const RUNNING: readonly ResponseStatus[] = ['queued', 'in_progress'];
+
+export const responsePlace = (owner: string, id: string): Place => ({
+  column: 'responses.body',
+  row: id,
+  owner,
+});
+
+export const toResponse = ({ seal }: Query, row: Selectable<ResponseTable>): ResponseRow => ({
+  id: row.id,
+  owner: row.owner,
+  status: row.status,
+  isBackground: row.is_background === 1,
+  position: row.segment_id === null || row.pos === null ? null : { segment: row.segment_id, pos: row.pos },
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  body: seal.open(responsePlace(row.owner, row.id), row.body),
+});
+
+export const closeResponse = ({ seal }: Query, row: ResponseRow): Insertable<ResponseTable> => ({
+  id: row.id,
+  owner: row.owner,
+  segment_id: row.position?.segment ?? null,
+  pos: row.position?.pos ?? null,
+  status: row.status,
+  is_background: row.isBackground ? 1 : 0,
+  created_at: row.createdAt,
+  expires_at: row.expiresAt,
+  body: seal.close(responsePlace(row.owner, row.id), row.body),
+});
+
+/** Ends a running background response at its turn. False: it does not run any more. */
+export const endBackground = async (
+  { db, seal, now }: Query,
+  owner: string,
+  response: Omit<ResponseRow, 'owner' | 'position'>,
+  at: Position,
+): Promise<boolean> => {
+  const result = await db
+    .updateTable('responses')
+    .set({
+      status: response.status,
+      segment_id: at.segment,
+      pos: at.pos,
+      lease_until: null,
+      lease_by: null,
+      expires_at: response.expiresAt,
+      body: seal.close(responsePlace(owner, response.id), response.body),
+    })
+    .where('id', '=', response.id)
+    .where('owner', '=', owner)
+    .where('status', 'in', RUNNING)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+};

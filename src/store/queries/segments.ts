@@ -1,0 +1,95 @@
+import type { Selectable } from 'kysely';
+
+import type { Query } from '../operation.ts';
+import type { Place } from '../seal.ts';
+import type { SegmentTable } from '../tables.ts';
+
+export const cacheKeyPlace = (owner: string, segment: string): Place => ({
+  column: 'segments.cache_key',
+  row: segment,
+  owner,
+});
+
+export const segmentPlace = (owner: string, segment: string): Place => ({
+  column: 'segments.body',
+  row: segment,
+  owner,
+});
+
+type LockedSegment = Pick<Selectable<SegmentTable>, 'kind' | 'tip' | 'expires_at'>;
+
+/** Keeps other writers away from a segment until the end of the transaction. Null: it does not exist. */
+export const lockSegment = async (
+  { db }: Query,
+  owner: string,
+  id: string,
+): Promise<LockedSegment | null> => {
+  const row = await db
+    .selectFrom('segments')
+    .select(['kind', 'tip', 'expires_at'])
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+};
+
+/** The last position of a segment that a response or another segment needs; -1: none. */
+const neededUpTo = async ({ db }: Query, id: string): Promise<number> => {
+  const response = await db
+    .selectFrom('responses')
+    .select((of) => of.fn.max('pos').as('pos'))
+    .where('segment_id', '=', id)
+    .executeTakeFirst();
+  const fork = await db
+    .selectFrom('segments')
+    .select((of) => of.fn.max('from_pos').as('pos'))
+    .where('from_segment', '=', id)
+    .executeTakeFirst();
+  return Math.max(response?.pos ?? -1, fork?.pos ?? -1);
+};
+
+/** Deletes the turns after a position. */
+export const cutSegment = async ({ db }: Query, id: string, tip: number): Promise<void> => {
+  await db.deleteFrom('turns').where('segment_id', '=', id).where('pos', '>', tip).execute();
+  await db.deleteFrom('item_index').where('segment_id', '=', id).where('pos', '>', tip).execute();
+  await db.updateTable('segments').set({ tip }).where('id', '=', id).execute();
+};
+
+/** A longer segment without use is left to the sweep, which deletes it in steps. */
+const MAX_TURNS_AT_ONCE = 100;
+/** Deeper ancestors are left to the sweep. */
+const MAX_ANCESTORS = 100;
+
+/** Deletes what no response, conversation or other segment needs of a segment, and then of those before it. */
+export const trimSegment = async (query: Query, owner: string, id: string): Promise<void> => {
+  let next: string | null = id;
+  for (let depth = 0; next !== null && depth < MAX_ANCESTORS; depth += 1) {
+    next = await trimOne(query, owner, next);
+  }
+};
+
+/** Returns the segment before, if this one is gone. */
+const trimOne = async (query: Query, owner: string, id: string): Promise<string | null> => {
+  const segment = await lockSegment(query, owner, id);
+  if (segment === null || segment.kind === 'conversation') return null;
+  const tip = await neededUpTo(query, id);
+  if (tip >= 0) {
+    if (tip < segment.tip) await cutSegment(query, id, tip);
+    return null;
+  }
+  if (segment.tip < MAX_TURNS_AT_ONCE) return deleteSegment(query, id);
+  const { db, now } = query;
+  await db.updateTable('segments').set({ expires_at: now, sweep_at: now }).where('id', '=', id).execute();
+  return null;
+};
+
+/** Deletes a segment and its turns. Returns the segment before. */
+export const deleteSegment = async ({ db }: Query, id: string): Promise<string | null> => {
+  const row = await db
+    .deleteFrom('segments')
+    .where('id', '=', id)
+    .returning('from_segment')
+    .executeTakeFirst();
+  return row?.from_segment ?? null;
+};

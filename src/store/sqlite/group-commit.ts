@@ -1,0 +1,90 @@
+import { OPERATIONS, type AnyOperation } from '../operations.ts';
+import type { Seal } from '../seal.ts';
+import { failedOutcome, type Job, type Outcome } from './protocol.ts';
+import { toStoreError } from './sqlite-errors.ts';
+import type { SqliteFile } from './sqlite-file.ts';
+
+type Answer = (id: number, outcome: Outcome) => void;
+
+/**
+ * Runs operations. Writes that wait share one transaction, because its end, which waits for the disk, is what costs. Each
+ * has a savepoint, so that one that fails does not undo the others. Their answers are given after the commit.
+ */
+export const runJobs = async (
+  jobs: readonly Job[],
+  file: SqliteFile,
+  seal: Seal,
+  answer: Answer,
+): Promise<void> => {
+  // No one waits for the others any more.
+  const wanted = jobs.filter(({ deadline }) => deadline > process.hrtime.bigint());
+  const firstWrite = wanted.findIndex((job) => operationOf(job).isWrite);
+  const reads = firstWrite < 0 ? wanted : wanted.slice(0, firstWrite);
+  for (const job of reads) answer(job.id, await alone(job, file, seal));
+  const group = firstWrite < 0 ? [] : wanted.slice(firstWrite);
+  const outcomes = await together(group, file, seal);
+  for (const [index, job] of group.entries()) {
+    // What filled the disk, for example, may have been only one of them.
+    answer(job.id, outcomes?.[index] ?? (await alone(job, file, seal)));
+  }
+};
+
+const operationOf = ({ name }: Job): AnyOperation => {
+  const operation = OPERATIONS.get(name);
+  if (operation === undefined) throw new Error(`the store has no operation ${name}`);
+  return operation;
+};
+
+const runOne = (job: Job, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
+  operationOf(job).run({ db, seal, now: job.now }, ...job.args);
+
+/** In a transaction of its own. */
+const alone = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+  try {
+    file.exec(operationOf(job).isWrite ? 'begin immediate' : 'begin');
+    const result = await runOne(job, file, seal);
+    file.exec('commit');
+    return { result };
+  } catch (error) {
+    rollBack(file);
+    return failedOutcome(toStoreError(error));
+  }
+};
+
+/** In one transaction. Null: it failed as a whole, and nothing was written. */
+const together = async (
+  jobs: readonly Job[],
+  file: SqliteFile,
+  seal: Seal,
+): Promise<readonly Outcome[] | null> => {
+  if (jobs.length < 2) return null;
+  const outcomes: Outcome[] = [];
+  try {
+    file.exec('begin immediate');
+    for (const job of jobs) outcomes.push(await inSavepoint(job, file, seal));
+    file.exec('commit');
+    return outcomes;
+  } catch {
+    rollBack(file);
+    return null;
+  }
+};
+
+const inSavepoint = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+  file.exec('savepoint job');
+  try {
+    const result = await runOne(job, file, seal);
+    file.exec('release job');
+    return { result };
+  } catch (error) {
+    // A full disk, for example, ends the whole transaction.
+    if (!file.isInTransaction) throw error;
+    file.exec('rollback to job');
+    file.exec('release job');
+    return failedOutcome(toStoreError(error));
+  }
+};
+
+const rollBack = (file: SqliteFile): void => {
+  if (file.isInTransaction) file.exec('rollback');
+};

@@ -1,0 +1,41 @@
+import { failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+
+/** What the thread gets when it starts. */
+export interface ThreadSettings {
+  readonly file: string;
+  readonly keys: readonly string[];
+  readonly busyMs: number;
+  readonly now: number;
+}
+
+/** From the main thread: an operation, or the end. */
+export type ToThread =
+  | {
+      readonly kind: 'run';
+      readonly id: number;
+      readonly name: string;
+      readonly args: readonly unknown[];
+      readonly now: number;
+      /** By the clock of `process.hrtime`, which all threads share. After this time no one waits for it. */
+      readonly deadline: bigint;
+    }
+  | { readonly kind: 'close' };
+
+export type Job = Extract<ToThread, { readonly kind: 'run' }>;
+
+/** From the thread: it has opened the file, or an operation has ended. */
+export type FromThread =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed-to-open'; readonly message: string }
+  | ({ readonly kind: 'ended'; readonly id: number } & Outcome);
+
+export type Outcome = { readonly result: unknown } | { readonly failure: Failure; readonly detail: string };
+
+/** Errors do not survive the way between threads as they are. */
+export const failedOutcome = (error: unknown): Outcome => ({
+  failure: failureOf(error),
+  detail: error instanceof Error ? error.message : String(error),
+});
+
+export const errorOf = ({ failure, detail }: Extract<Outcome, { readonly failure: Failure }>): GatewayError =>
+  new GatewayError(failure, { cause: new Error(detail) });

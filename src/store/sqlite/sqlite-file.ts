@@ -1,0 +1,87 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+import type { Kysely } from 'kysely';
+
+import { kyselyOn } from '../connection-dialect.ts';
+import type { Tables } from '../tables.ts';
+
+/** A SQLite file on this thread. */
+export interface SqliteFile {
+  readonly db: Kysely<Tables>;
+  /** For statements without parameters and results. */
+  exec(sql: string): void;
+  /** False: an error of SQLite has ended the transaction. */
+  readonly isInTransaction: boolean;
+  close(): void;
+}
+
+/** More than there are different statements: lists of values come in few lengths. */
+const MAX_STATEMENTS = 500;
+
+/**
+ * `synchronous = full`: what was committed survives a power cut. A WAL that grew is cut to 64 MB. Deleted content is
+ * overwritten where that needs no other page.
+ */
+const PRAGMAS = `
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  pragma journal_size_limit = 67108864;
+  pragma secure_delete = fast;
+  pragma temp_store = memory;
+  pragma cache_size = -16384;
+`;
+
+export interface SqliteFileOptions {
+  /** How long it waits for another process. */
+  readonly busyMs: number;
+  /** Another program reads the file: it is neither created nor changed. */
+  readonly readOnly?: boolean;
+}
+
+/** Opens a file, and makes it for its owner alone if it does not exist. */
+export const openSqliteFile = (file: string, { busyMs, readOnly = false }: SqliteFileOptions): SqliteFile => {
+  // SQLite gives the files of its log the same mode.
+  if (!readOnly) {
+    closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+  }
+  const database = new DatabaseSync(file, { timeout: busyMs, readOnly });
+  if (!readOnly) database.exec(PRAGMAS);
+  const prepare = cachedStatements(database);
+  return {
+    db: kyselyOn('sqlite', (sql, parameters) => {
+      const { statement, hasRows } = prepare(sql);
+      const values = parameters as SQLInputValue[];
+      if (hasRows) {
+        const rows = statement.all(...values);
+        return { rows, changes: rows.length };
+      }
+      return { rows: [], changes: Number(statement.run(...values).changes) };
+    }),
+    exec: (sql) => database.exec(sql),
+    get isInTransaction() {
+      return database.isTransaction;
+    },
+    close: () => database.close(),
+  };
+};
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+const cachedStatements = (database: DatabaseSync): ((sql: string) => Prepared) => {
+  const cache = new Map<string, Prepared>();
+  return (sql) => {
+    const known = cache.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    cache.set(sql, prepared);
+    const [oldest] = cache.keys();
+    if (cache.size > MAX_STATEMENTS && oldest !== undefined) cache.delete(oldest);
+    return prepared;
+  };
+};

@@ -1,0 +1,67 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { migrate } from '../migrations/migrate.ts';
+import { createSeal } from '../seal.ts';
+import { runJobs } from './group-commit.ts';
+import type { FromThread, Job, ThreadSettings, ToThread } from './protocol.ts';
+import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
+
+/** The thread that has the SQLite file open: writing 5 MB takes 40 ms, in which no other request could be served. */
+
+const say = (message: FromThread): void => parentPort?.postMessage(message);
+
+const openFile = async ({ file: name, busyMs, now }: ThreadSettings): Promise<SqliteFile> => {
+  const file = openSqliteFile(name, { busyMs });
+  file.exec('begin immediate');
+  try {
+    await migrate(file.db, 'sqlite', now);
+    file.exec('commit');
+  } catch (error) {
+    if (file.isInTransaction) file.exec('rollback');
+    file.close();
+    throw error;
+  }
+  return file;
+};
+
+/** So many operations share one transaction at most. */
+const MAX_GROUP = 128;
+
+const serve = (file: SqliteFile, settings: ThreadSettings): void => {
+  const seal = createSeal(settings.keys);
+  const waiting: Job[] = [];
+  let isRunning = false;
+  let isClosing = false;
+  const run = async (): Promise<void> => {
+    isRunning = true;
+    while (waiting.length > 0) {
+      await runJobs(waiting.splice(0, MAX_GROUP), file, seal, (id, outcome) =>
+        say({ kind: 'ended', id, ...outcome }),
+      );
+      // Lets the messages in that came in the meantime.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    isRunning = false;
+    if (isClosing) {
+      file.close();
+      parentPort?.close();
+    }
+  };
+  parentPort?.on('message', (message: ToThread) => {
+    if (message.kind === 'run') waiting.push(message);
+    else isClosing = true;
+    if (isRunning) return;
+    isRunning = true;
+    // The messages that wait already are read before this.
+    setImmediate(() => void run());
+  });
+};
+
+const settings = workerData as ThreadSettings;
+try {
+  serve(await openFile(settings), settings);
+  say({ kind: 'ready' });
+} catch (error) {
+  say({ kind: 'failed-to-open', message: error instanceof Error ? error.message : String(error) });
+  parentPort?.close();
+}

@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { afterAll, beforeAll, describe } from 'vitest';
+
+import { openStore } from '../../src/store/open-store.ts';
+import type { StoreOptions } from '../../src/store/store-options.ts';
+import type { NewTurn, Onto, Position, ResponseRow, Store } from '../../src/store/store.ts';
+
+/** A database with a store on it, and a way to look behind the store. */
+export interface StoreHarness {
+  readonly kind: Store['kind'];
+  readonly store: Store;
+  readonly clock: { time: number; now(): number };
+  /** Other rows than those of other tests. */
+  newId(prefix: string): string;
+  /** Another store on the same database. It is closed with the harness. */
+  openAnother(options?: Partial<StoreOptions>): Promise<Store>;
+  /** Runs SQL on the database itself. */
+  sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+export const DAY = 24 * 60 * 60 * 1000;
+export const KEYS = ['0a'.repeat(32), '0b'.repeat(32), '0c'.repeat(32)] as const;
+
+interface Database {
+  readonly options: Pick<StoreOptions, 'databaseUrl' | 'file'>;
+  sql: StoreHarness['sql'];
+  close(): Promise<void>;
+}
+
+const sqliteDatabase = (): Promise<Database> => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'store-'));
+  const file = path.join(directory, 'state.db');
+  return Promise.resolve({
+    options: { databaseUrl: null, file },
+    sql(text) {
+      const database = new DatabaseSync(file);
+      try {
+        return Promise.resolve(
+          database
+            .prepare(text)
+            .all()
+            .map((row) => ({ ...row })),
+        );
+      } finally {
+        database.close();
+      }
+    },
+    close: () => Promise.resolve(rmSync(directory, { recursive: true, force: true })),
+  });
+};
+
+const DATABASES: Readonly<Partial<Record<Store['kind'], () => Promise<Database>>>> = {
+  sqlite: sqliteDatabase,
+};
+
+/** Runs the tests for every database, with one database for all of them. */
+export const describeStores = (
+  name: string,
+  tests: (harness: () => StoreHarness) => void,
+  keys: readonly string[] = [],
+): void => {
+  describe.each(Object.entries(DATABASES))(`${name} in %s`, (kind, open) => {
+    let harness: StoreHarness | null = null;
+    const closing: (() => Promise<void>)[] = [];
+    beforeAll(async () => {
+      const database = await open();
+      const clock = { time: Date.now(), now: () => clock.time };
+      let count = 0;
+      const openAnother = async (options: Partial<StoreOptions> = {}): Promise<Store> => {
+        const store = await openStore({ ...database.options, keys, timeoutMs: 30_000, clock, ...options });
+        closing.unshift(() => store.close());
+        return store;
+      };
+      closing.push(() => database.close());
+      harness = {
+        kind: kind as Store['kind'],
+        store: await openAnother(),
+        clock,
+        newId: (prefix) => `${prefix}_${(count += 1)}`,
+        openAnother,
+        sql: (text) => database.sql(text),
+      };
+    });
+    afterAll(async () => {
+      for (const close of closing) await close();
+    });
+    tests(() => {
+      if (harness === null) throw new Error('the database is not open yet');
+      return harness;
+    });
+  });
+};
+
+/** A turn whose body and items are made from its key. */
+export const turnOf = (key: string, different: Partial<NewTurn> = {}): NewTurn => ({
+  key,
+  body: JSON.stringify([key]),
+  itemIds: [`msg_${key}`],
+  ...different,
+});
+
+export const responseOf = (
+  harness: StoreHarness,
+  id: string,
+  different: Partial<ResponseRow> = {},
+): Omit<ResponseRow, 'owner' | 'position'> => ({
+  id,
+  status: 'completed',
+  isBackground: false,
+  createdAt: harness.clock.time,
+  expiresAt: harness.clock.time + DAY,
+  body: JSON.stringify({ id }),
+  ...different,
+});
+
+export interface Committed {
+  readonly key: string;
+  readonly responseId: string;
+  readonly at: Position;
+}
+
+/** Writes a turn with a completed response. */
+export const commit = async (
+  harness: StoreHarness,
+  onto: Onto | Position | null = null,
+  owner = 'alice',
+): Promise<Committed> => {
+  const key = harness.newId('key');
+  const responseId = harness.newId('resp');
+  const at = await harness.store.turns.commit({
+    owner,
+    onto: ontoOf(harness, onto),
+    turn: turnOf(key),
+    response: responseOf(harness, responseId),
+    expiresAt: harness.clock.time + DAY,
+  });
+  if (at === null) throw new Error('the turn was not written');
+  return { key, responseId, at };
+};
+
+export const ontoOf = (harness: StoreHarness, onto: Onto | Position | null): Onto => {
+  const cacheKey = harness.newId('cache');
+  if (onto === null) return { kind: 'new', segment: harness.newId('seg'), cacheKey };
+  return 'kind' in onto ? onto : { kind: 'after', at: onto, fork: harness.newId('seg'), cacheKey };
+};
+
+/** A chain of this many turns; the last one comes last. */
+export const commitChain = async (
+  harness: StoreHarness,
+  length: number,
+  from: Position | null = null,
+): Promise<readonly Committed[]> => {
+  const turns: Committed[] = [];
+  for (let at = from; turns.length < length; at = turns.at(-1)?.at ?? null) {
+    turns.push(await commit(harness, at));
+  }
+  return turns;
+};
