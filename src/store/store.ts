@@ -16,15 +16,19 @@ export interface Store {
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
   /**
-   * Called with the id of each response that changed: new events, a new status. `*`: any may have changed, because the
-   * connection to the database was lost for a while. It may be called when nothing changed. Returns a function that
-   * stops it.
+   * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
+   * was lost for a while. It may be called when nothing changed. Returns a function that stops it.
    */
-  watch(onChange: (responseId: string) => void): () => void;
+  watch(onChange: OnChange): () => void;
   /** Deletes some expired rows, at most `limit` of each kind. Returns how many. */
   sweep(limit: number): Promise<number>;
   close(): Promise<void>;
 }
+
+export type OnChange = (responseId: string, what: ResponseChange) => void;
+
+/** It has new events, or something else of it changed: its status, or it was deleted. */
+export type ResponseChange = 'events' | 'status';
 
 /** A place in a segment. A conversation up to there consists of the turns of the segment up to `pos`, and of what the segment was forked from. */
 export interface Position {
@@ -112,10 +116,18 @@ export interface TurnStore {
   rewrite(owner: string, turn: TurnRow, body: string): Promise<boolean>;
 }
 
-/** A running background response, and the instance that runs it. */
+/**
+ * An instance that runs a background response. It raises `beat` again and again: if it does not, it is dead. So no clocks
+ * of different machines have to be compared.
+ */
 export interface Lease {
   readonly instance: string;
-  readonly until: number;
+  readonly beat: number;
+}
+
+/** The lease of a response when it was looked at. */
+export interface SeenLease extends Lease {
+  readonly id: string;
 }
 
 export interface ResponseStore {
@@ -136,8 +148,10 @@ export interface ResponseStore {
    * cancelled or taken over.
    */
   renew(lease: Lease, ids: readonly string[]): Promise<readonly string[]>;
-  /** Takes over responses whose instance does not renew them: they have a lease of this instance now. */
-  takeLost(lease: Lease, limit: number): Promise<readonly ResponseRow[]>;
+  /** The leases of all running responses of all owners, at most so many. */
+  leases(limit: number): Promise<readonly SeenLease[]>;
+  /** Takes over those of these responses whose lease is still the same: they have this lease now. */
+  take(lease: Lease, lost: readonly SeenLease[]): Promise<readonly ResponseRow[]>;
   /** Also removes its turn, unless another response or a conversation needs it. False: unknown. */
   delete(owner: string, id: string): Promise<boolean>;
 }

@@ -67,8 +67,8 @@ export interface ResponseTable {
   /** 0 or 1. */
   is_background: number;
   /** Null: it does not run. */
-  lease_until: number | null;
   lease_by: string | null;
+  lease_beat: number | null;
   created_at: number;
   expires_at: number;
   body: Sealed;

@@ -1,15 +1,21 @@
+import type { OnChange, ResponseChange } from './store.ts';
+
 /** The functions that wait for changes of responses. */
 export class Watchers {
-  readonly #all = new Set<(responseId: string) => void>();
+  readonly #all = new Set<OnChange>();
 
-  add(onChange: (responseId: string) => void): () => void {
+  add(onChange: OnChange): () => void {
     // The same function may watch twice.
-    const watcher = (responseId: string): void => onChange(responseId);
+    const watcher: OnChange = (responseId, what) => onChange(responseId, what);
     this.#all.add(watcher);
     return () => void this.#all.delete(watcher);
   }
 
-  wake(responseId: string): void {
-    for (const watcher of this.#all) watcher(responseId);
+  wake(responseId: string, what: ResponseChange): void {
+    for (const watcher of this.#all) watcher(responseId, what);
   }
 }
+
+/** What an operation changes of the response that it names. */
+export const changeBy = (operation: string): ResponseChange =>
+  operation === 'events.append' ? 'events' : 'status';

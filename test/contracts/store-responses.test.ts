@@ -16,7 +16,7 @@ import {
 const queue = async (
   harness: StoreHarness,
   different: Partial<ResponseRow> = {},
-  lease = { instance: 'one', until: harness.clock.time + 10_000 },
+  lease = { instance: 'one', beat: 0 },
 ): Promise<Omit<ResponseRow, 'position'>> => {
   const row = {
     ...responseOf(harness, harness.newId('resp'), { status: 'queued', isBackground: true, ...different }),
@@ -79,39 +79,54 @@ describeStores('responses', (open) => {
 
   it('belong to the instance that renews their lease', async () => {
     const harness = open();
-    const { store, clock } = harness;
-    const lease = { instance: 'mine', until: clock.time + 10_000 };
+    const { store } = harness;
+    const lease = { instance: 'mine', beat: 1 };
     const [kept, cancelled, lost] = await Promise.all([1, 2, 3].map(() => queue(harness, {}, lease)));
+    const own = async (): Promise<unknown> =>
+      (await store.responses.leases(1000)).filter(({ instance }) => instance === 'mine');
     await store.responses.change('alice', cancelled!.id, { status: 'cancelled' });
-    clock.time += 5_000;
     const ids = [kept!.id, cancelled!.id, 'resp_unknown'];
-    expect(await store.responses.renew({ instance: 'mine', until: clock.time + 10_000 }, ids)).toEqual([
+    expect(await store.responses.renew({ instance: 'mine', beat: 2 }, ids)).toEqual([
       cancelled!.id,
       'resp_unknown',
     ]);
-    expect(await store.responses.renew({ instance: 'mine', until: clock.time + 10_000 }, [])).toEqual([]);
-    clock.time += 6_000;
-    const taken = await store.responses.takeLost({ instance: 'other', until: clock.time + 10_000 }, 1000);
-    expect(taken.filter(({ id }) => [...ids, lost!.id].includes(id))).toEqual([{ ...lost, position: null }]);
-    expect(
-      await store.responses.renew({ instance: 'mine', until: clock.time + 10_000 }, [kept!.id, lost!.id]),
-    ).toEqual([lost!.id]);
+    expect(await store.responses.renew({ instance: 'mine', beat: 3 }, [])).toEqual([]);
+    expect(await own()).toEqual([
+      { id: kept!.id, instance: 'mine', beat: 2 },
+      { id: lost!.id, instance: 'mine', beat: 1 },
+    ]);
+    const seen = ids.concat(lost!.id).map((id) => ({ id, ...lease }));
+    expect(await store.responses.take({ instance: 'other', beat: 7 }, seen)).toEqual([
+      { ...lost, position: null },
+    ]);
+    expect(await store.responses.renew({ instance: 'mine', beat: 4 }, [kept!.id, lost!.id])).toEqual([
+      lost!.id,
+    ]);
+    expect(await own()).toEqual([{ id: kept!.id, instance: 'mine', beat: 4 }]);
+    expect((await store.responses.leases(1000)).find(({ id }) => id === lost!.id)).toEqual({
+      id: lost!.id,
+      instance: 'other',
+      beat: 7,
+    });
   });
 
-  it('that are lost are taken once, the limit at a time', async () => {
+  it('that are lost are taken once', async () => {
     const harness = open();
-    const { store, clock } = harness;
-    clock.time += DAY;
-    const lost = await Promise.all([1, 2, 3, 4, 5].map(() => queue(harness)));
-    clock.time += 10_000;
-    const until = clock.time + 10_000;
-    const taken = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((instance) => store.responses.takeLost({ instance, until }, 2)),
+    const { store } = harness;
+    const lost = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => queue(harness, {}, { instance: 'dead', beat: 3 })),
     );
-    expect(taken.map((rows) => rows.length).every((count) => count <= 2)).toBe(true);
-    const rest = await store.responses.takeLost({ instance: 'e', until }, 1000);
-    const ids = [...taken.flat(), ...rest].map(({ id }) => id);
-    expect(ids.toSorted()).toEqual(lost.map(({ id }) => id).toSorted());
+    const seen = (await store.responses.leases(1000)).filter(({ instance }) => instance === 'dead');
+    const taken = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((instance) => store.responses.take({ instance, beat: 0 }, seen)),
+    );
+    expect(
+      taken
+        .flat()
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(lost.map(({ id }) => id).toSorted());
+    expect(await store.responses.leases(2)).toHaveLength(2);
   });
 
   it('are deleted with a turn that nothing else needs', async () => {
@@ -162,7 +177,7 @@ describeStores('responses', (open) => {
     const harness = open();
     const { store } = harness;
     const seen: string[] = [];
-    const stop = store.watch((id) => void seen.push(id));
+    const stop = store.watch((id, what) => void seen.push(`${what} of ${id}`));
     const [one, two, three] = (await Promise.all([1, 2, 3].map(() => queue(harness)))) as [
       Omit<ResponseRow, 'position'>,
       Omit<ResponseRow, 'position'>,
@@ -171,10 +186,11 @@ describeStores('responses', (open) => {
     await store.events.append(one.id, { first: 0, last: 0, body: '[]' }, harness.clock.time + DAY);
     await store.responses.change('alice', two.id, { status: 'cancelled' });
     await store.turns.commit(endOf(harness, three));
-    await expect.poll(() => new Set(seen)).toEqual(new Set([one.id, two.id, three.id]));
+    const all = new Set([`events of ${one.id}`, `status of ${two.id}`, `status of ${three.id}`]);
+    await expect.poll(() => new Set(seen)).toEqual(all);
     stop();
     await store.responses.delete('alice', one.id);
-    expect(new Set(seen)).toEqual(new Set([one.id, two.id, three.id]));
+    expect(new Set(seen)).toEqual(all);
   });
 
   it('are unknown to other owners and after they expired', async () => {

@@ -44,14 +44,14 @@ export const first: Migration = ({ text, byKeyAlone }) => [
     pos integer,
     status ${text} not null,
     is_background integer not null,
-    lease_until bigint,
     lease_by ${text},
+    lease_beat bigint,
     created_at bigint not null,
     expires_at bigint not null,
     body ${text} not null
   )`,
   'create index responses_expiry on responses (expires_at)',
-  'create index responses_lease on responses (lease_until) where lease_until is not null',
+  'create index responses_lease on responses (id) where lease_by is not null',
   'create index responses_turn on responses (segment_id, pos) where segment_id is not null',
   `create table run_events (
     response_id ${text} not null,

@@ -49,8 +49,8 @@ export const endBackground = async (
       status: response.status,
       segment_id: at.segment,
       pos: at.pos,
-      lease_until: null,
       lease_by: null,
+      lease_beat: null,
       expires_at: response.expiresAt,
       body: seal.close(responsePlace(owner, response.id), response.body),
     })

@@ -1,5 +1,5 @@
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { Lease, ResponseRow, ResponseStore } from '../store.ts';
+import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../store.ts';
 import { inParts } from './expressions.ts';
 import { closeResponse, responsePlace, RUNNING, toResponse } from './response-rows.ts';
 import { lockSegment, trimSegment } from './segments.ts';
@@ -20,8 +20,8 @@ const add = async (query: Query, row: Omit<ResponseRow, 'position'>, lease: Leas
     .insertInto('responses')
     .values({
       ...closeResponse(query, { ...row, position: null }),
-      lease_until: lease.until,
       lease_by: lease.instance,
+      lease_beat: lease.beat,
     })
     .execute();
 };
@@ -36,7 +36,7 @@ const change: (
       status,
       ...(body === undefined ? {} : { body: query.seal.close(responsePlace(owner, id), body) }),
       ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-      ...(RUNNING.includes(status) ? {} : { lease_until: null, lease_by: null }),
+      ...(RUNNING.includes(status) ? {} : { lease_by: null, lease_beat: null }),
     })
     .where('id', '=', id)
     .where('owner', '=', owner)
@@ -52,7 +52,7 @@ const renew = async ({ db }: Query, lease: Lease, ids: readonly string[]): Promi
   for (const part of inParts(ids)) {
     const rows = await db
       .updateTable('responses')
-      .set({ lease_until: lease.until })
+      .set({ lease_beat: lease.beat })
       .where('id', 'in', part)
       .where('lease_by', '=', lease.instance)
       .where('status', 'in', RUNNING)
@@ -63,25 +63,42 @@ const renew = async ({ db }: Query, lease: Lease, ids: readonly string[]): Promi
   return ids.filter((id) => !kept.has(id));
 };
 
-const takeLost = async (query: Query, lease: Lease, limit: number): Promise<readonly ResponseRow[]> => {
-  const { db, now } = query;
+const leases = async ({ db, now }: Query, limit: number): Promise<readonly SeenLease[]> => {
   const rows = await db
-    .updateTable('responses')
-    .set({ lease_until: lease.until, lease_by: lease.instance })
-    .where('id', 'in', (of) =>
-      of
-        .selectFrom('responses as lost')
-        .select('lost.id')
-        .where('lost.lease_until', '<=', now)
-        .where('lost.expires_at', '>', now)
-        .orderBy('lost.lease_until')
-        .limit(limit),
-    )
-    // Another instance may have been faster.
-    .where('lease_until', '<=', now)
-    .returningAll()
+    .selectFrom('responses')
+    .select(['id', 'lease_by', 'lease_beat'])
+    .where('lease_by', 'is not', null)
+    .where('expires_at', '>', now)
+    .orderBy('id')
+    .limit(limit)
     .execute();
-  return rows.map((row) => toResponse(query, row));
+  return rows.map(({ id, lease_by, lease_beat }) => ({
+    id,
+    instance: lease_by ?? '',
+    beat: lease_beat ?? 0,
+  }));
+};
+
+const take = async (
+  query: Query,
+  lease: Lease,
+  lost: readonly SeenLease[],
+): Promise<readonly ResponseRow[]> => {
+  const taken: ResponseRow[] = [];
+  for (const { id, instance, beat } of lost) {
+    const row = await query.db
+      .updateTable('responses')
+      .set({ lease_by: lease.instance, lease_beat: lease.beat })
+      .where('id', '=', id)
+      // Its instance may be alive after all, or another one may have been faster.
+      .where('lease_by', '=', instance)
+      .where('lease_beat', '=', beat)
+      .where('expires_at', '>', query.now)
+      .returningAll()
+      .executeTakeFirst();
+    if (row !== undefined) taken.push(toResponse(query, row));
+  }
+  return taken;
 };
 
 const remove = async (query: Query, owner: string, id: string): Promise<boolean> => {
@@ -108,6 +125,7 @@ export const responseOperations: OperationsOf<ResponseStore> = {
   add: write(add),
   change: write(change, (row) => row?.id ?? null),
   renew: write(renew),
-  takeLost: write(takeLost),
+  leases: read(leases),
+  take: write(take),
   delete: write(remove, (isDeleted, _, id) => (isDeleted ? id : null)),
 };
