@@ -32,6 +32,7 @@ import { cleaner } from '../../src/capture/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
 import { playedRelay } from './played-relay.ts';
+import type { Loaded } from '../../src/turns/api.ts';
 import { factsOf, objectIn, type TraceRecord } from './read-capture.ts';
 
 /** Limit for an answer that does not end, because the capture is truncated or the code has changed. */
@@ -67,9 +68,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const api = [...apis, ...atCodexPaths(apis)].find(({ path }) => path === asked['path']);
   if (api === undefined) throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = trace.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
-  const referred = trace
-    .filter(({ kind }) => kind === 'referred')
-    .map(({ facts }) => facts['item'] as unknown as Item);
+  const loaded = loadedIn(trace);
   const gone = new AbortController();
   const ended = Promise.withResolvers<void>();
   const exchange = openExchange({
@@ -97,16 +96,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
     ),
     formats,
     captures: { open: () => now },
-    items: {
-      of: (_, onRecalled) => ({
-        remember() {},
-        recall(id) {
-          const item = referred.find((one) => one.id === id) ?? null;
-          if (item !== null) onRecalled(item, 0);
-          return item;
-        },
-      }),
-    },
+    states: { open: async () => ({ loaded, cacheKey: null, record: async () => true, release() {} }) },
     fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
   });
   try {
@@ -214,3 +204,19 @@ const backendOf = (known: JsonObject): BackendTarget => {
   if (kind === 'login') return directLogin(known['isChatgpt'] === true ? 'chatgpt' : 'api-key');
   return kind === 'none' ? { kind } : { kind: 'upstream', baseUrl: 'http://localhost', apiKeyEnv: null };
 };
+
+/** What the captured request referred to. */
+const loadedIn = (trace: readonly TraceRecord[]): Loaded => ({
+  items: new Map(
+    trace
+      .filter(({ kind }) => kind === 'referred')
+      .map(({ facts }) => {
+        const item = facts['item'] as unknown as Item;
+        // Older captures have no ids of their own.
+        return [textIn(facts, 'id') || (item.id ?? ''), item];
+      }),
+  ),
+  chain: trace
+    .filter(({ kind }) => kind === 'continued')
+    .flatMap(({ facts }) => facts['items'] as unknown as readonly Item[]),
+});

@@ -24,6 +24,7 @@ export const apisOf = (
       api({
         layout: config.api.responsesLayout,
         usagePolicy: config.api.usagePolicy,
+        stores: config.state.store === 'on',
         ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
         parallelCalls: config.tools.parallelCalls,
         omitsTools: (model) =>

@@ -33,6 +33,7 @@ import { apisOf } from './apis.ts';
 import { turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
+import { openState } from './state.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
 import { captureOf } from './capture.ts';
@@ -92,6 +93,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     clock: systemAmbient.clock,
     onChange: (bytes) => metrics.bytesRemembered.set(bytes),
   });
+  const state = await openState(config, { logger, metrics });
   const threads = openThreads(config, logger, metrics);
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
@@ -110,6 +112,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     await mcp.close();
     await conversations.close();
     await captures?.close();
+    await state.close();
     throw error;
   });
   const server = createServer({
@@ -125,6 +128,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
           { engine: active.engine, models: active.models, logger, metrics },
         ),
         captures,
+        states: state.states,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       countLine: createCountLine({
@@ -171,6 +175,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       await mcp.close();
       await conversations.close();
       await captures?.close();
+      await state.close();
     },
   };
 };

@@ -5,7 +5,6 @@ import { requestsOf, type ParsedRequest } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
-import { RecentItems } from '../turns/recent-items.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import type { TurnDeps } from '../http/turn/serve-turn.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -23,14 +22,9 @@ export const turnDeps = (
   metrics: Metrics,
   /** Observers of every turn. */
   observers: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns'> => ({
+): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states'> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
-  items: new RecentItems({
-    maxBytes: config.api.itemMemoryMb * 1024 * 1024,
-    clock: systemAmbient.clock,
-    onChange: (bytes) => metrics.itemBytesRemembered.set(bytes),
-  }),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
     maxQueued: config.load.maxQueuedTurns,

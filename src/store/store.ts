@@ -58,7 +58,10 @@ export interface NewTurn {
 export type Onto =
   /** It begins a conversation. `cacheKey` is the key of the conversation for the prompt cache. */
   | { readonly kind: 'new'; readonly segment: string; readonly cacheKey: string }
-  /** After this turn. If that has a follower already, the turn begins the segment `fork`, which copies nothing. */
+  /**
+   * After this turn. If that has a follower already, or belongs to a conversation, which only `conversation` adds to,
+   * the turn begins the segment `fork`, which copies nothing.
+   */
   | { readonly kind: 'after'; readonly at: Position; readonly fork: string; readonly cacheKey: string }
   /** At the end of a conversation, whatever that is by now. */
   | { readonly kind: 'conversation'; readonly id: string };
@@ -132,6 +135,8 @@ export interface SeenLease extends Lease {
 
 export interface ResponseStore {
   find(owner: string, id: string): Promise<ResponseRow | null>;
+  /** The same without its body. */
+  at(owner: string, id: string): Promise<Pick<ResponseRow, 'status' | 'position'> | null>;
   /** A background response that was just accepted. */
   add(row: Omit<ResponseRow, 'position'>, lease: Lease): Promise<void>;
   /**

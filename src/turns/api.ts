@@ -26,7 +26,7 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   /** Checks the body and finds what it refers to. Throws a `GatewayError` if it is invalid. */
   parse(body: unknown, context: ParseContext): Parsed;
   /** Translates the parsed body. `loaded` has those of its references that were found. */
-  toTurn(parsed: Parsed, loaded: LoadedItems, context: ParseContext): ParsedRequest<Meta>;
+  toTurn(parsed: Parsed, loaded: Loaded, context: ParseContext): ParsedRequest<Meta>;
   /** The frames of a stream. A pure function of its arguments. */
   render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   /** The body of a JSON answer. */
@@ -42,12 +42,28 @@ export interface ParseContext {
   readonly models: ModelNames;
 }
 
-/** A body names what is stored by id: items of earlier answers. */
+/** A body names what is stored by id. */
 export interface WithReferences {
+  /** Items of earlier answers. */
   readonly references?: readonly string[];
+  /** The conversation that the request continues; null or absent: a new one. */
+  readonly continues?: Continues | null;
 }
 
-export type LoadedItems = ReadonlyMap<string, Item>;
+/** A conversation up to one of its responses, or a conversation with a name. */
+export interface Continues {
+  readonly kind: 'response' | 'conversation';
+  readonly id: string;
+}
+
+/** What was found of the references of a body. */
+export interface Loaded {
+  readonly items: ReadonlyMap<string, Item>;
+  /** The items of the conversation so far; empty: a new one. */
+  readonly chain: readonly Item[];
+}
+
+export const NOTHING_LOADED: Loaded = { items: new Map(), chain: [] };
 
 /** A parsed request: the turns to run, and how the API shows their events. */
 export interface ParsedRequest<Meta = unknown> {
@@ -78,12 +94,37 @@ export interface ParsedRequest<Meta = unknown> {
   readonly formatPlace: string;
   /** Set if the request is only for the title of a conversation. */
   readonly sideRequest?: SideRequest | null;
-  /** Whether a later request may refer to the items of the answer. */
-  readonly keepsItems?: boolean;
+  /** What is kept of the answer for later requests; absent: the API keeps nothing. */
+  readonly keeps?: Keeps;
   /** Chooses and orders the items that the answer shows. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
   /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */
   readonly withoutTool?: (why: string) => Failure;
+}
+
+/** What is kept of an answer besides its items. */
+export type Keeps = KeptResponse | KeptChat;
+
+export interface KeptResponse {
+  readonly kind: 'response';
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** False: a later request cannot name the response, but its conversation, if it has one, goes on. */
+  readonly isStored: boolean;
+  /** The items that the request adds to its conversation, as the client sent them. */
+  readonly input: readonly Item[];
+}
+
+export interface KeptChat {
+  readonly kind: 'chat';
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  readonly model: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The messages as the client sent them. */
+  readonly messages: readonly JsonObject[];
 }
 
 export interface Dialect {

@@ -15,7 +15,8 @@ import { planOf } from '../../test/support/plan.ts';
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
 import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
-import type { Frame } from './api.ts';
+import { noState } from '../../test/support/turn-state.ts';
+import { NOTHING_LOADED, type Frame } from './api.ts';
 import type { KeepLimit, Run } from './run.ts';
 import { startRun } from './start-run.ts';
 
@@ -25,6 +26,7 @@ const api = responsesApi({
   ignoreClientPrompt: false,
   parallelCalls: true,
   omitsTools: () => false,
+  stores: false,
   dialect: dialectSettings(),
 });
 const formats = createFormatChecks({ clock: fixedAmbient().clock, onUnchecked() {} });
@@ -84,7 +86,7 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
   const context = { headers: new Headers(), ambient, models: createModelNames(modelList([])) };
   const parsed = api.toTurn(
     api.parse({ model: 'm', input: 'hi', stream: true }, context),
-    new Map(),
+    NOTHING_LOADED,
     context,
   );
   const logger = createLogger({ level: 'silent' });
@@ -99,6 +101,7 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
       traceContext: null,
       trace: NO_TRACE,
       held,
+      state: noState,
       signal,
       note() {},
       keep,

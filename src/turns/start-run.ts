@@ -6,7 +6,7 @@ import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { RepairRules } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
-import type { Ambient } from '../kit/ambient.ts';
+import type { Ambient, IdSource } from '../kit/ambient.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
@@ -24,10 +24,11 @@ import { inWordsOfCodex } from './failures-for-codex.ts';
 import type { FormatChecks } from './format/check-format.ts';
 import { formatObserver } from './format/format-observer.ts';
 import { planAnswer } from './plan-answer.ts';
-import { rememberItems, type RecentItems } from './recent-items.ts';
+import { recordAnswer, type Recording } from './record-answer.ts';
 import { foregroundRun, keptRun, type KeepLimit, type Run } from './run.ts';
 import type { RunningResponses } from './running-responses.ts';
 import type { SideTurns } from './side-turns.ts';
+import type { TurnState } from './turn-state.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
 
 /** What every run needs. */
@@ -35,7 +36,6 @@ export interface RunDeps {
   readonly engine: Engine;
   readonly admission: Admission;
   readonly running: RunningResponses;
-  readonly items: Pick<RecentItems, 'of'>;
   readonly ambient: Ambient;
   readonly tokens: TokenCounter;
   readonly fetchImage: FetchImage;
@@ -71,6 +71,8 @@ export interface RunCall {
   readonly trace: Trace;
   /** The bytes of the body: the run lets them go when it ends. */
   readonly held: HeldBytes;
+  /** What the request continues, and where its answer is kept: the run releases it when it ends. */
+  readonly state: TurnState;
   /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
   readonly signal: AbortSignal | null;
   /** Adds to the access log line of the request. */
@@ -82,24 +84,47 @@ export interface RunCall {
 /** Large requests are rare, and copying them costs more than a short wait. */
 const LARGE_BYTES = 1024 * 1024;
 
+/** A request that can run: its plan is made, and nothing of it was refused. */
+export interface PreparedRun {
+  /**
+   * Waits for a slot and starts the turns. Resolves when they were accepted, or a stream has waited long enough. Rejects
+   * with the failure if they were not: then nothing runs. Called once.
+   */
+  start(): Promise<Run>;
+  /** In place of `start`. */
+  giveUp(): void;
+}
+
 /**
- * The one path: every API, streaming or not, with or without a client, is served by these lines. Resolves when the turns
- * were accepted, or a stream has waited long enough. Rejects with the failure if they were not: then nothing runs.
+ * The one path: every API, streaming or not, with or without a client, is served by these lines. Rejects with the failure
+ * if the turns were not accepted: then nothing runs.
  */
-export const startRun = async (
+export const startRun = async (api: Api, parsed: ParsedRequest, call: RunCall, deps: RunDeps): Promise<Run> =>
+  (await prepareRun(api, parsed, call, deps)).start();
+
+/** The first half of the path: everything that can be refused before a slot is needed. */
+export const prepareRun = async (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
   deps: RunDeps,
-): Promise<Run> => {
+): Promise<PreparedRun> => {
   const owned = new Owned();
   owned.add(() => call.held.letGo());
-  try {
-    return await start(api, parsed, call, { deps, owned });
-  } catch (error) {
-    owned.release();
-    throw error;
-  }
+  owned.add(() => call.state.release());
+  const orRelease = async <Value>(step: () => Promise<Value>): Promise<Value> => {
+    try {
+      return await step();
+    } catch (error) {
+      owned.release();
+      throw error;
+    }
+  };
+  const prepared = await orRelease(() => prepare(parsed, call, { deps, owned }));
+  return {
+    start: () => orRelease(() => start(api, parsed, call, { deps, owned, prepared })),
+    giveUp: () => owned.release(),
+  };
 };
 
 interface Starting {
@@ -107,14 +132,8 @@ interface Starting {
   readonly owned: Owned;
 }
 
-const start = async (
-  api: Api,
-  parsed: ParsedRequest,
-  call: RunCall,
-  { deps, owned }: Starting,
-): Promise<Run> => {
+const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
   const { caller, trace, held } = call;
-  const { clock, ids } = deps.ambient;
   const cancelled = new AbortController();
   const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
   // Parsing a long conversation takes a while, and so does starting its turn.
@@ -137,6 +156,21 @@ const start = async (
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
+  return { cancelled, signal, turns, planned, keepsFormat };
+};
+
+const start = async (
+  api: Api,
+  parsed: ParsedRequest,
+  call: RunCall,
+  {
+    deps,
+    owned,
+    prepared: { cancelled, signal, turns, planned, keepsFormat },
+  }: Starting & { readonly prepared: Awaited<ReturnType<typeof prepare>> },
+): Promise<Run> => {
+  const { caller, held, state } = call;
+  const { clock, ids } = deps.ambient;
   const observers = deps.observersOf(parsed, call);
   // Nothing is committed while a turn waits here: a refusal is still a status.
   const places = await deps.admission.enter({
@@ -177,7 +211,6 @@ const start = async (
   }
   const ignored = namesWithoutEffect(parsed, paths);
   deps.onIgnored(ignored);
-  const items = parsed.keepsItems === true ? deps.items.of(caller, () => {}) : null;
   const parts = {
     id: parsed.id ?? ids.mint('run'),
     meta: parsed.meta,
@@ -190,21 +223,44 @@ const start = async (
     cancel: (reason?: unknown) => cancelled.abort(reason),
     abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
     api,
-    events: mapAll(committed, (turn) => rememberItems(parsed.arrange(turn.events), items)),
+    events: recordAnswer(
+      mapAll(committed, (turn) => turn.events),
+      {
+        arrange: (turn) => parsed.arrange(turn),
+        record: recorderOf(api, parsed, state, { cacheKey: turns[0].context.conversation, ids }),
+      },
+    ),
     signal,
   };
   return call.keep === null ? foregroundRun(parts) : keptRun(parts, call.keep);
 };
 
+/** Null: nothing of the answer is kept. */
+const recorderOf = (
+  api: Api,
+  parsed: ParsedRequest,
+  state: TurnState,
+  { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
+): Recording['record'] => {
+  const { keeps, meta, stream } = parsed;
+  if (keeps === undefined) return null;
+  return async (turns) => {
+    const replies = mapAll(turns, ({ reply }) => reply);
+    // Sent whole, it is an HTTP error without an id.
+    if (!stream && replies.some(({ outcome }) => outcome.kind === 'failed')) return true;
+    return state.record({ keeps, cacheKey, turns, project: () => api.project(meta, replies, ids) });
+  };
+};
+
 const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
-  const { caller, session, trace, traceContext } = call;
+  const { caller, session, state, trace, traceContext } = call;
   const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
   owned.add(() => running?.end());
   return mapAll(requestsOf(parsed), (one): Turn => ({
     request: deps.strictParams ? { ...one, isStrict: true } : one,
     context: {
       caller: { keyId: caller },
-      conversation: conversationKey(one, { caller, session }),
+      conversation: state.cacheKey ?? conversationKey(one, { caller, session }),
       budget: deps.openBudget(call, trace),
       trace,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),

@@ -42,6 +42,9 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
+  // The port, and both databases.
+  store: [...CENTRE, 'threads', 'node:', 'kysely', 'pg'],
+  state: [...CENTRE, 'store', 'turns', 'turns/api.ts'],
   turns: [
     ...CENTRE,
     'turns/api.ts',
@@ -58,6 +61,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   http: [
     ...CENTRE,
     'openai',
+    'state',
+    'store',
     'turns',
     'turns/api.ts',
     'engine',
@@ -82,6 +87,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'observe',
     'openai',
     'schemas',
+    'state',
+    'store',
     'store',
     'store/store.ts',
     'tokenizer',

@@ -141,6 +141,8 @@ describe('an answer of the Responses API, sent back', () => {
       effort: null,
       serviceTier: null,
       includeEncryptedReasoning: encrypted,
+      isStored: false,
+      continues: null,
       isForCodex: false,
       usagePolicy: 'exact' as const,
     };

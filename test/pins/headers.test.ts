@@ -1,3 +1,4 @@
+import { NOTHING_LOADED } from '../../src/turns/api.ts';
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
@@ -55,10 +56,11 @@ const ask = (headers: Record<string, string>, layout: Layout = 'natural'): Parse
     ignoreClientPrompt: false,
     parallelCalls: true,
     omitsTools: () => false,
+    stores: false,
     dialect: dialectSettings(),
   });
   const context = { headers: new Headers(headers), ambient, models: createModelNames(modelList([])) };
-  return api.toTurn(api.parse({ model: 'm', input: 'hello' }, context), new Map(), context);
+  return api.toTurn(api.parse({ model: 'm', input: 'hello' }, context), NOTHING_LOADED, context);
 };
 
 /** Message-first adds a message to an answer without one; natural adds nothing. */

@@ -28,6 +28,8 @@ const metaOf = ({ parsed, request }: TranslatedResponse): ResponseMeta => ({
   serviceTier: request.serviceTier,
   includeEncryptedReasoning: parsed.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
+  isStored: false,
+  continues: null,
   isForCodex: false,
 });
 

@@ -11,5 +11,7 @@ export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMet
   includeEncryptedReasoning: true,
   usagePolicy: 'exact',
   isForCodex: false,
+  isStored: false,
+  continues: null,
   ...different,
 });

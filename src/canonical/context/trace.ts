@@ -30,6 +30,8 @@ export type TraceKind =
   | 'retry'
   /** An item of an earlier answer that the client references. */
   | 'referred'
+  /** The items of the stored conversation that the request continues. */
+  | 'continued'
   /** A fetched image. */
   | 'fetched'
   /** A call to the app-server, and its result. */

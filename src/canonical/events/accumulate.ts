@@ -3,7 +3,7 @@ import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
 import { append } from '../../kit/collections/append.ts';
 import { endItem, type ItemStatus, type Produced, type ItemContent, type Slot } from '../request/item.ts';
-import { type ItemDelta, type ItemEnded, type TurnEvent } from './turn-event.ts';
+import { type ItemDelta, type ItemEnded, type TurnEnded, type TurnEvent } from './turn-event.ts';
 
 /** The complete result of a turn, folded from its events. */
 export interface Reply {
@@ -13,7 +13,17 @@ export interface Reply {
   readonly usage: Usage | null;
   /** When the turn ended, in milliseconds since the Unix epoch. */
   readonly endedAt: number;
+  /** It should have been stored, and could not be. */
+  readonly isUnstored?: true;
 }
+
+/** What the last event says about the whole turn. */
+export const endOf = ({ outcome, usage, at, isUnstored }: TurnEnded): Omit<Reply, 'items'> => ({
+  outcome,
+  usage,
+  endedAt: at,
+  ...(isUnstored === true ? { isUnstored } : {}),
+});
 
 /** Collects the content of an open item from its deltas. */
 class ItemContentBuilder implements ItemContent {
@@ -53,7 +63,7 @@ export class Accumulator {
   readonly #open = new Map<string, { readonly head: Produced; readonly content: ItemContentBuilder }>();
   /** By id, in the order they started; `ended` is null while an item is open. */
   readonly #items = new Map<string, { readonly index: number; ended: Produced | null }>();
-  #end: { readonly outcome: Outcome; readonly usage: Usage | null; readonly endedAt: number } | null = null;
+  #end: Omit<Reply, 'items'> | null = null;
 
   add(event: TurnEvent): void {
     switch (event.type) {
@@ -69,7 +79,7 @@ export class Accumulator {
         this.#place(event.item.id).ended = event.item;
         return;
       case 'turn-ended':
-        this.#end = { outcome: event.outcome, usage: event.usage, endedAt: event.at };
+        this.#end = endOf(event);
         return;
       case 'turn-accepted':
       case 'item-status':

@@ -72,6 +72,8 @@ export interface TurnEnded {
   readonly usage: Usage | null;
   /** This server ended the answer (limit or stop sequence), so the upstream never reports its usage. */
   readonly isEndedHere?: true;
+  /** The answer should have been stored, and could not be. */
+  readonly isUnstored?: true;
   /** Milliseconds since the Unix epoch. Part of the event so that a replay renders the same output. */
   readonly at: number;
 }

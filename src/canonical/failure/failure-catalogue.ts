@@ -7,6 +7,8 @@ export interface CatalogueEntry {
   readonly when: string;
   /** A retry cannot succeed: sends `x-should-retry: false`, which OpenAI clients respect. */
   readonly final?: true;
+  /** OpenAI sends `code: null` with it. */
+  readonly codeless?: true;
 }
 
 /** A row: its status, its message for the client, and when a client sees it. */
@@ -96,6 +98,34 @@ export const FAILURES = {
     404,
     'No running response has this id.',
     'steering a response that is unknown, has ended, or belongs to another key; responses are not stored',
+  ),
+  unknown_response: row(
+    404,
+    'This response was not found.',
+    'the response is unknown, deleted, expired, belongs to another key, was not stored, or still runs in the foreground',
+    { codeless: true },
+  ),
+  unknown_conversation: row(
+    404,
+    'This conversation was not found.',
+    'the conversation is unknown, deleted, expired, or belongs to another key',
+    { codeless: true },
+  ),
+  unknown_item: row(
+    404,
+    'This item was not found.',
+    'an item that the request names is not stored, or belongs to another key',
+    { codeless: true },
+  ),
+  previous_response_not_found: row(
+    400,
+    'The previous response was not found.',
+    'the response in `previous_response_id` is unknown, deleted, expired, belongs to another key, or was not stored',
+  ),
+  conversation_locked: row(
+    400,
+    'Another process is currently operating on this conversation. Please retry in a few seconds.',
+    'other requests have been writing to the same conversation for longer than this one waits',
   ),
   endpoint_not_supported: row(
     404,

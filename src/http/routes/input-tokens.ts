@@ -6,7 +6,7 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { loadItems } from '../../turns/recent-items.ts';
+import { translateBody } from '../../turns/translate.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Api } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
@@ -43,11 +43,17 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const whole = isJsonObject(body)
       ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
       : body;
-    const countReferred = referredCounter(limits);
-    const items = deps.items.of(caller, (_, bytes) => countReferred(bytes));
-    const context = { headers: http.headers, ambient: deps.ambient, models };
-    const parsed = responses.parse(whole, context);
-    const ask = responses.toTurn(parsed, loadItems(parsed.references ?? [], items), context);
+    const source = {
+      headers: http.headers,
+      caller,
+      models,
+      signal,
+      trace: NO_TRACE,
+      onBytes: referredCounter(limits),
+      local: null,
+    };
+    const { parsed: ask, state } = await translateBody(responses, whole, source, deps);
+    state.release();
     exchange.note({ model: ask.model, client: ask.client });
     const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
     const plan = deps.engine.plan(request, {

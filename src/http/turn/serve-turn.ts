@@ -6,9 +6,9 @@ import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { COUNTED } from '../../openai/shared/sse.ts';
 import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
-import { loadItems } from '../../turns/recent-items.ts';
 import type { Run } from '../../turns/run.ts';
 import { startRun, type RunDeps } from '../../turns/start-run.ts';
+import { translateBody, type TranslateDeps, type Translated } from '../../turns/translate.ts';
 import { endOfBrokenStream } from '../answer/broken-stream.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
@@ -23,7 +23,7 @@ import { namedSessionOf, sessionOf } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import { recordBody, withTrace, type Captures } from '../exchange/trace-request.ts';
 
-export interface TurnDeps extends RunDeps {
+export interface TurnDeps extends RunDeps, TranslateDeps {
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   /** Called for every parsed request. */
@@ -41,7 +41,7 @@ const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
 export const serveTurn = (api: Api, deps: TurnDeps) =>
   withTrace(deps, api, async (http, exchange, trace) => {
     exchange.note({ named: namedSessionOf(http.headers) });
-    const { parsed, held } = await readRequest(api, http, { exchange, deps, trace });
+    const { parsed, state, held } = await readRequest(api, http, { exchange, deps, trace });
     const request = summaryOf(requestsOf(parsed), held.bytes);
     exchange.note({ model: parsed.model, stream: parsed.stream, client: parsed.client, request });
     deps.onParsed(parsed);
@@ -56,6 +56,7 @@ export const serveTurn = (api: Api, deps: TurnDeps) =>
         traceContext: traceOf(http.headers),
         trace,
         held,
+        state,
         // A client that leaves ends its run.
         signal: exchange.signal,
         note: (facts) => exchange.note(facts),
@@ -122,8 +123,7 @@ interface Reading {
   readonly trace: Trace;
 }
 
-interface ReadRequest {
-  readonly parsed: ParsedRequest;
+interface ReadRequest extends Translated {
   /** The bytes of the body, which the run takes over. */
   readonly held: HeldBytes;
 }
@@ -141,14 +141,16 @@ const readRequest = async (
     const body = await unlessAborted(readBody(api, http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
     if (trace.isRecording) recordBody(trace, body, models);
-    const countReferred = referredCounter(limits);
-    const items = deps.items.of(exchange.caller(), (item, bytes) => {
-      countReferred(bytes);
-      trace.record('referred', { item });
-    });
-    const context = { headers: http.headers, ambient: deps.ambient, models };
-    const parsed = api.parse(body, context);
-    return { parsed: api.toTurn(parsed, loadItems(parsed.references ?? [], items), context), held };
+    const source = {
+      headers: http.headers,
+      caller: exchange.caller(),
+      models,
+      signal,
+      trace,
+      onBytes: referredCounter(limits),
+      local: null,
+    };
+    return { ...(await translateBody(api, body, source, deps)), held };
   } catch (error) {
     held.letGo();
     throw error;

@@ -21,6 +21,8 @@ export interface ResponsesOptions extends AnswerLimits {
   /** Whether to hide the tools of a request from the model. */
   readonly omitsTools: (model: string) => boolean;
   readonly dialect: DialectSettings;
+  /** Whether this server stores responses. */
+  readonly stores: boolean;
 }
 
 export const RESPONSES_PATH = '/v1/responses';
@@ -36,7 +38,8 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
     const read = toTurnRequest(parsed, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
-      recall: (id) => loaded.get(id) ?? null,
+      recall: (id) => loaded.items.get(id) ?? null,
+      chain: loaded.chain,
     });
     const { parsed: fields, wantsReasoning } = read;
     const common = commonFields(read, headers, options);
@@ -62,6 +65,9 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       includeEncryptedReasoning: fields.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
       isForCodex,
+      // OpenAI stores answers by default.
+      isStored: options.stores && fields.store !== false,
+      continues: parsed.continues,
     };
     const shown = { ids: ambient.ids, showCommentary: request.format.kind === 'text' };
     const kept = options.omitsTools(request.model) ? withoutTools(request) : { request, ignored: [] };
@@ -75,8 +81,13 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       // If a client requests both reasoning and a layout without it, the layout wins.
       ignored: [...ignored, ...kept.ignored, ...(layout === 'natural' ? [] : wantsReasoning)],
       formatPlace: read.formatPlace,
-      // OpenAI stores answers by default.
-      keepsItems: fields.store !== false,
+      keeps: {
+        kind: 'response',
+        id: meta.id,
+        createdAt: meta.createdAt,
+        isStored: meta.isStored,
+        input: read.input,
+      },
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },

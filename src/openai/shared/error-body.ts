@@ -1,3 +1,4 @@
+import { FAILURES, type CatalogueEntry } from '../../canonical/failure/failure-catalogue.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Json } from '../../kit/json/json.ts';
 
@@ -6,7 +7,7 @@ export interface ErrorBody {
     readonly message: string;
     readonly type: string;
     readonly param: string | null;
-    readonly code: string;
+    readonly code: string | null;
     readonly [more: string]: Json | undefined;
   };
 }
@@ -17,7 +18,9 @@ export const errorBody = (failed: Failure): ErrorBody => ({
     message: failed.message,
     type: failed.type,
     param: failed.param,
-    code: failed.code,
+    code: isCodeless(failed) ? null : failed.code,
     ...failed.more,
   },
 });
+
+const isCodeless = ({ kind }: Failure): boolean => (FAILURES[kind] as CatalogueEntry).codeless === true;

@@ -78,7 +78,6 @@ const readItem = (value: unknown, at: string, { unread, references }: Reading): 
   noteUnread(unread, schemas[type], value, at);
   if (type === 'item_reference') {
     const found = references.resolve(parseBody(schemas.item_reference, value, at).id, at);
-    if (found === 'lost') unread.push(at);
     return typeof found === 'string' ? null : unlessEmpty(found);
   }
   return unlessEmpty(translate(type, value, at, unread));

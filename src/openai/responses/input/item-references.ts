@@ -16,10 +16,9 @@ export class References {
   }
 
   /**
-   * Returns the item, or why it is missing: a `placeholder` has no content, and `lost` reasoning is not essential for
-   * the conversation. Throws for any other unknown item.
+   * Returns the item; a `placeholder` has no content. Throws if the item is unknown.
    */
-  resolve(id: string, at: string): Item | 'placeholder' | 'lost' {
+  resolve(id: string, at: string): Item | 'placeholder' {
     if (isPlaceholderId(id)) return 'placeholder';
     // Each item only once: otherwise a small body could become a request of any size.
     if (this.#seen.has(id)) {
@@ -31,10 +30,9 @@ export class References {
     this.#seen.add(id);
     const item = this.#recall(id);
     if (item !== null) return item;
-    if (id.startsWith('rs_')) return 'lost';
-    throw gatewayError('unsupported_value', {
-      param: at,
-      message: `Item with id ${quoted(id)} not found at '${at}': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').`,
+    throw gatewayError('unknown_item', {
+      param: 'input',
+      message: `Item with id '${quoted(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
     });
   }
 }

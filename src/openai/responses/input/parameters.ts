@@ -69,17 +69,17 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   access_programs: { asks: ['accessPrograms'], note: 'Sent to the backend unchanged.' },
   image: { asks: ['imageOptions'], note: 'Sent to the backend unchanged.' },
   store: {
-    policy: 'ignored',
-    note: 'Nothing is stored yet: `true` is reported as ignored, and the response has `store: false`. Unless it is `false`, items stay in memory for an hour, for `item_reference`.',
+    policy: 'mapped',
+    note: 'Default `true`. The response shows the effective value: with `PROXY_STORE=off`, or if the store is unavailable, `false`.',
   },
   background: { policy: 'rejected', note: 'Background responses are not supported yet.' },
   previous_response_id: {
-    policy: 'rejected',
-    note: 'Responses are not stored yet: send the whole conversation as input.',
+    policy: 'mapped',
+    note: 'The stored conversation up to that response comes before the input. Not with `conversation`.',
   },
   conversation: {
-    policy: 'rejected',
-    note: 'Conversations are not stored yet: send the whole conversation as input.',
+    policy: 'mapped',
+    note: 'The items of the conversation come before the input; input and output are added to it when the response has ended. Not with `previous_response_id`.',
   },
   prompt: { policy: 'rejected', note: 'Prompt templates are stored at OpenAI and cannot be read from here.' },
   context_management: {

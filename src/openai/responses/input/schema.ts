@@ -39,8 +39,8 @@ export const createResponseSchema = z.object({
   access_programs: jsonObject.nullish(),
   image: jsonObject.nullish(),
   background: z.boolean().nullish(),
-  previous_response_id: z.string().nullish(),
-  conversation: z.union([z.string(), jsonObject]).nullish(),
+  previous_response_id: idText.nullish(),
+  conversation: z.union([idText, z.object({ id: idText })]).nullish(),
   prompt: jsonObject.nullish(),
   context_management: listOf(
     z.looseObject({ type: idText, compact_threshold: z.int().min(1000).nullish() }) as z.ZodType<JsonObject>,

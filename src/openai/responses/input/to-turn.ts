@@ -1,3 +1,4 @@
+import type { Item } from '../../../canonical/request/item.ts';
 import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
@@ -20,6 +21,7 @@ import { responsesNames } from './parameter-names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice } from './tools.ts';
+import type { Continues } from '../../../turns/api.ts';
 import { append } from '../../../kit/collections/append.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 
@@ -28,6 +30,8 @@ export interface TranslatedResponse extends ReadBody<CreateResponse> {
   readonly wantsReasoning: readonly string[];
   /** The location of the output schema in the body. */
   readonly formatPlace: string;
+  /** The items of the body, without those of the conversation before it. */
+  readonly input: readonly Item[];
 }
 
 export interface ToTurnOptions extends CommonOptions {
@@ -35,6 +39,8 @@ export interface ToTurnOptions extends CommonOptions {
   readonly toolForm?: ToolForm;
   /** Finds items of earlier answers that the client references; absent: none are kept. */
   readonly recall?: Recall;
+  /** The items of the conversation that the request continues. */
+  readonly chain?: readonly Item[];
 }
 
 /** A body whose fields have the right types. */
@@ -44,6 +50,7 @@ export interface ParsedResponse {
   readonly unread: readonly string[];
   /** The ids of earlier items that the input refers to. */
   readonly references: readonly string[];
+  readonly continues: Continues | null;
 }
 
 /** Throws if a field has the wrong type. */
@@ -55,6 +62,7 @@ export const parseResponse = (body: unknown): ParsedResponse => {
     parsed,
     unread: unreadFields(createResponseSchema, object, '').filter((name) => !isChatField(name)),
     references: referencesIn(parsed.input),
+    continues: continuesOf(parsed),
   };
 };
 
@@ -63,17 +71,19 @@ export const toTurnRequest = (
   options: ToTurnOptions,
 ): TranslatedResponse => {
   const ignored = [...unread];
-  refuseStateful(parsed);
+  refuseTemplates(parsed);
   const input = readInput(parsed.input, options.recall);
   append(ignored, input.unread);
-  checkInput(input);
+  if (input.items.length === 0) throw emptyArray('input');
+  const whole = afterChain(options.chain ?? [], input, chainPlace(parsed));
+  checkInput(whole);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(parsed.tools ?? [], readers);
   checkTools(tools, placeOf);
-  const toolChoice = readToolChoice(parsed.tool_choice, allTools({ tools, items: input.items }));
+  const toolChoice = readToolChoice(parsed.tool_choice, allTools({ tools, items: whole.items }));
   const model = options.models.resolve(parsed.model);
   append(ignored, withoutEffect(parsed));
-  const { items, places } = input;
+  const { items, places } = whole;
   const prompt = acceptedPrompt(
     { instructions: parsed.instructions ?? null, items, places },
     options,
@@ -86,6 +96,7 @@ export const toTurnRequest = (
     wantsReasoning: wantsReasoning(parsed),
     names: responsesNames({ places: prompt.places, placeOf, format: formatAt }),
     formatPlace: `${formatAt.place}.schema`,
+    input: input.items,
     request: {
       model: model.model,
       instructions: prompt.instructions,
@@ -126,23 +137,53 @@ export const toTurnRequest = (
 const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
   list === null || list === undefined || list.length === 0 ? null : list;
 
-const refuseStateful = ({ background, previous_response_id, conversation, prompt }: CreateResponse): void =>
-  rejectUsed({ background, previous_response_id, conversation, prompt }, RESPONSES_PARAMETERS);
+const refuseTemplates = ({ prompt }: CreateResponse): void => rejectUsed({ prompt }, RESPONSES_PARAMETERS);
 
-const checkInput = ({ items, places }: ReadItems): void => {
-  if (items.length === 0) throw emptyArray('input');
+/** The conversation that a body continues, by either of its two names. */
+const continuesOf = ({ previous_response_id: response, conversation }: CreateResponse): Continues | null => {
+  const hasResponse = response !== null && response !== undefined;
+  if (conversation === null || conversation === undefined) {
+    return hasResponse ? { kind: 'response', id: response } : null;
+  }
+  if (hasResponse) {
+    throw gatewayError('invalid_value', {
+      param: 'previous_response_id',
+      code: 'mutually_exclusive_parameters',
+      message:
+        "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Send one of them: a response of a conversation continues that conversation.",
+    });
+  }
+  return { kind: 'conversation', id: typeof conversation === 'string' ? conversation : conversation.id };
+};
+
+const chainPlace = ({ conversation }: CreateResponse): string =>
+  conversation === null || conversation === undefined ? 'previous_response_id' : 'conversation';
+
+/** The items of the conversation so far, then those of the body. */
+const afterChain = (
+  chain: readonly Item[],
+  { items, places }: ReadItems,
+  chainAt: string,
+): Pick<ReadItems, 'items' | 'places'> =>
+  chain.length === 0
+    ? { items, places }
+    : { items: [...chain, ...items], places: [...chain.map(() => chainAt), ...places] };
+
+const checkInput = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
   refuseStrayTrigger({ items, places });
   const problem = findPairingProblem(items);
   if (problem === null) return;
   const { index, callId } = problem;
-  const at = places[index] ?? 'input';
+  const place = places[index] ?? 'input';
+  // The client cannot change what was stored, only its input.
+  const [param, where] = place.startsWith('input') ? [place, ` (${place})`] : ['input', ''];
   const messages = {
-    'call-without-output': `No tool output found for function call ${quoted(callId)} (${at}).`,
-    'output-without-call': `No tool call found for function call output with call_id ${quoted(callId)} (${at}).`,
-    'duplicate-call': `Duplicate tool call with call_id ${quoted(callId)} (${at}).`,
-    'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)} (${at}).`,
+    'call-without-output': `No tool output found for function call ${quoted(callId)}${where}.`,
+    'output-without-call': `No tool call found for function call output with call_id ${quoted(callId)}${where}.`,
+    'duplicate-call': `Duplicate tool call with call_id ${quoted(callId)}${where}.`,
+    'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)}${where}.`,
   } as const;
-  throw gatewayError('invalid_value', { param: at, message: messages[problem.kind] });
+  throw gatewayError('invalid_value', { param, message: messages[problem.kind] });
 };
 
 /** A compaction applies to the whole conversation. */
@@ -165,9 +206,8 @@ const wantsReasoning = ({ include, reasoning }: CreateResponse): readonly string
   });
 
 /** Recognised fields that have no effect with any backend. */
-const withoutEffect = ({ stream_options, store, moderation }: CreateResponse): readonly string[] =>
+const withoutEffect = ({ stream_options, moderation }: CreateResponse): readonly string[] =>
   namesWhere({
     'stream_options.include_obfuscation': stream_options?.include_obfuscation,
-    store,
     moderation,
   });

@@ -13,6 +13,7 @@ import type { RawTool, Tool } from '../../../canonical/request/tool.ts';
 import type { Usage } from '../../../canonical/events/usage.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, present, type JsonObject } from '../../../kit/json/json.ts';
+import type { Continues } from '../../../turns/api.ts';
 import type { CreateResponse } from '../input/schema.ts';
 import { wrapSummary } from '../wrapped-summary.ts';
 
@@ -31,6 +32,9 @@ export interface ResponseMeta {
   /** Whether the client is codex. */
   readonly isForCodex: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
+  readonly isStored: boolean;
+  /** The conversation that the response continues. */
+  readonly continues: Continues | null;
 }
 
 export type ResponseBody = ReturnType<typeof responseFields> & {
@@ -54,12 +58,13 @@ export const projectReply = (reply: Reply, meta: ResponseMeta): ResponseBody => 
     completed_at: ended.status === 'completed' ? Math.floor(reply.endedAt / 1000) : null,
     output: reply.items.map((item) => projectItem(item, meta)),
     usage: projectUsage(reply.usage, meta.usagePolicy),
+    ...(reply.isUnstored === true ? { store: false } : {}),
   };
 };
 
 /** All fields that are known before the turn runs. Every response object has all keys. */
 const responseFields = (meta: ResponseMeta) => {
-  const { echo } = meta;
+  const { echo, continues } = meta;
   return {
     id: meta.id,
     object: 'response' as const,
@@ -73,7 +78,8 @@ const responseFields = (meta: ResponseMeta) => {
     max_tool_calls: echo.max_tool_calls ?? null,
     model: echo.model,
     parallel_tool_calls: echo.parallel_tool_calls ?? true,
-    previous_response_id: null,
+    previous_response_id: continues?.kind === 'response' ? continues.id : null,
+    ...(continues?.kind === 'conversation' ? { conversation: { id: continues.id } } : {}),
     prompt_cache_key: echo.prompt_cache_key ?? null,
     ...(echo.prompt_cache_retention ? { prompt_cache_retention: echo.prompt_cache_retention } : {}),
     reasoning: {
@@ -84,7 +90,7 @@ const responseFields = (meta: ResponseMeta) => {
     safety_identifier: echo.safety_identifier ?? null,
     // The upstream does not report the actual tier; `auto` means the default here.
     service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
-    store: false,
+    store: meta.isStored,
     background: false,
     temperature: echo.temperature ?? 1,
     top_p: echo.top_p ?? 1,

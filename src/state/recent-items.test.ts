@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { collect, emit } from '../../test/support/turn-events.ts';
-import { END, messageTold } from '../../test/support/item-events.ts';
 import type { Produced } from '../canonical/request/item.ts';
-import { RecentItems, rememberItems } from './recent-items.ts';
+import { RecentItems } from './recent-items.ts';
 
 const HOUR_MS = 60 * 60_000;
 const idOf = (nth: number): string => `msg_${String(nth).padStart(4, '0')}ab12cd34ef56ab78`;
@@ -95,15 +93,5 @@ describe('RecentItems', () => {
     const raw = { type: 'something_new', deep } as never;
     of('a').remember({ kind: 'opaque', id: idOf(1), raw });
     expect(bytes()).toBeGreaterThan(200_000);
-  });
-
-  it('stores items before the client sees their end', async () => {
-    const seen: string[] = [];
-    const told = rememberItems(emit([...messageTold('m', 'a'), END]), {
-      remember: ({ id }) => void seen.push(`remembered ${id}`),
-    });
-    for await (const { type } of told) seen.push(type);
-    expect(seen).toEqual(['item-started', 'item-delta', 'remembered m', 'item-ended', 'turn-ended']);
-    expect(await collect(rememberItems(emit([END]), { remember() {} }))).toEqual([END]);
   });
 });

@@ -1,8 +1,6 @@
 import type { Item, Produced } from '../canonical/request/item.ts';
-import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
-import type { LoadedItems } from './api.ts';
 import { isRandomId } from '../kit/random-id.ts';
 
 /** The items of one caller. */
@@ -52,31 +50,6 @@ export class RecentItems {
         return found.value;
       },
     };
-  }
-}
-
-/** The referenced items that are known. */
-export const loadItems = (references: readonly string[], memory: Pick<ItemMemory, 'recall'>): LoadedItems =>
-  new Map(
-    references.flatMap((id) => {
-      const item = memory.recall(id);
-      return item === null ? [] : [[id, item]];
-    }),
-  );
-
-/** Stores each item of an answer before the client sees its end. Null: nothing is stored. */
-export const rememberItems = (
-  events: AsyncIterable<TurnEvent>,
-  memory: Pick<ItemMemory, 'remember'> | null,
-): AsyncIterable<TurnEvent> => (memory === null ? events : remembered(events, memory));
-
-async function* remembered(
-  events: AsyncIterable<TurnEvent>,
-  memory: Pick<ItemMemory, 'remember'>,
-): AsyncGenerator<TurnEvent> {
-  for await (const event of events) {
-    if (event.type === 'item-ended') memory.remember(event.item);
-    yield event;
   }
 }
 

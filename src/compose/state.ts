@@ -1,0 +1,68 @@
+import path from 'node:path';
+
+import type { Config } from '../config/schema.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { Chains } from '../state/chains.ts';
+import { createOpenConversation } from '../state/open-conversation.ts';
+import { RecentItems } from '../state/recent-items.ts';
+import { createReferredItems } from '../state/referred-items.ts';
+import { createTurnStates, type Kept } from '../state/turn-states.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import type { TurnStates } from '../turns/turn-state.ts';
+
+/** What is kept between requests. */
+export interface OpenState {
+  /** Null: nothing is stored. */
+  readonly store: Store | null;
+  readonly states: TurnStates;
+  close(): Promise<void>;
+}
+
+export interface StateDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+export const openState = async (config: Config, deps: StateDeps): Promise<OpenState> => {
+  const { logger } = deps;
+  const store = config.state.store === 'off' ? null : await openStore(storeOptions(config, deps));
+  const states = createTurnStates({
+    kept: store === null ? null : keptIn(store, config, deps),
+    ambient: systemAmbient,
+    onUnstored: (err) => logger.error({ err }, 'an answer could not be stored'),
+  });
+  return { store, states, close: async () => store?.close() };
+};
+
+const storeOptions = ({ state }: Config, { logger }: StateDeps) => ({
+  databaseUrl: state.databaseUrl,
+  file: path.join(state.dir, 'state.db'),
+  keys: state.keys,
+  timeoutMs: state.timeoutMs,
+  clock: systemAmbient.clock,
+  onChange: (change: { readonly kind: string; readonly reason?: string }) =>
+    logger.warn(change, change.kind === 'lost' ? 'the store is lost' : 'the store is back'),
+});
+
+/** Half of the memory is for conversations, half for items that are referred to. */
+const keptIn = (store: Store, config: Config, { metrics }: StateDeps): Kept => {
+  const maxBytes = (config.api.itemMemoryMb * 1024 * 1024) / 2;
+  const { clock } = systemAmbient;
+  const memory = { chains: 0, items: 0 };
+  const onChange = (of: keyof typeof memory) => (bytes: number) => {
+    memory[of] = bytes;
+    metrics.itemBytesRemembered.set(memory.chains + memory.items);
+  };
+  return {
+    store,
+    chains: new Chains({ store, maxBytes, clock, onChange: onChange('chains') }),
+    items: createReferredItems(store, new RecentItems({ maxBytes, clock, onChange: onChange('items') })),
+    openConversation: createOpenConversation(store, systemAmbient),
+    ttlMs: config.state.ttlDays * DAY_MS,
+  };
+};

@@ -1,0 +1,89 @@
+import type { Item } from '../canonical/request/item.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { FairCache } from '../kit/collections/fair-cache.ts';
+import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
+import type { Position, Store, TurnRow } from '../store/store.ts';
+import type { StateAsk } from '../turns/turn-state.ts';
+import { readTurn, sentItems } from './stored-turn.ts';
+
+/** `onBytes` may throw before anything large is loaded. */
+export type LoadLimits = Pick<StateAsk, 'onBytes' | 'signal'>;
+
+/** A conversation up to one of its turns. */
+export interface Chain {
+  readonly at: Position;
+  readonly items: readonly Item[];
+  /** For the prompt cache. */
+  readonly cacheKey: string;
+  /** Characters of all turns as they are stored. */
+  readonly chars: number;
+}
+
+export interface ChainsOptions {
+  readonly store: Pick<Store, 'turns'>;
+  /** For conversations that were used recently; 0 keeps none. */
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly onChange: (bytes: number) => void;
+}
+
+const HOT_FOR_MS = 60 * 60_000;
+
+/**
+ * Loads conversations. Those used recently are in memory, parsed, so that a follow-up costs neither a query nor a
+ * decryption.
+ */
+export class Chains {
+  readonly #store: Pick<Store, 'turns'>;
+  readonly #hot: FairCache<Chain>;
+
+  constructor({ store, maxBytes, clock, onChange }: ChainsOptions) {
+    this.#store = store;
+    this.#hot = new FairCache({ maxBytes, maxAgeMs: HOT_FOR_MS, clock, onChange });
+  }
+
+  /** The conversation up to this place; null if it is unknown. */
+  async upTo(owner: string, at: Position, { onBytes, signal }: LoadLimits): Promise<Chain | null> {
+    const hot = this.#hot.get(keyOf(owner, at))?.value;
+    if (hot !== undefined) {
+      onBytes(hot.chars);
+      return hot;
+    }
+    const [chars, cacheKey] = await Promise.all([
+      this.#store.turns.size(owner, at),
+      this.#store.turns.cacheKey(owner, at.segment),
+    ]);
+    if (chars === null || cacheKey === null) return null;
+    onBytes(chars);
+    const rows = await this.#store.turns.upTo(owner, at);
+    const chain = { at, cacheKey, chars, items: await runSliced(parseTurns(rows), signal) };
+    this.keep(owner, chain, null);
+    return chain;
+  }
+
+  /** Keeps a conversation in memory, in place of the shorter one that it continues. */
+  keep(owner: string, chain: Chain, instead: Chain | null): void {
+    if (instead !== null) this.#hot.drop(keyOf(owner, instead.at));
+    const key = keyOf(owner, chain.at);
+    this.#hot.add({ holder: owner, keys: [key], value: chain, bytes: BYTES_PER_CHAR * chain.chars });
+  }
+
+  drop(owner: string, at: Position): void {
+    this.#hot.drop(keyOf(owner, at));
+  }
+}
+
+/** Parsed objects take about twice their text. */
+const BYTES_PER_CHAR = 2;
+
+const keyOf = (owner: string, { segment, pos }: Position): string => JSON.stringify([owner, segment, pos]);
+
+/** In slices: a conversation may be megabytes long. */
+export function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
+  const items: Item[] = [];
+  for (const row of rows) {
+    for (const item of sentItems(row.key, readTurn(row))) items.push(item);
+    yield;
+  }
+  return items;
+}

@@ -1,0 +1,96 @@
+import type { Ambient, IdSource } from '../kit/ambient.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
+import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
+import type { Onto, ResponseStatus } from '../store/store.ts';
+import type { KeptResponse } from '../turns/api.ts';
+import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { responseBody } from './stored-response.ts';
+import { sentItems, turnBody } from './stored-turn.ts';
+import type { Continued, Kept } from './turn-states.ts';
+
+export type FinishedResponse = FinishedAnswer & { readonly keeps: KeptResponse };
+
+interface Recorded {
+  readonly ask: StateAsk;
+  readonly ambient: Ambient;
+  /** Null: nothing is stored. */
+  readonly kept: Kept | null;
+}
+
+/** Stores a response and its turn, in one transaction, or in the memory of its connection. */
+export const recordResponse = async (
+  answer: FinishedResponse,
+  continued: Continued,
+  { ask, ambient, kept }: Recorded,
+): Promise<void> => {
+  const { keeps, turns } = answer;
+  const [{ made, reply }] = turns;
+  const key = turnKeyOf(keeps.id);
+  const turn = { input: keeps.input, output: made };
+  const cacheKey = continued.cacheKey ?? answer.cacheKey;
+  const isFailed = reply.outcome.kind === 'failed';
+  const items = [...continued.items, ...sentItems(key, turn)];
+  const onto = ontoOf(continued, isFailed, { cacheKey, ids: ambient.ids });
+  const isKept = kept !== null && (keeps.isStored || onto.kind === 'conversation');
+  const body = isKept || ask.local !== null ? await printed(turnBody(turn), ask.signal) : '';
+  const chars = (continued.chain?.chars ?? 0) + body.length;
+  ask.local?.add(keeps.id, { items, cacheKey, bytes: chars });
+  if (!isKept) return;
+  const expiresAt = ambient.clock.now() + kept.ttlMs;
+  const position = await kept.store.turns.commit({
+    owner: ask.caller,
+    onto,
+    turn: { key, body, itemIds: made.map(({ id }) => id) },
+    response: keeps.isStored
+      ? { ...(await rowOf(answer, ask.signal)), isBackground: false, expiresAt }
+      : null,
+    expiresAt,
+  });
+  if (position === null) throw gatewayError('store_unavailable');
+  for (const item of made) kept.items.remember(ask.caller, item);
+  // Conversations change in other ways too, so they are always loaded.
+  if (onto.kind === 'conversation') return;
+  kept.chains.keep(ask.caller, { at: position, items, cacheKey, chars }, continued.chain);
+};
+
+/** A response id without its prefix. */
+export const turnKeyOf = (responseId: string): string => responseId.slice(responseId.indexOf('_') + 1);
+
+/** A failed answer is not added to its conversation, but can be continued. */
+const ontoOf = (
+  { continues, chain }: Continued,
+  isFailed: boolean,
+  { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
+): Onto => {
+  if (continues?.kind === 'conversation' && !isFailed) return { kind: 'conversation', id: continues.id };
+  const segment = ids.mint('seg');
+  return chain === null || chain.at.pos < 0
+    ? { kind: 'new', segment, cacheKey }
+    : { kind: 'after', at: chain.at, fork: segment, cacheKey };
+};
+
+const rowOf = async ({ keeps, turns: [{ made, reply }], project }: FinishedResponse, signal: AbortSignal) => {
+  const projected = project();
+  const { output: _, ...object }: JsonObject = isJsonObject(projected) ? projected : {};
+  const isAsMade =
+    made.length === reply.items.length && made.every((item, index) => item === reply.items[index]);
+  return {
+    id: keeps.id,
+    status: statusOf(object),
+    createdAt: keeps.createdAt * 1000,
+    body: await printed(responseBody({ object, ...(isAsMade ? {} : { shown: reply.items }) }), signal),
+  };
+};
+
+const statusOf = ({ status }: JsonObject): ResponseStatus =>
+  status === 'incomplete' || status === 'failed' ? status : 'completed';
+
+/** Beyond this the event loop would notice. */
+const LONG_CHARS = 256 * 1024;
+
+const printed = async (value: object, signal: AbortSignal): Promise<string> =>
+  isHeavy(value, LONG_CHARS)
+    ? (await runSliced(writeJsonSteps(value), signal)).join('')
+    : JSON.stringify(value);

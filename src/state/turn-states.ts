@@ -1,0 +1,109 @@
+import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import type { Item } from '../canonical/request/item.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import { quoted } from '../kit/text/quote.ts';
+import type { Store } from '../store/store.ts';
+import { NOTHING_LOADED, type Continues } from '../turns/api.ts';
+import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
+import type { Chains } from './chains.ts';
+import { unknownConversation, type OpenConversation } from './open-conversation.ts';
+import type { ReferredItems } from './referred-items.ts';
+import { recordResponse } from './record-response.ts';
+
+export interface TurnStateDeps {
+  /** Null: nothing is stored. */
+  readonly kept: Kept | null;
+  readonly ambient: Ambient;
+  /** An answer could not be stored, and its client sees it anyway. */
+  readonly onUnstored: (error: unknown) => void;
+}
+
+/** The store, and what is in front of it. */
+export interface Kept {
+  readonly store: Store;
+  readonly chains: Chains;
+  readonly items: ReferredItems;
+  readonly openConversation: OpenConversation;
+  /** How long a response is kept, from its creation, and a conversation, from its last use. */
+  readonly ttlMs: number;
+}
+
+/** What a request continues. */
+export interface Continued {
+  readonly continues: Continues | null;
+  readonly items: readonly Item[];
+  readonly cacheKey: string | null;
+  /** Where it is stored; null: it is only in the memory of the connection, or new. */
+  readonly chain: Awaited<ReturnType<Chains['upTo']>>;
+  release(): void;
+}
+
+const NEW: Continued = { continues: null, items: [], cacheKey: null, chain: null, release() {} };
+
+/** What requests refer to and leave behind is in the store, or in the memory of their connection. */
+export const createTurnStates = (deps: TurnStateDeps): TurnStates => ({
+  async open(ask) {
+    const { references = [], continues = null } = ask.references;
+    const items = references.length === 0 ? undefined : await deps.kept?.items.load(ask, references);
+    const continued = continues === null ? NEW : await load(continues, { ask, deps });
+    return stateOf(continued, items ?? NOTHING_LOADED.items, { ask, deps });
+  },
+});
+
+interface Opening {
+  readonly ask: StateAsk;
+  readonly deps: TurnStateDeps;
+}
+
+const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Promise<Continued> => {
+  if (continues.kind === 'conversation') {
+    if (kept === null) throw unknownConversation(continues.id);
+    const { chain, release } = await kept.openConversation(ask, continues.id);
+    return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, release };
+  }
+  const local = ask.local?.find(continues.id) ?? null;
+  if (local !== null) return { ...NEW, continues, items: local.items, cacheKey: local.cacheKey };
+  const found = (await kept?.store.responses.at(ask.caller, continues.id)) ?? null;
+  if (found === null || kept === null) throw previousNotFound(continues.id);
+  if (found.position === null) throw previousUnfinished(continues.id);
+  const chain = await kept.chains.upTo(ask.caller, found.position, ask);
+  if (chain === null) throw previousNotFound(continues.id);
+  return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, release() {} };
+};
+
+const stateOf = (
+  continued: Continued,
+  items: ReadonlyMap<string, Item>,
+  { ask, deps }: Opening,
+): TurnState => ({
+  loaded: { ...NOTHING_LOADED, items, chain: continued.items },
+  cacheKey: continued.cacheKey,
+  async record(answer: FinishedAnswer) {
+    const { keeps } = answer;
+    try {
+      if (keeps.kind === 'chat') return true;
+      await recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
+      return true;
+    } catch (error) {
+      // Its conversation would go on without it.
+      if (continued.continues?.kind === 'conversation') throw error;
+      deps.onUnstored(error);
+      return false;
+    } finally {
+      continued.release();
+    }
+  },
+  release: () => continued.release(),
+});
+
+export const previousNotFound = (id: string): GatewayError =>
+  gatewayError('previous_response_not_found', {
+    param: 'previous_response_id',
+    message: `Previous response with id '${quoted(id)}' not found.`,
+  });
+
+const previousUnfinished = (id: string): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'previous_response_id',
+    message: `Previous response with id '${quoted(id)}' has not ended yet. Wait for its end, then continue it.`,
+  });

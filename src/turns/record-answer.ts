@@ -1,0 +1,93 @@
+import { endOf } from '../canonical/events/accumulate.ts';
+import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { FinishedTurn } from './turn-state.ts';
+
+type Events = AsyncIterable<TurnEvent>;
+
+export interface Recording {
+  /** Chooses and orders what the client sees. */
+  readonly arrange: (events: Events) => Events;
+  /** Keeps the answer; see `TurnState.record`. Null: nothing is kept. */
+  readonly record: ((turns: OneOrMore<FinishedTurn>) => Promise<boolean>) | null;
+}
+
+/**
+ * Arranges the turns of an answer for its client, and keeps it when the last of them has ended, before the client sees
+ * that end.
+ */
+export const recordAnswer = (turns: OneOrMore<Events>, { arrange, record }: Recording): OneOrMore<Events> => {
+  if (record === null) return mapAll(turns, arrange);
+  const recorders = mapAll(turns, () => new TurnRecorder());
+  let open = turns.length;
+  const ended = async (end: TurnEnded): Promise<TurnEnded> => {
+    open -= 1;
+    if (open > 0) return end;
+    try {
+      const isKept = await record(mapAll(recorders, (one) => one.finished()));
+      return isKept ? end : { ...end, isUnstored: true };
+    } catch (error) {
+      return { ...end, outcome: { kind: 'failed', failure: failureOf(error) } };
+    }
+  };
+  return mapAll(recorders, (recorder, index) =>
+    // As many recorders as turns.
+    recorded(turns[index] as Events, arrange, { recorder, ended }),
+  );
+};
+
+interface RecordedTurn {
+  readonly recorder: TurnRecorder;
+  readonly ended: (end: TurnEnded) => Promise<TurnEnded>;
+}
+
+async function* recorded(
+  events: Events,
+  arrange: Recording['arrange'],
+  { recorder, ended }: RecordedTurn,
+): AsyncGenerator<TurnEvent> {
+  for await (const event of arrange(recorder.made(events))) {
+    recorder.show(event);
+    yield event.type === 'turn-ended' ? await ended(event) : event;
+  }
+}
+
+/** Collects the items of one turn, as the model wrote them and as the client sees them. */
+class TurnRecorder {
+  readonly #made = new EndedItems();
+  readonly #shown = new EndedItems();
+  #end: TurnEnded | null = null;
+
+  async *made(events: Events): AsyncGenerator<TurnEvent> {
+    for await (const event of events) {
+      this.#made.add(event);
+      yield event;
+    }
+  }
+
+  show(event: TurnEvent): void {
+    this.#shown.add(event);
+    if (event.type === 'turn-ended') this.#end = event;
+  }
+
+  finished(): FinishedTurn {
+    if (this.#end === null) throw new Error('the turn has not ended');
+    return { made: this.#made.items(), reply: { ...endOf(this.#end), items: this.#shown.items() } };
+  }
+}
+
+/** The ended items of a turn in the order of their starts. Deltas need not be added up: an ended item has its texts. */
+class EndedItems {
+  readonly #items = new Map<string, Produced | null>();
+
+  add(event: TurnEvent): void {
+    if (event.type === 'item-started') this.#items.set(event.item.id, null);
+    else if (event.type === 'item-ended') this.#items.set(event.item.id, event.item);
+  }
+
+  items(): readonly Produced[] {
+    return [...this.#items.values()].filter((item) => item !== null);
+  }
+}
