@@ -8,7 +8,7 @@ import { parseTurns, type Chain } from './chains.ts';
 
 export interface OpenedConversation {
   readonly chain: Chain;
-  release(): void;
+  readonly release: () => void;
 }
 
 /** Loads a conversation and locks it, until it is released, against other writers. */

@@ -1,4 +1,4 @@
-import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';

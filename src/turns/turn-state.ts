@@ -42,7 +42,7 @@ export interface FinishedAnswer {
   readonly cacheKey: string;
   readonly turns: OneOrMore<FinishedTurn>;
   /** The body of the JSON answer. */
-  project(): unknown;
+  readonly project: () => unknown;
 }
 
 export interface FinishedTurn {

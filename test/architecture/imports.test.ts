@@ -42,9 +42,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
-  // The port, and both databases.
-  store: [...CENTRE, 'threads', 'node:', 'kysely', 'pg'],
-  state: [...CENTRE, 'store', 'turns', 'turns/api.ts'],
+  // Of the store only its port.
+  state: [...CENTRE, 'store/store.ts', 'turns', 'turns/api.ts'],
   turns: [
     ...CENTRE,
     'turns/api.ts',
@@ -62,12 +61,11 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     ...CENTRE,
     'openai',
     'state',
-    'store',
+    'store/store.ts',
     'turns',
     'turns/api.ts',
     'engine',
     'observe',
-    'store/store.ts',
     'threads',
     'node:',
     'hono',
@@ -88,7 +86,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'openai',
     'schemas',
     'state',
-    'store',
     'store',
     'store/store.ts',
     'tokenizer',

@@ -23,4 +23,7 @@ export const errorBody = (failed: Failure): ErrorBody => ({
   },
 });
 
-const isCodeless = ({ kind }: Failure): boolean => (FAILURES[kind] as CatalogueEntry).codeless === true;
+const isCodeless = ({ kind }: Failure): boolean => {
+  const row: CatalogueEntry = FAILURES[kind];
+  return row.codeless === true;
+};

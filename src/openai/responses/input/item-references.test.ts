@@ -31,18 +31,12 @@ describe('an item reference', () => {
     expect([items.length, unread]).toEqual([1, []]);
   });
 
-  it('to reasoning that is no longer known is dropped and named', () => {
-    const { items, unread } = read(reference('rs_gone'), reference('msg_1'));
-    expect([items.slice(1), unread]).toEqual([[said], ['input[1]']]);
-  });
-
-  it('to any other unknown item is rejected', () => {
-    expect(refused(() => read(reference('fc_gone')))).toMatchObject({
-      status: 400,
-      code: 'unsupported_value',
-      param: 'input[1]',
-      message:
-        "Item with id fc_gone not found at 'input[1]': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').",
+  it.each(['fc_gone', 'rs_gone'])('to an unknown item is rejected: %s', (id) => {
+    expect(refused(() => read(reference(id)))).toMatchObject({
+      kind: 'unknown_item',
+      status: 404,
+      param: 'input',
+      message: `Item with id '${id}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
     });
   });
 

@@ -84,13 +84,13 @@ describe('toTurnRequest', () => {
       },
     ],
     [
-      'a stored response',
-      { model: 'm', input: 'x', previous_response_id: 'resp_1' },
+      'two conversations',
+      { model: 'm', input: 'x', previous_response_id: 'resp_1', conversation: 'conv_1' },
       {
-        code: 'unsupported_parameter',
+        code: 'mutually_exclusive_parameters',
         param: 'previous_response_id',
         message:
-          "Unsupported parameter: 'previous_response_id'. Responses are not stored yet: send the whole conversation as input.",
+          "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Send one of them: a response of a conversation continues that conversation.",
       },
     ],
     [

@@ -151,7 +151,7 @@ describe('toTurnRequest', () => {
       made_up: 1,
       reasoning: { effort: 'low', made_up: 'x' },
     });
-    expect(ignored).toEqual(['made_up', 'reasoning.made_up', 'input[0].name', 'store']);
+    expect(ignored).toEqual(['made_up', 'reasoning.made_up', 'input[0].name']);
     expect(read({ model: 'gpt-6', input: 'x', store: false, stream_options: {} }).ignored).toEqual([]);
   });
 
