@@ -260,9 +260,9 @@ describe('the compaction endpoint', () => {
     ['no model', { input: 'Hi.' }, 'missing_required_parameter', 'model'],
     ['no input', { model: 'gpt-5.5' }, 'missing_required_parameter', 'input'],
     [
-      'a stored response',
+      'an unknown response',
       { model: 'gpt-5.5', input: 'Hi.', previous_response_id: 'resp_1' },
-      'unsupported_parameter',
+      'previous_response_not_found',
       'previous_response_id',
     ],
     ['a stream', { model: 'gpt-5.5', input: 'Hi.', stream: true }, 'unsupported_parameter', 'stream'],

@@ -19,14 +19,14 @@ const message = (role: string, text: string) => ({
 describe('PROXY_STRICT_PARAMS', () => {
   it('rejects parameters without effect with 400, before the model is called', async () => {
     const strict = await start(hello, { PROXY_STRICT_PARAMS: 'true' });
-    const answer = await strict.post('/v1/responses', { ...ASK, store: true });
+    const answer = await strict.post('/v1/responses', { ...ASK, colour: 'purple' });
     expect([answer.status, await answer.json()]).toEqual([
       400,
       {
         error: {
-          message: "Unsupported parameter: 'store' has no effect here, and strict parameters are on.",
+          message: "Unsupported parameter: 'colour' has no effect here, and strict parameters are on.",
           type: 'invalid_request_error',
-          param: 'store',
+          param: 'colour',
           code: 'unsupported_parameter',
         },
       },

@@ -282,14 +282,13 @@ describe('parameters without effect', () => {
     proxy.use(hello);
     const answer = await proxy.post('/v1/responses', {
       ...ASK,
-      store: true,
       colour: 'purple',
       reasoning: { depth: 3 },
       input: [{ role: 'user', content: 'hi', mood: 'good' }],
     });
     expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([
       200,
-      'colour, reasoning.depth, input[0].mood, store',
+      'colour, reasoning.depth, input[0].mood',
     ]);
   });
 

@@ -166,12 +166,6 @@ describe('input that the app-server would silently drop or invent', () => {
       'No tool call found for function call output with call_id c (input[1]).',
       'input[1]',
     ],
-    [
-      'an item reference',
-      [{ type: 'item_reference', id: 'msg_1' }],
-      "Item with id msg_1 not found at 'input[0]': items are not stored; only those of answers of the last hour are kept in memory. Send the item itself (clients do so with 'store: false').",
-      'input[0]',
-    ],
   ] as const)('%s is a 400', async (_, input, message, param) => {
     await expect(
       client.openai.responses.create({ model: 'gpt-5.5', input: input as unknown as ResponseInputItem[] }),
@@ -216,10 +210,10 @@ describe('input_tokens', () => {
       'invalid_image',
     ],
     [
-      'a stored response',
+      'an unknown response',
       { input: 'x', previous_response_id: 'resp_1' },
       'previous_response_id',
-      'unsupported_parameter',
+      'previous_response_not_found',
     ],
     [
       'a broken schema',

@@ -60,7 +60,7 @@ describe('responses.create', () => {
       reasoning: { effort: null, summary: null },
       safety_identifier: null,
       service_tier: 'default',
-      store: false,
+      store: true,
       background: false,
       temperature: 1,
       top_p: 1,

@@ -1,6 +1,8 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
+import type { CreateResponse } from '../responses/input/schema.ts';
+import { namesWhere } from '../shared/unread-fields.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';
@@ -28,6 +30,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Par
   const unread: string[] = [];
   const read = toTurnRequest(parseResponse(plain), { ...options, toolForm: eitherForm(list, unread) });
   const { parsed, request } = read;
+  refuseState(parsed);
   rejectClientRunTools(request.tools);
   refuseCompaction(request);
   const sentAsFunctions = flatCustomNames(list, request.tools);
@@ -37,6 +40,7 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Par
     ignored: [
       ...read.ignored,
       ...unread,
+      ...namesWhere({ store: parsed.store }),
       // Reasoning is always requested and kept here; Chat has no field for it.
       ...(parsed.include?.includes('reasoning.encrypted_content') === true
         ? ['include.reasoning.encrypted_content']
@@ -51,6 +55,16 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Par
       canApprove: false,
     },
   };
+};
+
+/** Rejects what the id in a Chat answer could not be used for. */
+const refuseState = ({ previous_response_id, conversation, background }: CreateResponse): void => {
+  const [param] = namesWhere({ previous_response_id, conversation, background });
+  if (param === undefined) return;
+  throw gatewayError('unsupported_parameter', {
+    param,
+    message: `Unsupported parameter: '${param}'. Chat does not support it. Use the Responses API.`,
+  });
 };
 
 /** Rejects a compaction, which Chat could not return. */

@@ -16,7 +16,8 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
       return responses.parse(body, context);
     },
     toTurn(parsed, loaded, context) {
-      const read = responses.toTurn(parsed, loaded, context);
+      // Its answer is the input of another conversation: it has no id to continue from.
+      const { keeps: _, ...read } = responses.toTurn(parsed, loaded, context);
       const { ids, clock } = context.ambient;
       return {
         ...read,

@@ -13,12 +13,18 @@ export const responsePlace = (owner: string, id: string): Place => ({
   owner,
 });
 
+export const positionOf = ({
+  segment_id: segment,
+  pos,
+}: Pick<Selectable<ResponseTable>, 'segment_id' | 'pos'>): Position | null =>
+  segment === null || pos === null ? null : { segment, pos };
+
 export const toResponse = ({ seal }: Query, row: Selectable<ResponseTable>): ResponseRow => ({
   id: row.id,
   owner: row.owner,
   status: row.status,
   isBackground: row.is_background === 1,
-  position: row.segment_id === null || row.pos === null ? null : { segment: row.segment_id, pos: row.pos },
+  position: positionOf(row),
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   body: seal.open(responsePlace(row.owner, row.id), row.body),

@@ -1,7 +1,7 @@
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../store.ts';
 import { inParts } from './expressions.ts';
-import { closeResponse, responsePlace, RUNNING, toResponse } from './response-rows.ts';
+import { closeResponse, positionOf, responsePlace, RUNNING, toResponse } from './response-rows.ts';
 import { lockSegment, trimSegment } from './segments.ts';
 
 const find = async (query: Query, owner: string, id: string): Promise<ResponseRow | null> => {
@@ -13,6 +13,21 @@ const find = async (query: Query, owner: string, id: string): Promise<ResponseRo
     .where('expires_at', '>', query.now)
     .executeTakeFirst();
   return row === undefined ? null : toResponse(query, row);
+};
+
+const at = async (
+  { db, now }: Query,
+  owner: string,
+  id: string,
+): Promise<Pick<ResponseRow, 'status' | 'position'> | null> => {
+  const row = await db
+    .selectFrom('responses')
+    .select(['status', 'segment_id', 'pos'])
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return row === undefined ? null : { status: row.status, position: positionOf(row) };
 };
 
 const add = async (query: Query, row: Omit<ResponseRow, 'position'>, lease: Lease): Promise<void> => {
@@ -122,6 +137,7 @@ const remove = async (query: Query, owner: string, id: string): Promise<boolean>
 
 export const responseOperations: OperationsOf<ResponseStore> = {
   find: read(find),
+  at: read(at),
   add: write(add),
   change: write(change, (row) => row?.id ?? null),
   renew: write(renew),

@@ -71,7 +71,7 @@ export const toTurnRequest = (
   options: ToTurnOptions,
 ): TranslatedResponse => {
   const ignored = [...unread];
-  refuseTemplates(parsed);
+  refuseUnsupported(parsed);
   const input = readInput(parsed.input, options.recall);
   append(ignored, input.unread);
   if (input.items.length === 0) throw emptyArray('input');
@@ -137,7 +137,8 @@ export const toTurnRequest = (
 const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
   list === null || list === undefined || list.length === 0 ? null : list;
 
-const refuseTemplates = ({ prompt }: CreateResponse): void => rejectUsed({ prompt }, RESPONSES_PARAMETERS);
+const refuseUnsupported = ({ background, prompt }: CreateResponse): void =>
+  rejectUsed({ background, prompt }, RESPONSES_PARAMETERS);
 
 /** The conversation that a body continues, by either of its two names. */
 const continuesOf = ({ previous_response_id: response, conversation }: CreateResponse): Continues | null => {
