@@ -7,7 +7,7 @@ import type { Keeps, Loaded, WithReferences } from './api.ts';
 export interface TurnStates {
   /**
    * Loads what a request refers to, and waits for its turn if others write to the same conversation. Throws a
-   * `GatewayError` if something is unknown. Whoever opens a state releases it.
+   * `GatewayError` if something is unknown. The caller releases the state.
    */
   open(ask: StateAsk): Promise<TurnState>;
 }
