@@ -100,4 +100,4 @@ const chats = (open: () => StoreHarness): void => {
 };
 
 describeStores('chat completions', chats);
-describeStores('sealed chat completions', chats, [KEYS[0]]);
+describeStores('sealed chat completions', chats, { keys: [KEYS[0]] });

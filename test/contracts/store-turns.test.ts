@@ -252,5 +252,5 @@ describeStores(
       expect(rows.filter(({ body }) => !/^e[\w-]{8}[A-Za-z0-9+/]+=*$/.test(String(body)))).toEqual([]);
     });
   },
-  [KEYS[0]],
+  { keys: [KEYS[0]] },
 );

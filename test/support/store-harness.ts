@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterAll, beforeAll, describe } from 'vitest';
 
+import { sharedPostgres } from './postgres.ts';
+import { createPool } from '../../src/store/postgres/connections.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
 import type { NewTurn, Onto, Position, ResponseRow, Store } from '../../src/store/store.ts';
@@ -53,21 +55,37 @@ const sqliteDatabase = (): Promise<Database> => {
   });
 };
 
-const DATABASES: Readonly<Partial<Record<Store['kind'], () => Promise<Database>>>> = {
-  sqlite: sqliteDatabase,
+const postgresDatabase = async (): Promise<Database> => {
+  const databaseUrl = await (await sharedPostgres()).createDatabase();
+  const pool = createPool({ databaseUrl, timeoutMs: 30_000 });
+  return {
+    options: { databaseUrl, file: '' },
+    sql: async (text) => (await pool.query<Readonly<Record<string, unknown>>>(text)).rows,
+    close: () => pool.end(),
+  };
 };
+
+const DATABASES: Readonly<Record<Store['kind'], () => Promise<Database>>> = {
+  sqlite: sqliteDatabase,
+  postgres: postgresDatabase,
+};
+
+interface DescribeOptions {
+  readonly keys?: readonly string[];
+  readonly kinds?: readonly Store['kind'][];
+}
 
 /** Runs the tests for every database, with one database for all of them. */
 export const describeStores = (
   name: string,
   tests: (harness: () => StoreHarness) => void,
-  keys: readonly string[] = [],
+  { keys = [], kinds = ['sqlite', 'postgres'] }: DescribeOptions = {},
 ): void => {
-  describe.each(Object.entries(DATABASES))(`${name} in %s`, (kind, open) => {
+  describe.each(kinds)(`${name} in %s`, (kind) => {
     let harness: StoreHarness | null = null;
     const closing: (() => Promise<void>)[] = [];
     beforeAll(async () => {
-      const database = await open();
+      const database = await DATABASES[kind]();
       const clock = { time: Date.now(), now: () => clock.time };
       let count = 0;
       const openAnother = async (options: Partial<StoreOptions> = {}): Promise<Store> => {
@@ -77,7 +95,7 @@ export const describeStores = (
       };
       closing.push(() => database.close());
       harness = {
-        kind: kind as Store['kind'],
+        kind,
         store: await openAnother(),
         clock,
         newId: (prefix) => `${prefix}_${(count += 1)}`,

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
 
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { besideModule } from '../../threads/thread-pool.ts';
+import { unavailable } from '../store-errors.ts';
 import { errorOf, type FromThread, type Outcome, type ThreadSettings, type ToThread } from './protocol.ts';
 
 export interface DatabaseThreadOptions {
@@ -169,9 +170,6 @@ export class DatabaseThread {
     this.#restartMs = Math.min(this.#restartMs * 2, MAX_RESTART_MS);
   }
 }
-
-const unavailable = (reason: string): GatewayError =>
-  gatewayError('store_unavailable', { message: `The database of this server is unavailable: ${reason}.` });
 
 /** The length of all texts in the arguments. */
 const charsOf = (value: unknown): number => {

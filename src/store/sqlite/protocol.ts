@@ -1,4 +1,4 @@
-import { failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 
 /** What the thread gets when it starts. */
 export interface ThreadSettings {
@@ -32,10 +32,10 @@ export type FromThread =
 export type Outcome = { readonly result: unknown } | { readonly failure: Failure; readonly detail: string };
 
 /** Errors do not survive the way between threads as they are. */
-export const failedOutcome = (error: unknown): Outcome => ({
-  failure: failureOf(error),
-  detail: error instanceof Error ? error.message : String(error),
+export const failedOutcome = ({ failure, cause }: GatewayError): Outcome => ({
+  failure,
+  detail: cause instanceof Error ? cause.message : '',
 });
 
 export const errorOf = ({ failure, detail }: Extract<Outcome, { readonly failure: Failure }>): GatewayError =>
-  new GatewayError(failure, { cause: new Error(detail) });
+  new GatewayError(failure, detail === '' ? {} : { cause: new Error(detail) });

@@ -1,4 +1,5 @@
-import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
+import { damaged, unavailable, unexpected } from '../store-errors.ts';
 
 /** SQLite's codes for a file that cannot be used now, and what the operator has to know. */
 const UNAVAILABLE: Readonly<Record<number, string>> = {
@@ -13,27 +14,12 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
 
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** An error of the database as one for clients. Others are bugs, and stay as they are. */
-export const toStoreError = (error: unknown): unknown => {
-  if (error instanceof GatewayError || !(error instanceof Error)) return error;
-  const { errcode } = error as { readonly errcode?: unknown };
+/** An error of the database as one for clients. */
+export const toStoreError = (error: unknown): GatewayError => {
+  const { errcode } = Object(error) as { readonly errcode?: unknown };
   // The upper bits give details.
   const code = typeof errcode === 'number' ? errcode % 256 : -1;
   const reason = UNAVAILABLE[code];
-  if (reason !== undefined) {
-    return Object.assign(
-      gatewayError('store_unavailable', {
-        message: `The database of this server is unavailable: ${reason}.`,
-      }),
-      { cause: error },
-    );
-  }
-  return DAMAGED.has(code)
-    ? Object.assign(
-        gatewayError('store_corrupt', { message: 'The database file of this server is damaged.' }),
-        {
-          cause: error,
-        },
-      )
-    : error;
+  if (reason !== undefined) return unavailable(reason, error);
+  return DAMAGED.has(code) ? damaged(error) : unexpected(error);
 };

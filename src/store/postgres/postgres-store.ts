@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import type { Pool } from 'pg';
+
+import { systemAmbient } from '../../kit/system-ambient.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { methodsOf, OPERATIONS } from '../operations.ts';
+import { createSeal } from '../seal.ts';
+import { unexpected } from '../store-errors.ts';
+import type { StoreOptions } from '../store-options.ts';
+import type { ResponseChange, Store } from '../store.ts';
+import { changeBy, Watchers } from '../watchers.ts';
+import { createClient, createPool, kyselyOf, type ConnectionOptions } from './connections.ts';
+import { Listener } from './listener.ts';
+import { toStoreError } from './postgres-errors.ts';
+import { transact } from './transactions.ts';
+
+const CHANNEL = 'codex_app_server_proxy';
+/** Any number that no other program uses for its own lock. */
+const MIGRATION_LOCK = 7_236_514_908;
+/** For a migration, and the wait for that of another process. */
+const MIGRATION_TIMEOUT_MS = 600_000;
+/** PostgreSQL rejects longer notifications. */
+const MAX_NOTIFICATION_BYTES = 7_999;
+
+/** Opens a PostgreSQL database. Rejects if it cannot be reached or is newer than this program. */
+export const openPostgresStore = async (
+  options: Omit<StoreOptions, 'databaseUrl' | 'file'> & { readonly databaseUrl: string },
+): Promise<Store> => {
+  const { databaseUrl, timeoutMs, clock } = options;
+  await migrateDatabase({ databaseUrl, timeoutMs }, clock.now());
+  const instance = systemAmbient.ids.mint('store');
+  const watchers = new Watchers();
+  const seal = createSeal(options.keys);
+  const pool = createPool({ databaseUrl, timeoutMs });
+  const listener = new Listener({
+    channel: CHANNEL,
+    connect: () => createClient({ databaseUrl, timeoutMs }),
+    timeoutMs,
+    onNotification(payload) {
+      const [from, what, responseId = '*'] = payload.split(' ');
+      // Its own watchers know already.
+      if (from !== instance) watchers.wake(responseId, what === 'events' ? what : 'status');
+    },
+    onLost: (reason) => options.onChange?.({ kind: 'lost', reason }),
+    onBack() {
+      options.onChange?.({ kind: 'back' });
+      watchers.wake('*', 'status');
+    },
+  });
+  await listener.start().catch(async (error: unknown) => {
+    await pool.end();
+    throw toStoreError(error);
+  });
+  const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
+    const operation = OPERATIONS.get(name);
+    if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
+    const now = clock.now();
+    const { result, changed } = await transact(pool, timeoutMs, {
+      isWrite: operation.isWrite,
+      async run(db) {
+        const found = await operation.run({ db, seal, now }, ...args);
+        const responseId = operation.changed(found, ...args);
+        if (responseId !== null) {
+          const payload = notificationOf(instance, changeBy(name), responseId);
+          await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
+        }
+        return { result: found, changed: responseId };
+      },
+    });
+    if (changed !== null) watchers.wake(changed, changeBy(name));
+    return result;
+  };
+  return {
+    kind: 'postgres',
+    ...methodsOf(run),
+    watch: (onChange) => watchers.add(onChange),
+    async close() {
+      await listener.stop();
+      await endPool(pool, timeoutMs);
+    },
+  };
+};
+
+const notificationOf = (instance: string, what: ResponseChange, responseId: string): string => {
+  const payload = `${instance} ${what} ${responseId}`;
+  return Buffer.byteLength(payload) > MAX_NOTIFICATION_BYTES ? `${instance} ${what} *` : payload;
+};
+
+/** Waits for the operations that run, each of which has a time limit. */
+const endPool = async (pool: Pool, timeoutMs: number): Promise<void> => {
+  const timer = Promise.withResolvers<void>();
+  const timeout = setTimeout(timer.resolve, timeoutMs);
+  await Promise.race([pool.end(), timer.promise]);
+  clearTimeout(timeout);
+};
+
+/** Several processes may start at once: one migrates, the others wait for it. */
+const migrateDatabase = async (options: ConnectionOptions, now: number): Promise<void> => {
+  const client = createClient(options);
+  // Its errors come from the queries, too.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('begin');
+    await client.query(`set local statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+    await client.query(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`);
+    await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await migrate(kyselyOf(client), 'postgres', now);
+    await client.query('commit');
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+};

@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Kysely } from 'kysely';
+import type { Pool, PoolClient } from 'pg';
+
+import type { GatewayError } from '../../canonical/failure/failure.ts';
+import { unavailable } from '../store-errors.ts';
+import type { Tables } from '../tables.ts';
+import { kyselyOf } from './connections.ts';
+import { isBroken, isConflict, toStoreError } from './postgres-errors.ts';
+
+export interface Work<Result> {
+  /** Reads need no transaction. */
+  readonly isWrite: boolean;
+  run(db: Kysely<Tables>): Promise<Result>;
+}
+
+/** Waiting for a connection. The pool itself has no limit. */
+const MAX_WAITING = 10_000;
+
+/** Of the same work after a conflict. */
+const MAX_ATTEMPTS = 8;
+const FIRST_PAUSE_MS = 5;
+const MAX_PAUSE_MS = 500;
+
+interface State {
+  /** The connection that is in use. */
+  client: PoolClient | null;
+  isLate: boolean;
+  /** Why the last attempt failed. */
+  problem: GatewayError | null;
+}
+
+/**
+ * Runs work on a connection of the pool, again after a conflict with another transaction, and again on another connection
+ * if one broke before the end of the transaction. All of this ends after the time limit.
+ */
+export const transact = async <Result>(
+  pool: Pool,
+  timeoutMs: number,
+  work: Work<Result>,
+): Promise<Result> => {
+  if (pool.waitingCount >= MAX_WAITING) throw unavailable('too many operations wait for it');
+  const late = Promise.withResolvers<never>();
+  const state: State = { client: null, isLate: false, problem: null };
+  const timer = setTimeout(() => {
+    state.isLate = true;
+    // The connection is in the middle of something: it cannot be used again.
+    state.client?.release(true);
+    late.reject(state.problem ?? unavailable(`it did not answer within ${timeoutMs} ms`));
+  }, timeoutMs);
+  try {
+    return await Promise.race([attempts(pool, work, state), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const attempts = async <Result>(pool: Pool, work: Work<Result>, state: State): Promise<Result> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptOnce(pool, work, state);
+    } catch (error) {
+      state.problem = toStoreError(error instanceof Interrupted ? error.cause : error);
+      const isAgain = error instanceof Interrupted && (!error.isConflict || attempt < MAX_ATTEMPTS);
+      if (!isAgain || state.isLate) throw state.problem;
+      await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS));
+    }
+  }
+};
+
+/** The work has had no effect, and may be done again. */
+class Interrupted extends Error {
+  readonly isConflict: boolean;
+
+  constructor(cause: unknown) {
+    super('interrupted', { cause });
+    this.isConflict = isConflict(cause);
+  }
+}
+
+const interruptible = async <Result>(doing: Promise<Result>): Promise<Result> => {
+  try {
+    return await doing;
+  } catch (error) {
+    throw isConflict(error) || isBroken(error) ? new Interrupted(error) : error;
+  }
+};
+
+const attemptOnce = async <Result>(pool: Pool, work: Work<Result>, state: State): Promise<Result> => {
+  const client = await interruptible(pool.connect());
+  state.client = client;
+  let isUsable = false;
+  try {
+    if (state.isLate) throw unavailable('no one waits for it any more');
+    const result = await (work.isWrite
+      ? inTransaction(client, work)
+      : interruptible(work.run(kyselyOf(client))));
+    isUsable = true;
+    return result;
+  } catch (error) {
+    // Outside of a transaction it does nothing.
+    isUsable = await client.query('rollback').then(isTrue, isFalse);
+    throw error;
+  } finally {
+    state.client = null;
+    giveBack(client, state, isUsable);
+  }
+};
+
+const isTrue = (): boolean => true;
+const isFalse = (): boolean => false;
+
+const giveBack = (client: PoolClient, { isLate }: State, isUsable: boolean): void => {
+  // A connection in use was given back when it was late.
+  if (!isLate) client.release(!isUsable);
+};
+
+const inTransaction = async <Result>(client: PoolClient, work: Work<Result>): Promise<Result> => {
+  await interruptible(client.query('begin'));
+  const result = await interruptible(work.run(kyselyOf(client)));
+  try {
+    await client.query('commit');
+  } catch (error) {
+    // If the connection broke, no one knows whether the transaction ended.
+    throw isConflict(error) ? new Interrupted(error) : error;
+  }
+  return result;
+};
