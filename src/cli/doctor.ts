@@ -12,6 +12,7 @@ import { startProbe, type Probe } from './doctor/probe.ts';
 import { reachCheck } from './doctor/reach.ts';
 import { Report } from './doctor/report.ts';
 import { askOwner } from './doctor/token-owner.ts';
+import { storeCheck } from './doctor/store-check.ts';
 import { serverCheck } from './doctor/server-check.ts';
 import { checkTransports } from './doctor/transport-check.ts';
 import {
@@ -62,6 +63,7 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
   const { environment } = world;
   const config = await loadSettings(environment);
   await report.ask(stateCheck(config.state.dir));
+  await report.ask(storeCheck(config));
   const openFor = (target: string) => openDispatcher([target], environment);
   await report.ask(
     loginCheck({

@@ -1,12 +1,13 @@
 import { UnusableLogin } from '../codex/home/login-file.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
+import { UnusableStore } from '../compose/state.ts';
 import { ConfigError } from '../config/load.ts';
 
 /** Ends a command with a one-line message for the user. */
 export class PlainError extends Error {}
 
 /** Errors whose messages are written for users. */
-const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableLogin];
+const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableLogin, UnusableStore];
 
 /** A one-line message for the user; null for bugs. */
 export const explain = (error: unknown): string | null => {

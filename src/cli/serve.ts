@@ -67,7 +67,9 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const app = await createApp(config, { environment: world.environment, logger, log: sink });
   running = app;
   const transport = config.upstream.wire === 'off' ? null : config.upstream.chatgptTransport;
-  world.say(bannerOf(app, listener, { ...world, captureDir: config.log.captureDir, transport }));
+  world.say(
+    bannerOf(app, listener, { ...world, captureDir: config.log.captureDir, transport, store: app.store }),
+  );
   // Until here a signal ends the process at once: nothing has started yet.
   const signals = watchSignals();
   const stopped = stop(await signals.first, { app, listener, config, logger, world });
@@ -92,7 +94,12 @@ const requireNamedHome = async (home: string | null): Promise<void> => {
 const bannerOf = (
   app: App,
   { url }: Listener,
-  { environment, captureDir, transport }: CommandContext & Pick<BannerFacts, 'captureDir' | 'transport'>,
+  {
+    environment,
+    captureDir,
+    transport,
+    store,
+  }: CommandContext & Pick<BannerFacts, 'captureDir' | 'transport' | 'store'>,
 ): string => {
   const invocation = thisInvocation(environment);
   return banner({
@@ -100,6 +107,7 @@ const bannerOf = (
     key: shownKey(app.ownKey, process.platform),
     state: app.state(),
     transport,
+    store,
     now: new Date(systemAmbient.clock.now()),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },

@@ -33,6 +33,7 @@ import { apisOf } from './apis.ts';
 import { turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
+import { describeStore } from './describe-store.ts';
 import { openState } from './state.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
@@ -47,6 +48,8 @@ export interface App {
   readonly refuse: HttpServer['refuse'];
   /** The state of the active backend. */
   state(): BackendState;
+  /** Where answers are stored, for people. */
+  readonly store: string;
   /** The key created at the first start; null if keys are configured. */
   readonly ownKey: OwnKey | null;
   workers(): readonly WorkerDescription[];
@@ -165,6 +168,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     fetch: server.fetch,
     refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => active.backend.state,
+    store: describeStore(config.state),
     ownKey,
     workers: () => active.backend.workers(),
     answersUnderWay: () => server.answersUnderWay(),

@@ -8,6 +8,7 @@ const show = (state: BackendState, different: Partial<BannerFacts> = {}): string
     key: { description: 'sk-proxy-1', inCommand: 'sk-proxy-1' },
     state,
     transport: null,
+    store: '/state/state.db, kept for 30 days',
     now: new Date('2026-11-17T12:00:00Z'),
     captureDir: null,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
@@ -24,6 +25,7 @@ const login = (different: Partial<LoginState>): LoginState => ({
   ...different,
 });
 
+const STORE = '  store    /state/state.db, kept for 30 days';
 const TRY_IT = [
   '  Try it:',
   '    curl http://127.0.0.1:11435/v1/responses -H "Authorization: Bearer sk-proxy-1" \\',
@@ -48,6 +50,7 @@ describe('banner', () => {
       '  URL      http://127.0.0.1:11435/v1',
       '  key      sk-proxy-1',
       '  backend  the built-in demo model (no account needed; it is not intelligent)',
+      STORE,
       '',
       ...TRY_IT,
       '  Sign in with ChatGPT: npm run login',
@@ -71,7 +74,13 @@ describe('banner', () => {
       'the Codex login (ChatGPT access token) in CODEX_ACCESS_TOKEN',
     ],
   ])('does not offer to sign in: %j', (state, backend) => {
-    expect(show(state).split('\n').slice(4)).toEqual([`  backend  ${backend}`, '', ...TRY_IT, ...DOCTOR]);
+    expect(show(state).split('\n').slice(4)).toEqual([
+      `  backend  ${backend}`,
+      STORE,
+      '',
+      ...TRY_IT,
+      ...DOCTOR,
+    ]);
   });
 
   it.each([

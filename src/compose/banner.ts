@@ -24,6 +24,8 @@ export interface BannerFacts {
   readonly state: BackendState;
   /** How a ChatGPT login reaches its backend; null: as codex chooses. */
   readonly transport: 'auto' | 'websocket' | 'http' | null;
+  /** Where answers are stored. */
+  readonly store: string;
   readonly now: Date;
   /** The directory of captures; null if off. */
   readonly captureDir: string | null;
@@ -39,6 +41,7 @@ export const banner = ({
   key,
   state,
   transport,
+  store,
   now,
   captureDir,
   commands,
@@ -54,6 +57,7 @@ export const banner = ({
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
     ...transportOf(state, transport),
+    `  store    ${store}`,
     '',
     '  Try it:',
     `    curl ${url}/v1/responses -H "Authorization: Bearer ${key.inCommand}" \\`,

@@ -1,6 +1,5 @@
-import path from 'node:path';
-
 import type { Config } from '../config/schema.ts';
+import { describeStore, storeFile } from './describe-store.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -11,6 +10,7 @@ import { createReferredItems } from '../state/referred-items.ts';
 import { createTurnStates, type Kept } from '../state/turn-states.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import type { StoreChange } from '../store/store-options.ts';
 import type { TurnStates } from '../turns/turn-state.ts';
 
 /** What is kept between requests. */
@@ -26,11 +26,14 @@ export interface StateDeps {
   readonly metrics: Metrics;
 }
 
+/** The database cannot be used; the message says what to do. */
+export class UnusableStore extends Error {}
+
 const DAY_MS = 24 * 60 * 60_000;
 
 export const openState = async (config: Config, deps: StateDeps): Promise<OpenState> => {
   const { logger } = deps;
-  const store = config.state.store === 'off' ? null : await openStore(storeOptions(config, deps));
+  const store = config.state.store === 'off' ? null : await openedStore(config, deps);
   const states = createTurnStates({
     kept: store === null ? null : keptIn(store, config, deps),
     ambient: systemAmbient,
@@ -39,15 +42,33 @@ export const openState = async (config: Config, deps: StateDeps): Promise<OpenSt
   return { store, states, close: async () => store?.close() };
 };
 
-const storeOptions = ({ state }: Config, { logger }: StateDeps) => ({
-  databaseUrl: state.databaseUrl,
-  file: path.join(state.dir, 'state.db'),
-  keys: state.keys,
-  timeoutMs: state.timeoutMs,
-  clock: systemAmbient.clock,
-  onChange: (change: { readonly kind: string; readonly reason?: string }) =>
-    logger.warn(change, change.kind === 'lost' ? 'the store is lost' : 'the store is back'),
-});
+const openedStore = async (config: Config, { logger }: StateDeps): Promise<Store> => {
+  try {
+    return await openConfiguredStore(config, ({ kind, ...facts }) =>
+      logger.warn(facts, kind === 'lost' ? 'the store is lost' : 'the store is back'),
+    );
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UnusableStore(
+      `The store cannot be opened (${describeStore(config.state)}): ${reason}. Check PROXY_DATABASE_URL, PROXY_STORE_KEY or the file, or start with PROXY_STORE=off.`,
+      { cause: error },
+    );
+  }
+};
+
+/** Opens the store of a configuration. Rejects with the reason if it cannot. */
+export const openConfiguredStore = (
+  { state }: Config,
+  onChange: (change: StoreChange) => void = () => {},
+): Promise<Store> =>
+  openStore({
+    databaseUrl: state.databaseUrl,
+    file: storeFile(state),
+    keys: state.keys,
+    timeoutMs: state.timeoutMs,
+    clock: systemAmbient.clock,
+    onChange,
+  });
 
 /** Half of the memory is for conversations, half for items that are referred to. */
 const keptIn = (store: Store, config: Config, { metrics }: StateDeps): Kept => {

@@ -41,7 +41,7 @@ const examine = async (flags: readonly string[], env: Readonly<Record<string, st
   };
 };
 
-const MACHINE = ['Node: ok', 'codex: ok', 'settings: ok', 'state: ok'];
+const MACHINE = ['Node: ok', 'codex: ok', 'settings: ok', 'state: ok', 'store: ok'];
 
 /** A provider that obeys a forced tool choice and has a prompt cache. */
 const provider: Script = (request, connection) => {
@@ -113,7 +113,7 @@ describe('doctor', () => {
   it('reports once what a provider rejects', async () => {
     const model = await room.startModel({ script: http401 });
     const { code, grades } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
-    expect({ code, grades: grades.slice(6) }).toEqual({
+    expect({ code, grades: grades.slice(7) }).toEqual({
       code: 1,
       grades: ['backend: ok', 'app-server: ok', 'turn: problem'],
     });
@@ -133,6 +133,7 @@ describe('doctor', () => {
         'codex: ok',
         'settings: warning',
         'state: problem',
+        'store: ok',
         'login: skipped',
         'server: skipped',
         'backend: ok',

@@ -21,9 +21,10 @@ export interface Probe {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const startProbe = async (environment: Environment, settings: Environment): Promise<Probe> => {
-  // A temporary key: the server's is neither needed nor created.
+  // A temporary key: the server's is neither needed nor created. Its requests are not to be kept.
   const key = randomUUID();
-  const config = impatient(await loadSettings({ ...environment, ...settings, PROXY_API_KEY: key }));
+  const own = { PROXY_API_KEY: key, PROXY_STORE: 'off' };
+  const config = impatient(await loadSettings({ ...environment, ...settings, ...own }));
   const app = await createApp(config, { environment, logger: createLogger({ level: 'silent' }) });
   return {
     state: app.state(),

@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+
+import { openConfiguredStore } from '../../compose/state.ts';
+import { loadConfig } from '../../config/load.ts';
+import { storeCheck } from './store-check.ts';
+
+const folders: string[] = [];
+const configIn = async (settings: Record<string, string> = {}) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'store-check-'));
+  folders.push(dir);
+  return loadConfig({ PROXY_STATE_DIR: dir, ...settings });
+};
+afterEach(async () => {
+  await Promise.all(folders.splice(0).map((dir) => rm(dir, { recursive: true })));
+});
+
+const check = (config: Parameters<typeof storeCheck>[0]) =>
+  storeCheck(config).run(new AbortController().signal);
+
+it('does not create a store', async () => {
+  const config = await configIn();
+  expect(await check(config)).toMatchObject({
+    grade: 'ok',
+    says: `${config.state.dir}/state.db, kept for 30 days; made at the first start`,
+  });
+});
+
+it('opens a store', async () => {
+  const config = await configIn();
+  await (await openConfiguredStore(config)).close();
+  expect(await check(config)).toMatchObject({ grade: 'ok', facts: { kind: 'sqlite' } });
+});
+
+it('reports a file that is not a database', async () => {
+  const config = await configIn();
+  await writeFile(path.join(config.state.dir, 'state.db'), 'not a database '.repeat(1000));
+  expect(await check(config)).toMatchObject({
+    grade: 'problem',
+    says: expect.stringContaining('file is not a database'),
+  });
+});
+
+it('warns if nothing is stored', async () => {
+  expect(await check(await configIn({ PROXY_STORE: 'off' }))).toMatchObject({ grade: 'warning' });
+});
