@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { kyselyOn } from '../connection-dialect.ts';
+import { migrate } from '../migrations/migrate.ts';
+import { methodsOf, OPERATIONS } from '../operations.ts';
+import { createSeal } from '../seal.ts';
+
+/** A statement that reads a whole table gets slower with every stored row. */
+
+const directory = mkdtempSync(path.join(tmpdir(), 'query-plans-'));
+const database = new DatabaseSync(path.join(directory, 'state.db'));
+const statements = new Map<string, readonly SQLInputValue[]>();
+const db = kyselyOn('sqlite', (sql, parameters) => {
+  const statement = database.prepare(sql);
+  statements.set(sql, parameters as SQLInputValue[]);
+  const rows = statement.all(...(parameters as SQLInputValue[]));
+  return { rows, changes: statement.columns().length > 0 ? rows.length : 1 };
+});
+const seal = createSeal([]);
+const called = new Set<string>();
+const store = methodsOf((name, args) => {
+  called.add(name);
+  return OPERATIONS.get(name)!.run({ db, seal, now: 1_000 }, ...args);
+});
+afterAll(() => {
+  database.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const FUTURE = 2_000;
+
+const response = (id: string, isBackground: boolean) =>
+  ({ id, status: 'completed', isBackground, createdAt: 0, expiresAt: FUTURE, body: '{}' }) as const;
+
+const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
+
+/** Calls every method, so that every statement is seen. */
+beforeAll(async () => {
+  await migrate(db, 'sqlite', 0);
+  statements.clear();
+  const { turns, responses, conversations, events, chats, memory } = store;
+  const write = { owner: 'a', expiresAt: FUTURE };
+  const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
+  const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
+  const after = { kind: 'after', at, fork: 'f', cacheKey: 'c' } as const;
+  await responses.add({ ...response('r2', true), owner: 'a', status: 'queued' }, { instance: 'i', beat: 0 });
+  await responses.renew({ instance: 'i', beat: 1 }, ['r2']);
+  await responses.take({ instance: 'j', beat: 0 }, await responses.leases(1));
+  await responses.change('a', 'r2', { status: 'in_progress' });
+  await turns.commit({ ...write, onto: after, turn: turn('2'), response: response('r2', true) });
+  await turns.commit({ ...write, onto: after, turn: turn('3'), response: response('r3', false) });
+  await turns.size('a', at);
+  const [row] = await turns.upTo('a', at);
+  await turns.cacheKey('a', 's');
+  for (const order of ['asc', 'desc'] as const) await turns.page('a', 's', { from: 1, order, limit: 1 });
+  await turns.byKey('a', '1');
+  await turns.byItems('a', ['msg_1']);
+  await turns.rewrite('a', row!, '[1]');
+  await responses.find('a', 'r1');
+  await responses.at('a', 'r1');
+  const conversation = { id: 'v', owner: 'a', createdAt: 0, expiresAt: FUTURE, body: '{}', cacheKey: 'c' };
+  await conversations.create({ ...conversation, turn: turn('4') });
+  await conversations.update('a', 'v', { body: '{}', expiresAt: FUTURE });
+  await conversations.lock('a', 'v', { holder: 'h', until: FUTURE });
+  await conversations.lock('a', 'v', { holder: 'g', until: FUTURE });
+  await conversations.unlock('a', 'v', 'h');
+  await conversations.find('a', 'v');
+  await turns.commit({ ...write, onto: { kind: 'conversation', id: 'v' }, turn: turn('5'), response: null });
+  await conversations.delete('a', 'v');
+  await responses.delete('a', 'r3');
+  await events.append('r2', { first: 0, last: 0, body: '' }, FUTURE);
+  await events.after('r2', -1, 10);
+  await events.expire('r2', 1);
+  const chat = { id: 'x', model: 'm', createdAt: 0, metadata: { a: 'b' }, body: '{}', messages: '[]' };
+  await chats.add({ ...chat, owner: 'a', expiresAt: FUTURE });
+  await chats.find('a', 'x');
+  for (const order of ['asc', 'desc'] as const) {
+    await chats.list('a', { model: 'm', metadata: { a: 'b' }, after: 'x', order, limit: 1 });
+    await chats.list('a', { model: null, metadata: {}, after: null, order, limit: 1 });
+  }
+  await chats.update('a', 'x', { metadata: { c: 'd' }, body: '{}' });
+  await chats.delete('a', 'x');
+  await memory.put('reasoning', 'k', 'v', 1);
+  await memory.claim('cache-id', 'k', 'v', 1);
+  await memory.get('reasoning', ['k']);
+  database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
+  await store.sweep(10);
+  await memory.drop('reasoning', ['k']);
+});
+
+it('sees every operation', () => {
+  expect([...OPERATIONS.keys()].filter((name) => !called.has(name))).toEqual([]);
+  expect(statements.size).toBeGreaterThan(50);
+});
+
+/** `path` is the list of segments of one chain, and `responses_lease` has only the responses that run. */
+const READS_ALL = /^SCAN (?!path\b|responses USING INDEX responses_lease)/;
+
+it('reads no table as a whole', () => {
+  const scans = [...statements].flatMap(([sql, parameters]) =>
+    database
+      .prepare(`explain query plan ${sql}`)
+      .all(...parameters)
+      .map((row) => String(row['detail']))
+      .filter((detail) => READS_ALL.test(detail))
+      .map((detail) => ({ sql, detail })),
+  );
+  expect(scans).toEqual([]);
+});
