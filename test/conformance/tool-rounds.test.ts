@@ -160,9 +160,9 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
       await ask(output('a')),
       await ask(call('a'), { ...output('a'), type: 'custom_tool_call_output' }),
     ]).toEqual([
-      [400, 'input[1]', expect.stringContaining('No tool output found for function call a')],
-      [400, 'input[1]', expect.stringContaining('No tool call found for function call output')],
-      [400, 'input[2]', expect.stringContaining('No tool call found for function call output')],
+      [400, 'input', expect.stringContaining('No tool output found for function call a')],
+      [400, 'input', expect.stringContaining('No tool call found for function call output')],
+      [400, 'input', expect.stringContaining('No tool call found for function call output')],
     ]);
     expect(proxy.model.requests.length).toBe(before);
   });

@@ -136,7 +136,13 @@ const reasoning: fc.Arbitrary<JsonObject> = merged(
     ),
   ),
   maybe('encrypted_content', fc.constantFrom('gAAAAA-opaque', '', null)),
-);
+).filter((item) => !isReference(item));
+
+/** Reasoning with nothing but an id refers to a stored item. */
+const isReference = ({ id: own, summary, content, encrypted_content: sealed }: JsonObject): boolean =>
+  [summary, content].every((list) => !Array.isArray(list) || list.length === 0) &&
+  (sealed ?? null) === null &&
+  (own ?? '') !== '';
 
 /** A call and its output, or two parallel calls; `conversation` makes their ids unique. */
 const callType = fc.constantFrom('function', 'custom');

@@ -50,6 +50,7 @@ it('has these error codes, each with its status and type', () => {
     'unknown_item 404 invalid_request_error',
     'unknown_response 404 invalid_request_error',
     'unknown_url 404 invalid_request_error',
+    'unpaired_tool_call 400 invalid_request_error',
     'unsupported_file 400 invalid_request_error',
     'unsupported_parameter 400 invalid_request_error',
     'unsupported_tool 400 invalid_request_error',

@@ -29,6 +29,12 @@ export const FAILURES = {
   invalid_value: row(400, 'Invalid value.', 'a value is outside what the parameter allows'),
   invalid_type: row(400, 'Invalid type.', 'a value has the wrong JSON type'),
   missing_required_parameter: row(400, 'Missing required parameter.', 'a required parameter is missing'),
+  unpaired_tool_call: row(
+    400,
+    'A tool call and its output do not match.',
+    'a tool call has no output, or a tool output has no call, in the input and the stored conversation before it',
+    { codeless: true },
+  ),
   unsupported_parameter: row(
     400,
     'Unsupported parameter.',

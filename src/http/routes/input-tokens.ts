@@ -38,10 +38,11 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
     const body = await unlessAborted(readJson(http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
-    const { model = null, input = null } = isJsonObject(body) ? body : {};
+    const { model = null, input = null, previous_response_id, conversation } = isJsonObject(body) ? body : {};
+    const isEmpty = input === null && (previous_response_id ?? conversation ?? null) === null;
     const standard = models.list.standard ?? models.list.models[0]?.id ?? UNNAMED;
     const whole = isJsonObject(body)
-      ? { ...body, model: model ?? standard, input: input ?? '', stream: false }
+      ? { ...body, model: model ?? standard, ...(isEmpty ? { input: '' } : {}), stream: false }
       : body;
     const source = {
       headers: http.headers,
@@ -75,7 +76,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
     const tokens = await countInput(
-      { ...request, items: input === null ? [] : resolved },
+      { ...request, items: isEmpty ? [] : resolved },
       { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
     );
     return jsonResponse(

@@ -38,7 +38,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
     const read = toTurnRequest(parsed, {
       models,
       ignoreClientPrompt: options.ignoreClientPrompt,
-      recall: (id) => loaded.items.get(id) ?? null,
+      recall: options.stores ? (id) => loaded.items.get(id) ?? null : null,
       chain: loaded.chain,
     });
     const { parsed: fields, wantsReasoning } = read;
@@ -87,6 +87,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
         createdAt: meta.createdAt,
         isStored: meta.isStored,
         input: read.input,
+        include: fields.include ?? [],
       },
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };

@@ -13,7 +13,8 @@ import {
   type ToolCall,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, present, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, listIn, present, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isRandomId } from '../../../kit/random-id.ts';
 import { idText, rejectTooManyParts } from '../../shared/bounds.ts';
 import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
@@ -34,7 +35,8 @@ export interface ReadItems {
   readonly unread: readonly string[];
 }
 
-export const readInput = (input: string | readonly unknown[], recall: Recall = () => null): ReadItems => {
+/** `recall` null: nothing is stored. */
+export const readInput = (input: string | readonly unknown[], recall: Recall | null = null): ReadItems => {
   if (typeof input === 'string') {
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
     return { items: [item], places: ['input'], unread: [] };
@@ -58,9 +60,10 @@ export const referencesIn = (input: string | readonly unknown[]): readonly strin
   if (typeof input === 'string') return [];
   const ids = new Set<string>();
   for (const value of input) {
-    if (!isJsonObject(value) || (value['type'] ?? untypedAs(value)) !== 'item_reference') continue;
+    if (!isJsonObject(value)) continue;
+    const isReference = (value['type'] ?? untypedAs(value)) === 'item_reference' || isBareReasoning(value);
     const { id } = value;
-    if (typeof id === 'string' && !isPlaceholderId(id)) ids.add(id);
+    if (isReference && typeof id === 'string' && !isPlaceholderId(id)) ids.add(id);
   }
   return [...ids];
 };
@@ -80,7 +83,9 @@ const readItem = (value: unknown, at: string, { unread, references }: Reading): 
     const found = references.resolve(parseBody(schemas.item_reference, value, at).id, at);
     return typeof found === 'string' ? null : unlessEmpty(found);
   }
-  return unlessEmpty(translate(type, value, at, unread));
+  const item = translate(type, value, at, unread);
+  if (references.hasStore && isBareReasoning(value)) return references.resolveReasoning(value.id, at);
+  return unlessEmpty(item);
 };
 
 const unlessEmpty = (item: Item): Item | null =>
@@ -105,6 +110,18 @@ const untypedAs = (value: JsonObject): ItemType | undefined => {
     ? 'item_reference'
     : undefined;
 };
+
+/**
+ * Whether reasoning has nothing but its id, as in answers without `reasoning.encrypted_content`. A client that sends such
+ * an item back refers to the stored one. Ids that are not random repeat in every conversation, and are never looked up.
+ */
+const isBareReasoning = (value: unknown): value is JsonObject & { readonly id: string } =>
+  isJsonObject(value) &&
+  value['type'] === 'reasoning' &&
+  (value['encrypted_content'] ?? null) === null &&
+  listIn(value, 'summary').length === 0 &&
+  listIn(value, 'content').length === 0 &&
+  isRandomId(textIn(value, 'id'));
 
 const translate = (
   type: Exclude<ItemType, 'item_reference'>,
@@ -156,7 +173,9 @@ const translate = (
     case 'additional_tools':
       return loadedTools(value as RawItem, parseBody(schemas[type], value, at).tools, at);
     case 'raw':
-      return rawItem(parseBody(schemas.raw, value, at) as RawItem);
+      parseBody(schemas.raw, value, at);
+      // As it was sent, in its order of members.
+      return rawItem(value as RawItem);
     default:
       return assertNever(type);
   }

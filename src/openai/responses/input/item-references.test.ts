@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { refused } from '../../../../test/support/refused.ts';
 import type { Item } from '../../../canonical/request/item.ts';
-import { readInput } from './input-items.ts';
+import { readInput, referencesIn } from './input-items.ts';
 
 const user = { role: 'user', content: 'hi' };
 const said: Item = {
@@ -50,8 +50,59 @@ describe('an item reference', () => {
     });
   });
 
+  it('is not looked up for an item that has content of its own', () => {
+    const known = { ...said, id: 'msg_0123456789abcdef' };
+    const sent = { type: 'message', role: 'assistant', content: 'something else', id: known.id };
+    expect(readInput([user, sent], () => known).items[1]).toEqual({
+      ...known,
+      parts: [{ kind: 'text', text: 'something else' }],
+    });
+  });
+
   it('must have an id', () => {
     expect(refused(() => read({ type: 'item_reference' }))).toMatchObject({ param: 'input[1].id' });
     expect(refused(() => read({ id: 'msg_1', text: 'x' }))).toMatchObject({ param: 'input[1].type' });
+  });
+});
+
+describe('reasoning without content', () => {
+  const id = 'rs_0123456789abcdef';
+  const bare = { type: 'reasoning', id, summary: [] };
+  const thought: Item = { kind: 'reasoning', id, summary: ['Hm.'], encryptedContent: 'sealed' };
+  const recall = (asked: string): Item | null => (asked === id ? thought : null);
+
+  it.each([bare, { ...bare, content: [], encrypted_content: null, status: 'completed' }])(
+    'refers to the stored item: %j',
+    (item) => {
+      expect(referencesIn([user, item])).toEqual([id]);
+      expect(readInput([user, item], recall).items[1]).toEqual(thought);
+    },
+  );
+
+  it('is rejected if it is unknown', () => {
+    expect(refused(() => readInput([user, bare], () => null))).toMatchObject({
+      kind: 'unknown_item',
+      param: 'input',
+    });
+    const other = { ...said, id } as Item;
+    expect(refused(() => readInput([user, bare], () => other))).toMatchObject({ kind: 'unknown_item' });
+  });
+
+  it('is sent as it is if nothing is stored, or if its id is one that repeats', () => {
+    expect(readInput([user, bare]).items[1]).toEqual({ kind: 'reasoning', id, summary: [] });
+    const numbered = { ...bare, id: 'rs_1' };
+    expect(referencesIn([user, numbered])).toEqual([]);
+    expect(readInput([user, numbered], () => null).items[1]).toMatchObject({ id: 'rs_1' });
+  });
+
+  it('is not looked up if it has a summary, a text or encrypted content', () => {
+    for (const more of [
+      { summary: [{ type: 'summary_text', text: 'a' }] },
+      { content: [{ type: 'reasoning_text', text: 'a' }] },
+      { encrypted_content: 'other' },
+    ]) {
+      expect(referencesIn([user, { ...bare, ...more }])).toEqual([]);
+      expect(readInput([user, { ...bare, ...more }], recall).items[1]).not.toEqual(thought);
+    }
   });
 });

@@ -1,5 +1,5 @@
-import { gatewayError } from '../../../canonical/failure/failure.ts';
-import type { Item } from '../../../canonical/request/item.ts';
+import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
+import type { Item, Reasoning } from '../../../canonical/request/item.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 import { isPlaceholderId } from '../output/placeholder.ts';
 
@@ -8,18 +8,31 @@ export type Recall = (id: string) => Item | null;
 
 /** Resolves the item references of one request. */
 export class References {
-  readonly #recall: Recall;
+  readonly #recall: Recall | null;
   readonly #seen = new Set<string>();
 
-  constructor(recall: Recall) {
+  /** `recall` null: nothing is stored. */
+  constructor(recall: Recall | null) {
     this.#recall = recall;
   }
 
-  /**
-   * Returns the item; a `placeholder` has no content. Throws if the item is unknown.
-   */
+  get hasStore(): boolean {
+    return this.#recall !== null;
+  }
+
+  /** Returns the item; a `placeholder` has no content. Throws if the item is unknown. */
   resolve(id: string, at: string): Item | 'placeholder' {
-    if (isPlaceholderId(id)) return 'placeholder';
+    return isPlaceholderId(id) ? 'placeholder' : this.#find(id, at);
+  }
+
+  /** Returns reasoning that was sent without its content. Throws if it is unknown. */
+  resolveReasoning(id: string, at: string): Reasoning {
+    const item = this.#find(id, at);
+    if (item.kind !== 'reasoning') throw unknownItem(id);
+    return item;
+  }
+
+  #find(id: string, at: string): Item {
     // Each item only once: otherwise a small body could become a request of any size.
     if (this.#seen.has(id)) {
       throw gatewayError('invalid_value', {
@@ -28,11 +41,14 @@ export class References {
       });
     }
     this.#seen.add(id);
-    const item = this.#recall(id);
-    if (item !== null) return item;
-    throw gatewayError('unknown_item', {
-      param: 'input',
-      message: `Item with id '${quoted(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
-    });
+    const item = this.#recall?.(id) ?? null;
+    if (item === null) throw unknownItem(id);
+    return item;
   }
 }
+
+const unknownItem = (id: string): GatewayError =>
+  gatewayError('unknown_item', {
+    param: 'input',
+    message: `Item with id '${quoted(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
+  });

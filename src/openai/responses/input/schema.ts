@@ -17,7 +17,7 @@ import { responseFormat, textFormat } from './format.ts';
 /** `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. */
 export const createResponseSchema = z.object({
   ...conversationFields,
-  input: z.union([longText, list(MAX_ITEMS)]),
+  input: z.union([longText, list(MAX_ITEMS)]).nullish(),
   instructions: longText.nullish(),
   tools: list(MAX_TOOLS).nullish(),
   max_tool_calls: z.int().min(1).nullish(),

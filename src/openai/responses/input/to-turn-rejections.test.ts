@@ -116,9 +116,9 @@ describe('toTurnRequest', () => {
       'a call without its output',
       { model: 'm', input: [user('a'), { type: 'function_call', call_id: 'c', name: 'f', arguments: '' }] },
       {
-        code: 'invalid_value',
-        param: 'input[1]',
-        message: 'No tool output found for function call c (input[1]).',
+        code: 'unpaired_tool_call',
+        param: 'input',
+        message: 'No tool output found for function call c.',
       },
     ],
     [

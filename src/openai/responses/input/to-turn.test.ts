@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { read, refusal, user } from '../../../../test/support/responses-ask.ts';
+import { refused } from '../../../../test/support/refused.ts';
 import { turnRequest, NO_SAMPLING } from '../../../../test/support/turn-request.ts';
+import type { Item } from '../../../canonical/request/item.ts';
 import type { Path } from '../../../canonical/request/path.ts';
 import { parameterName } from '../../shared/parameter-names.ts';
 
@@ -116,9 +118,42 @@ describe('toTurnRequest', () => {
       refusal({ model: 'm', input: [empty, { type: 'function_call_output', call_id: 'x', output: '' }] }),
     ).toEqual({
       status: 400,
-      code: 'invalid_value',
-      param: 'input[1]',
-      message: 'No tool call found for function call output with call_id x (input[1]).',
+      code: 'unpaired_tool_call',
+      param: 'input',
+      message: 'No tool call found for function call output with call_id x.',
+    });
+  });
+
+  it('continues a conversation, with or without anything new', () => {
+    const chain = read({ model: 'm', input: [user('a')] }).input;
+    const continued = { model: 'm', previous_response_id: 'resp_1' };
+    const texts = (body: object) =>
+      read(body, { chain }).request.items.map((item) => (item.kind === 'message' ? item.parts : item.kind));
+    const [a, b] = ['a', 'b'].map((text) => [{ kind: 'text', text }]);
+    expect(texts({ ...continued, input: 'b' })).toEqual([a, b]);
+    for (const input of [undefined, null, []]) expect(texts({ ...continued, input })).toEqual([a]);
+    expect(refusal({ model: 'm' })).toMatchObject({ code: 'missing_required_parameter', param: 'input' });
+    expect(refusal({ ...continued, input: [] })).toMatchObject({ code: 'empty_array', param: 'input' });
+  });
+
+  it('pairs calls and outputs with those of the continued conversation', () => {
+    const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+    const output = { type: 'function_call_output', call_id: 'c', output: '1' };
+    const { input: chain } = read({
+      model: 'm',
+      input: [user('a'), call, output, { ...call, call_id: 'd' }, { ...output, call_id: 'd' }],
+    });
+    const open = chain.slice(0, -1);
+    const next = (input: readonly unknown[], before: readonly Item[] = open) =>
+      read({ model: 'm', input, previous_response_id: 'resp_1' }, { chain: before });
+    expect(next([{ ...output, call_id: 'd' }]).request.items).toHaveLength(5);
+    expect(refused(() => next([user('b')]))).toMatchObject({
+      kind: 'unpaired_tool_call',
+      param: 'input',
+      message: 'No tool output found for function call d.',
+    });
+    expect(refused(() => next([{ ...output, call_id: 'e' }], chain))).toMatchObject({
+      message: 'No tool call found for function call output with call_id e.',
     });
   });
 

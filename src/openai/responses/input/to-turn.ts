@@ -1,9 +1,10 @@
 import type { Item } from '../../../canonical/request/item.ts';
 import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
-import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { bodyObject, type ToTurnOptions as CommonOptions } from '../../chat/common.ts';
 import { acceptedPrompt } from '../../shared/client-prompt.ts';
@@ -12,7 +13,7 @@ import { checkTools, PLAIN_FORM, readToolList, type ToolForm } from '../../share
 import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
 import { rejectUsed } from '../../shared/parameters.ts';
 import { namesWhere, unreadFields } from '../../shared/unread-fields.ts';
-import { emptyArray, parseBody } from '../../shared/validation.ts';
+import { emptyArray, missing, parseBody } from '../../shared/validation.ts';
 import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
 import { readInput, referencesIn, type ReadItems } from './input-items.ts';
@@ -37,15 +38,15 @@ export interface TranslatedResponse extends ReadBody<CreateResponse> {
 export interface ToTurnOptions extends CommonOptions {
   /** The form of the tools, if another API was called. */
   readonly toolForm?: ToolForm;
-  /** Finds items of earlier answers that the client references; absent: none are kept. */
-  readonly recall?: Recall;
+  /** Finds items of earlier answers that the client references; null or absent: none are stored. */
+  readonly recall?: Recall | null;
   /** The items of the conversation that the request continues. */
   readonly chain?: readonly Item[];
 }
 
 /** A body whose fields have the right types. */
 export interface ParsedResponse {
-  readonly parsed: CreateResponse;
+  readonly parsed: CreateResponse & { readonly input: string | readonly unknown[] };
   /** Fields that the schema does not have. */
   readonly unread: readonly string[];
   /** The ids of earlier items that the input refers to. */
@@ -58,11 +59,15 @@ export const parseResponse = (body: unknown): ParsedResponse => {
   const object = bodyObject(body);
   rejectChatFields(object);
   const parsed = parseBody(createResponseSchema, object);
+  const continues = continuesOf(parsed);
+  const input = parsed.input ?? [];
+  // A stored conversation may be continued without anything new.
+  if (continues === null && (parsed.input ?? null) === null) throw missing('input');
   return {
-    parsed,
+    parsed: { ...parsed, input },
     unread: unreadFields(createResponseSchema, object, '').filter((name) => !isChatField(name)),
-    references: referencesIn(parsed.input),
-    continues: continuesOf(parsed),
+    references: referencesIn(input),
+    continues,
   };
 };
 
@@ -74,8 +79,8 @@ export const toTurnRequest = (
   refuseUnsupported(parsed);
   const input = readInput(parsed.input, options.recall);
   append(ignored, input.unread);
-  if (input.items.length === 0) throw emptyArray('input');
   const whole = afterChain(options.chain ?? [], input, chainPlace(parsed));
+  if (whole.items.length === 0) throw emptyArray('input');
   checkInput(whole);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(parsed.tools ?? [], readers);
@@ -174,18 +179,28 @@ const checkInput = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): voi
   refuseStrayTrigger({ items, places });
   const problem = findPairingProblem(items);
   if (problem === null) return;
-  const { index, callId } = problem;
-  const place = places[index] ?? 'input';
-  // The client cannot change what was stored, only its input.
-  const [param, where] = place.startsWith('input') ? [place, ` (${place})`] : ['input', ''];
-  const messages = {
-    'call-without-output': `No tool output found for function call ${quoted(callId)}${where}.`,
-    'output-without-call': `No tool call found for function call output with call_id ${quoted(callId)}${where}.`,
-    'duplicate-call': `Duplicate tool call with call_id ${quoted(callId)}${where}.`,
-    'duplicate-output': `Duplicate tool output with call_id ${quoted(callId)}${where}.`,
-  } as const;
-  throw gatewayError('invalid_value', { param, message: messages[problem.kind] });
+  const callId = quoted(problem.callId);
+  const place = places[problem.index] ?? 'input';
+  switch (problem.kind) {
+    case 'call-without-output':
+      throw unpaired(`No tool output found for function call ${callId}.`);
+    case 'output-without-call':
+      throw unpaired(`No tool call found for function call output with call_id ${callId}.`);
+    case 'duplicate-call':
+      throw duplicate(`Duplicate tool call with call_id ${callId} (${place}).`, place);
+    case 'duplicate-output':
+      throw duplicate(`Duplicate tool output with call_id ${callId} (${place}).`, place);
+    default:
+      assertNever(problem);
+  }
 };
+
+/** OpenAI's error names the input as a whole, because the other half may be missing anywhere in the conversation. */
+const unpaired = (message: string): GatewayError =>
+  gatewayError('unpaired_tool_call', { param: 'input', message });
+
+const duplicate = (message: string, param: string): GatewayError =>
+  gatewayError('invalid_value', { param, message });
 
 /** A compaction applies to the whole conversation. */
 const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
