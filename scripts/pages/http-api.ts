@@ -29,6 +29,11 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
   'key POST /v1/responses/{id}/steer':
     'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
+  'key GET /v1/responses/{id}':
+    'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response.',
+  'key DELETE /v1/responses/{id}': 'Deletes a stored response. Responses that continue it stay.',
+  'key GET /v1/responses/{id}/input_items':
+    'What the model read for a stored response: its input, and with `previous_response_id` or `conversation` everything before. `limit`, `order` (default `desc`), `after`, `before`, `include`.',
   'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
@@ -79,6 +84,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, { textOf: notCalled }),
     turns: untouched,
     countLine: { enter: notCalled },
+    storedResponses: untouched,
     models: { names: notCalled },
     mcp: { list: notCalled },
     codex: {

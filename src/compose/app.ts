@@ -134,6 +134,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
         states: state.states,
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
+      storedResponses: state.responses,
       countLine: createCountLine({
         clock: systemAmbient.clock,
         onRefused: (reason) => metrics.refused.inc({ reason }),

@@ -7,6 +7,7 @@ import { Chains } from '../state/chains.ts';
 import { createOpenConversation } from '../state/open-conversation.ts';
 import { RecentItems } from '../state/recent-items.ts';
 import { createReferredItems } from '../state/referred-items.ts';
+import { createStoredResponses, type StoredResponses } from '../state/stored-responses.ts';
 import { createTurnStates, type Kept } from '../state/turn-states.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -18,6 +19,7 @@ export interface OpenState {
   /** Null: nothing is stored. */
   readonly store: Store | null;
   readonly states: TurnStates;
+  readonly responses: StoredResponses;
   close(): Promise<void>;
 }
 
@@ -34,12 +36,13 @@ const DAY_MS = 24 * 60 * 60_000;
 export const openState = async (config: Config, deps: StateDeps): Promise<OpenState> => {
   const { logger } = deps;
   const store = config.state.store === 'off' ? null : await openedStore(config, deps);
+  const kept = store === null ? null : keptIn(store, config, deps);
   const states = createTurnStates({
-    kept: store === null ? null : keptIn(store, config, deps),
+    kept,
     ambient: systemAmbient,
     onUnstored: (err) => logger.error({ err }, 'an answer could not be stored'),
   });
-  return { store, states, close: async () => store?.close() };
+  return { store, states, responses: createStoredResponses(kept), close: async () => store?.close() };
 };
 
 const openedStore = async (config: Config, { logger }: StateDeps): Promise<Store> => {

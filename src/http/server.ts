@@ -19,7 +19,7 @@ import { loggedTraces } from './exchange/trace-context.ts';
 
 /** A row of the route table. */
 export interface Route {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'DELETE' | 'GET' | 'POST';
   readonly path: string;
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';

@@ -8,6 +8,7 @@ export interface ItemMemory {
   remember(item: Produced): void;
   /** Null: unknown, expired, or another caller's item. */
   recall(id: string): Item | null;
+  forget(id: string): void;
 }
 
 export interface RecentItemsOptions {
@@ -49,6 +50,7 @@ export class RecentItems {
         onRecalled(found.value, found.bytes);
         return found.value;
       },
+      forget: (id) => cache.drop(keyOf(id)),
     };
   }
 }

@@ -73,14 +73,22 @@ const ontoOf = (
 
 const rowOf = async ({ keeps, turns: [{ made, reply }], project }: FinishedResponse, signal: AbortSignal) => {
   const projected = project();
-  const { output: _, ...object }: JsonObject = isJsonObject(projected) ? projected : {};
+  // The items are stored apart. Its place is kept, so that every answer has the same order of members.
+  const object: JsonObject = isJsonObject(projected) ? { ...projected, output: [] } : {};
   const isAsMade =
     made.length === reply.items.length && made.every((item, index) => item === reply.items[index]);
   return {
     id: keeps.id,
     status: statusOf(object),
     createdAt: keeps.createdAt * 1000,
-    body: await printed(responseBody({ object, ...(isAsMade ? {} : { shown: reply.items }) }), signal),
+    body: await printed(
+      responseBody({
+        object,
+        ...(isAsMade ? {} : { shown: reply.items }),
+        ...(keeps.include.length === 0 ? {} : { include: keeps.include }),
+      }),
+      signal,
+    ),
   };
 };
 

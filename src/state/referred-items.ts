@@ -12,6 +12,8 @@ export interface ReferredItems {
   /** Those that are known. */
   load(ask: Pick<StateAsk, 'caller' | 'onBytes'>, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
   remember(caller: string, item: Produced): void;
+  /** Those that were deleted. */
+  forget(caller: string, ids: readonly string[]): void;
 }
 
 /** `recent`: in memory, in front of the store. */
@@ -36,6 +38,10 @@ export const createReferredItems = (
     return found;
   },
   remember: (caller, item) => recent.of(caller, () => {}).remember(item),
+  forget(caller, ids) {
+    const memory = recent.of(caller, () => {});
+    for (const id of ids) memory.forget(id);
+  },
 });
 
 /** Input items are found by the turn in their id, output items by the index. */

@@ -1,5 +1,7 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Item } from '../canonical/request/item.ts';
+import { isCompactionTrigger } from '../canonical/request/compaction.ts';
+import { hasNoContent, isSummary, type Item, type Part, type Produced } from '../canonical/request/item.ts';
+import { assertNever } from '../kit/assert-never.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import type { TurnRow } from '../store/store.ts';
 import { inputItemId } from './input-item-id.ts';
@@ -7,7 +9,7 @@ import { inputItemId } from './input-item-id.ts';
 /** What one request added to a conversation, in the order in which the model read and wrote it. */
 export interface StoredTurn {
   readonly input: readonly Item[];
-  readonly output: readonly Item[];
+  readonly output: readonly Produced[];
   /** The ids of items that were deleted from their conversation. */
   readonly hidden?: readonly string[];
 }
@@ -21,7 +23,7 @@ export const turnBody = (turn: StoredTurn): object => ({ form: FORM, ...turn });
 export const readTurn = ({ key, body }: Pick<TurnRow, 'key' | 'body'>): StoredTurn => {
   const parsed = parseBody(body, `turn ${key}`);
   const { form, input, output, hidden } = parsed;
-  if (form !== FORM || !isItems(input) || !isItems(output)) throw corrupt(`turn ${key}`);
+  if (form !== FORM || !isItems(input) || !isProduced(output)) throw corrupt(`turn ${key}`);
   return { input, output, ...(Array.isArray(hidden) ? { hidden: hidden as readonly string[] } : {}) };
 };
 
@@ -42,6 +44,9 @@ export const corrupt = (row: string) =>
 const isItems = (value: unknown): value is readonly Item[] =>
   Array.isArray(value) && value.every((item) => isJsonObject(item) && typeof item['kind'] === 'string');
 
+export const isProduced = (value: unknown): value is readonly Produced[] =>
+  isItems(value) && value.every(({ id }) => typeof id === 'string');
+
 /** An item of a stored turn, with the id by which clients know it. */
 export interface StoredItem {
   readonly id: string;
@@ -51,15 +56,60 @@ export interface StoredItem {
 /** All items with their ids. Ids of input items belong to their clients and may repeat, so input gets ids of ours. */
 export const storedItems = (key: string, { input, output }: StoredTurn): readonly StoredItem[] => [
   ...input.map((item, index) => ({ id: inputItemId(key, index, item), item })),
-  ...output.map((item, index) => ({ id: item.id ?? inputItemId(key, input.length + index, item), item })),
+  ...output.map((item) => ({ id: item.id, item })),
 ];
 
-/** The items as the next turn sends them to the model. */
-export const sentItems = (key: string, turn: StoredTurn): readonly Item[] => {
+/** The items that were not deleted. */
+export const visibleItems = (key: string, turn: StoredTurn): readonly StoredItem[] => {
   const hidden = new Set(turn.hidden);
-  return storedItems(key, turn).flatMap(({ id, item }) =>
-    hidden.has(id) || isHalfWritten(item) ? [] : [item],
-  );
+  return storedItems(key, turn).filter(({ id }) => !hidden.has(id));
+};
+
+/** The items as the next turn sends them to the model. */
+export const sentItems = (key: string, turn: StoredTurn): readonly Item[] =>
+  visibleItems(key, turn).flatMap(({ item }) => sentBack(item));
+
+/**
+ * An item as a client would send it back: without what answers show and requests do not have. A model request is then the
+ * same, whether its conversation was stored or sent, and the backend's prompt cache applies to both.
+ */
+const sentBack = (item: Item): readonly Item[] => {
+  // The compaction that was asked for is in the conversation.
+  if (isHalfWritten(item) || isCompactionTrigger(item)) return [];
+  switch (item.kind) {
+    case 'message': {
+      if (item.role !== 'assistant') return [item];
+      const { status: _, ...rest } = item;
+      // A model has no use for its empty messages.
+      return hasNoContent(item.parts) ? [] : [{ ...rest, parts: item.parts.map(withoutLogprobs) }];
+    }
+    case 'reasoning':
+    case 'tool-call': {
+      const { status: _, ...rest } = item;
+      return [rest];
+    }
+    case 'hosted-call': {
+      const { status: _, modelCallId: __, ...rest } = item;
+      return [rest];
+    }
+    case 'compaction': {
+      if (!isSummary(item)) return [item];
+      const { id: _, ...rest } = item;
+      return [rest];
+    }
+    case 'tool-output':
+    case 'loaded-tools':
+    case 'opaque':
+      return [item];
+    default:
+      return assertNever(item);
+  }
+};
+
+const withoutLogprobs = (part: Part): Part => {
+  if (part.kind !== 'text' || part.logprobs === undefined) return part;
+  const { logprobs: _, ...rest } = part;
+  return rest;
 };
 
 /** A message that was cut off can be continued; a call or a thought that was cut off is of no use to a model. */

@@ -114,6 +114,8 @@ export interface KeptResponse {
   readonly isStored: boolean;
   /** The items that the request adds to its conversation, as the client sent them. */
   readonly input: readonly Item[];
+  /** The optional fields that the request asked for: what later requests do not ask for is not shown to them. */
+  readonly include: readonly string[];
 }
 
 export interface KeptChat {

@@ -29,6 +29,8 @@ export interface TestProxy {
   use(script: Script): void;
   post(path: string, body: unknown, init?: RequestInit): Promise<Response>;
   get(path: string): Promise<Response>;
+  /** Any other request. */
+  send(path: string, init: RequestInit): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -89,6 +91,7 @@ export const startProxy = async (
         },
       }),
     get: (at) => send(at, {}),
+    send,
     async close() {
       listener.stop();
       await app.stop(5_000);

@@ -15,12 +15,15 @@ import type { Route } from '../server.ts';
 import { inputTokensRoute, type CountLine } from './input-tokens.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { steerRoute } from './steer.ts';
+import type { StoredResponses } from '../../state/stored-responses.ts';
+import { storedResponseRoutes } from './stored-responses.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
   readonly apis: readonly Api[];
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
+  readonly storedResponses: StoredResponses;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -46,6 +49,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     .filter(({ path }) => path === RESPONSES_PATH)
     .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
+  ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
     `POST ${RESPONSES_PATH}/input_tokens`,

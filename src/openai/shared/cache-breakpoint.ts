@@ -11,6 +11,10 @@ export const readBreakpoint = (parsed: {
   readonly [FIELD]?: JsonObject | null | undefined;
 }): { cacheBreakpoint?: JsonObject } => (parsed[FIELD] ? { cacheBreakpoint: parsed[FIELD] } : {});
 
+/** The field of a part that has a breakpoint. */
+export const breakpointOf = (part: Part): JsonObject =>
+  'cacheBreakpoint' in part && part.cacheBreakpoint !== undefined ? { [FIELD]: part.cacheBreakpoint } : {};
+
 /** Removes breakpoints from an assistant's message, which backends do not accept, and adds them to `unread`. */
 export const withoutBreakpoints = (parts: readonly Part[], at: string, unread: string[]): readonly Part[] =>
   parts.map((part, index) => {

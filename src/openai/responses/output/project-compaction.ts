@@ -1,10 +1,10 @@
 import type { Reply } from '../../../canonical/events/accumulate.ts';
 import { isKeptByCompaction } from '../../../canonical/request/compaction.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import { rawOf, type Item, type Message, type Part } from '../../../canonical/request/item.ts';
-import { assertNever } from '../../../kit/assert-never.ts';
+import { rawOf, type Item, type Message } from '../../../canonical/request/item.ts';
 import type { IdSource } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
+import { projectInputPart } from './project-part.ts';
 import { projectItem, projectUsage, type ResponseMeta } from './project.ts';
 
 /** What a compacted conversation needs besides the reply. */
@@ -48,23 +48,5 @@ const projectMessage = ({ role, parts }: Message, id: string): JsonObject => ({
   type: 'message',
   status: 'completed',
   role,
-  content: parts.map(projectPart),
+  content: parts.map(projectInputPart),
 });
-
-/** A part in input form. */
-const projectPart = (part: Part): JsonObject => {
-  switch (part.kind) {
-    case 'text':
-      return { type: 'input_text', text: part.text };
-    case 'image':
-      return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' };
-    case 'audio':
-      return { type: 'input_audio', input_audio: { data: part.data, format: part.format } };
-    case 'file':
-      return part.raw;
-    case 'refusal':
-      return { type: 'refusal', refusal: part.text };
-    default:
-      return assertNever(part);
-  }
-};

@@ -1,0 +1,73 @@
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { RESPONSES_PATH } from '../../openai/responses/api.ts';
+import { readInclude } from '../../openai/responses/output/include.ts';
+import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
+import { listBody, pageOf } from '../../openai/shared/list-page.ts';
+import { readListQuery } from '../../openai/shared/list-query.ts';
+import type { LoadLimits } from '../../state/chains.ts';
+import type { StoredResponses } from '../../state/stored-responses.ts';
+import type { BodyBudget } from '../../turns/body-budget.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Route } from '../server.ts';
+
+export interface StoredResponseDeps {
+  readonly responses: StoredResponses;
+  readonly room: { readonly bodies: BodyBudget };
+}
+
+/** The routes of stored responses. */
+export const storedResponseRoutes = (deps: StoredResponseDeps): readonly Route[] => [
+  { method: 'GET', path: `${RESPONSES_PATH}/:id`, access: 'key', handle: getResponse(deps) },
+  { method: 'DELETE', path: `${RESPONSES_PATH}/:id`, access: 'key', handle: deleteResponse(deps) },
+  { method: 'GET', path: `${RESPONSES_PATH}/:id/input_items`, access: 'key', handle: listInputItems(deps) },
+];
+
+const getResponse =
+  ({ responses, room }: StoredResponseDeps): Route['handle'] =>
+  async (http, exchange, params) => {
+    const query = queryOf(http);
+    const include = readInclude(query);
+    const found = await responses.find(exchange.caller(), idOf(params), limitsOf(exchange, room));
+    if (query.get('stream') === 'true') throw notStreamable();
+    return jsonResponse(projectStoredResponse(found, include), {}, exchange.signal);
+  };
+
+/** Only background responses keep their events. */
+const notStreamable = (): GatewayError =>
+  gatewayError('invalid_value', {
+    param: 'stream',
+    message: 'This response cannot be streamed because it was not created with background=true.',
+  });
+
+const deleteResponse =
+  ({ responses }: StoredResponseDeps): Route['handle'] =>
+  async (_http, exchange, params) => {
+    const id = idOf(params);
+    await responses.delete(exchange.caller(), id);
+    return Response.json({ id, object: 'response', deleted: true });
+  };
+
+const listInputItems =
+  ({ responses, room }: StoredResponseDeps): Route['handle'] =>
+  async (http, exchange, params) => {
+    const query = queryOf(http);
+    const include = readInclude(query);
+    const list = readListQuery(query, 'desc');
+    const items = await responses.inputItems(exchange.caller(), idOf(params), limitsOf(exchange, room));
+    const { entries, hasMore } = pageOf(items, list);
+    const data = entries.map((entry) => projectStoredItem(entry, include));
+    return jsonResponse(listBody(data, hasMore), {}, exchange.signal);
+  };
+
+const idOf = (params: Readonly<Record<string, string>>): string => params['id'] ?? '';
+
+const queryOf = ({ url }: Request): URLSearchParams => new URL(url).searchParams;
+
+/** What is loaded counts like a body until the answer is sent. */
+const limitsOf = (exchange: Exchange, { bodies }: StoredResponseDeps['room']): LoadLimits => {
+  const { signal } = exchange;
+  const held = bodies.open(exchange.caller(), signal, (error) => exchange.abort(error));
+  exchange.atEnd(() => held.letGo());
+  return { signal, onBytes: (bytes) => held.grow(bytes) };
+};

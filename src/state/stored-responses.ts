@@ -1,0 +1,92 @@
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
+import type { Produced } from '../canonical/request/item.ts';
+import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import { quoted } from '../kit/text/quote.ts';
+import type { ResponseRow, TurnRow } from '../store/store.ts';
+import type { LoadLimits } from './chains.ts';
+import { turnKeyOf } from './record-response.ts';
+import { readResponse } from './stored-response.ts';
+import { corrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
+import type { Kept } from './turn-states.ts';
+
+/** A response and its output as its client saw it. */
+export interface FoundResponse {
+  readonly row: ResponseRow;
+  /** Its `output` is empty: the items are separate, so that they can be shown with more or fewer fields. */
+  readonly object: JsonObject;
+  readonly items: readonly Produced[];
+  /** The `include` of the request that created it. */
+  readonly include: readonly string[];
+}
+
+/** The stored responses of all owners. Throws if a response is unknown. */
+export interface StoredResponses {
+  find(owner: string, id: string, limits: LoadLimits): Promise<FoundResponse>;
+  delete(owner: string, id: string): Promise<void>;
+  /** What the model read for the response, the oldest first: the conversation before it, then its own input. */
+  inputItems(owner: string, id: string, limits: LoadLimits): Promise<readonly StoredItem[]>;
+}
+
+/** `kept` null: nothing is stored. */
+export const createStoredResponses = (
+  kept: Pick<Kept, 'store' | 'chains' | 'items'> | null,
+): StoredResponses => {
+  if (kept === null) {
+    const unknown = async (_: string, id: string): Promise<never> => {
+      throw unknownResponse(id);
+    };
+    return { find: unknown, delete: unknown, inputItems: unknown };
+  }
+  const { store } = kept;
+  return {
+    async find(owner, id, limits) {
+      const row = await store.responses.find(owner, id);
+      if (row === null) throw unknownResponse(id);
+      limits.onBytes(row.body.length);
+      const { object, shown, include = [] } = readResponse(row);
+      const items = shown ?? (row.position === null ? [] : await outputOf(owner, id, limits));
+      return { row, object, items, include };
+    },
+    async delete(owner, id) {
+      const found = await store.responses.at(owner, id);
+      const turn = found?.position ? await store.turns.byKey(owner, turnKeyOf(id)) : null;
+      if (!(await store.responses.delete(owner, id))) throw unknownResponse(id);
+      if (found?.position) kept.chains.drop(owner, found.position);
+      if (turn !== null) kept.items.forget(owner, outputIds(turn));
+    },
+    async inputItems(owner, id, { onBytes, signal }) {
+      const found = await store.responses.at(owner, id);
+      if (found === null) throw unknownResponse(id);
+      // A background response that has not ended has not stored its input yet.
+      if (found.position === null) return [];
+      onBytes((await store.turns.size(owner, found.position)) ?? 0);
+      const rows = await store.turns.upTo(owner, found.position);
+      return runSliced(itemsBefore(rows), signal);
+    },
+  };
+
+  async function outputOf(owner: string, id: string, { onBytes }: LoadLimits): Promise<readonly Produced[]> {
+    const turn = await store.turns.byKey(owner, turnKeyOf(id));
+    if (turn === null) throw corrupt(`turn ${turnKeyOf(id)}`);
+    onBytes(turn.body.length);
+    return readTurn(turn).output;
+  }
+};
+
+const outputIds = (turn: TurnRow): readonly string[] => readTurn(turn).output.map(({ id }) => id);
+
+/** In slices: a conversation may be megabytes long. */
+function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {
+  const items: StoredItem[] = [];
+  for (const [index, row] of rows.entries()) {
+    const turn = readTurn(row);
+    const isLast = index === rows.length - 1;
+    for (const item of visibleItems(row.key, isLast ? { ...turn, output: [] } : turn)) items.push(item);
+    yield;
+  }
+  return items;
+}
+
+export const unknownResponse = (id: string): GatewayError =>
+  gatewayError('unknown_response', { message: `Response with id '${quoted(id)}' not found.` });
