@@ -20,7 +20,7 @@ import { createAgentPinner } from '../network/pinned-agent.ts';
 import { createAuthenticator } from '../http/guards/authenticate.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
-import { routeTable } from '../http/routes/table.ts';
+import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -141,15 +141,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       }),
       models: active.models,
       mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
-      codex: {
-        codexAccount: () => active.backend.codexAccount,
-        codexModels: () => active.backend.codexModels(),
-        clock: systemAmbient.clock,
-        settings: shownSettings(config),
-        sources: shownSources(config),
-        codexVersion: homes.binary.version,
-        takesFeedback: config.codex.feedback,
-      },
+      codex: codexRouteDeps(config, homes, active),
       metrics: config.log.metrics ? metrics : null,
       front: {
         front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
@@ -184,6 +176,16 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     },
   };
 };
+
+const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend): RouteDeps['codex'] => ({
+  codexAccount: () => active.backend.codexAccount,
+  codexModels: () => active.backend.codexModels(),
+  clock: systemAmbient.clock,
+  settings: shownSettings(config),
+  sources: shownSources(config),
+  codexVersion: homes.binary.version,
+  takesFeedback: config.codex.feedback,
+});
 
 const openHomes = (
   config: Config,
