@@ -189,8 +189,12 @@ const enginePartsOf = (
           of: () => ({
             remember() {},
             refused() {},
-            recall: ({ request: { items } }) =>
-              recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
+            load: async () => false,
+            recall: ({ request: { items } }) => ({
+              history:
+                recalled['items'] === undefined ? wholeHistory(items) : (recalled as unknown as History),
+              missing: [],
+            }),
           }),
         },
         onUnauthorized() {},

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { BackendProfile, EditField } from '../../src/codex/capabilities/profile.ts';
 import { carriedInput } from '../../src/codex/relay/request/carried-input.ts';
-import { affinityKey, type AffinityOptions } from '../../src/codex/relay/request/affinity.ts';
+import { affinityKey } from '../../src/codex/relay/request/affinity.ts';
 import { AnswerReader } from '../../src/codex/relay/answer/answer-reader.ts';
 import { httpFailure, streamFailure } from '../../src/codex/relay/answer/http-failure.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
@@ -34,16 +34,14 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
   const threads = new Map<string, PlayedThread>();
   const { clock } = systemAmbient;
   const session = uuidV7(clock.now());
-  const affinity: AffinityOptions = {
-    conversations: { idOf: () => session, close: async () => {} },
-    cacheKeys: profile.isChatgpt ? 'uuid' : 'any',
-  };
+  const cacheKeys = profile.isChatgpt ? 'uuid' : 'any';
   const known = new Set(refuses as readonly EditField[]);
   return {
     addresses: { model: '', account: '', refresh: '', revoke: '', authApi: '' },
     profile,
     refusedFor: () => known,
     tokenFailure: () => null,
+    sessionOf: async () => session,
     expect({ threadId, slug }) {
       let turnId = '';
       return {
@@ -52,12 +50,10 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
           turnId = id;
         },
         claim(params) {
-          const { request, context } = params;
-          const turn = { request, context };
           const relayTurn = new RelayTurn({
             ...params,
             thread: { threadId, slug, turnId },
-            affinity: affinityKey(turn, affinity, clock.now()),
+            affinity: affinityKey(params, params.session, cacheKeys),
             limits: { profile, refuses: known },
             turnId: uuidV7(clock.now()),
             startedAtMs: clock.now(),

@@ -1,11 +1,8 @@
-import path from 'node:path';
-
 import { createChooser } from './choose-backend.ts';
 import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
-import { openConversations } from '../codex/relay/server/conversations.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
@@ -34,6 +31,7 @@ import { turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { describeStore } from './describe-store.ts';
+import { openSharedMemory } from './shared-memory.ts';
 import { openState } from './state.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
@@ -82,11 +80,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
-  const conversations = await openConversations({
-    file: path.join(config.state.dir, 'conversations'),
-    clock: systemAmbient.clock,
-    onError: (err) => logger.warn({ err }, 'conversation ids cannot be saved: they change with a restart'),
-  });
+  const state = await openState(config, { logger, metrics });
+  const shared = await openSharedMemory(state.store, config, logger);
   const unread = new UnreadTotal({
     maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
     onChange: (bytes) => metrics.bytesUnread.set(bytes),
@@ -95,8 +90,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     maxBytes: config.upstream.reasoningMemoryMb * 1024 * 1024,
     clock: systemAmbient.clock,
     onChange: (bytes) => metrics.bytesRemembered.set(bytes),
+    ...(shared.reasoning === null ? {} : { shared: shared.reasoning }),
   });
-  const state = await openState(config, { logger, metrics });
   const threads = openThreads(config, logger, metrics);
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
@@ -104,7 +99,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     ...deps,
     config,
     homes,
-    conversations,
+    cacheIds: shared.cacheIds,
     metrics,
     tokenizer,
     guide,
@@ -113,8 +108,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     mcp,
   }).catch(async (error: unknown) => {
     await mcp.close();
-    await conversations.close();
     await captures?.close();
+    await shared.close();
     await state.close();
     throw error;
   });
@@ -170,8 +165,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       await threads.close();
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();
-      await conversations.close();
       await captures?.close();
+      await shared.close();
       await state.close();
     },
   };

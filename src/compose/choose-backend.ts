@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import type { BackendState } from './banner.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { directLogin, type BackendTarget } from '../codex/home/backend.ts';
@@ -11,7 +13,7 @@ import type { Engine } from '../engine/engine.ts';
 
 /** The backend to use. */
 export interface ChosenBackend {
-  /** Stays the same for the same backend and account. */
+  /** The same for the same backend and account, on every instance. */
   readonly identity: string;
   /** Changes when the processes should restart. */
   readonly revision: string;
@@ -38,7 +40,8 @@ export const createChooser = (
   if (baseUrl !== null) {
     const apiKeyEnv = config.apiKey === null ? null : UPSTREAM_KEY_ENV;
     const backend: BackendTarget = { kind: 'upstream', baseUrl, apiKeyEnv };
-    return async () => fixed('upstream', backend, { kind: 'upstream', baseUrl });
+    const identity = `upstream ${baseUrl} ${config.apiKey === null ? '' : fingerprintOf(config.apiKey)}`;
+    return async () => fixed(identity, backend, { kind: 'upstream', baseUrl });
   }
   const presentLogin = createLoginWatch(homes, onRefusedLogin);
   const home = homes.loginHome;
@@ -61,6 +64,10 @@ export const createChooser = (
     return fixed('none', { kind: 'none' }, { kind: 'signed-out', home, isNamed });
   };
 };
+
+/** Distinguishes accounts without revealing their keys. */
+const fingerprintOf = (apiKey: string): string =>
+  createHash('sha256').update(apiKey).digest('hex').slice(0, 16);
 
 const fixed = (identity: string, backend: BackendTarget, state: BackendState): ChosenBackend => ({
   identity,

@@ -1,7 +1,7 @@
 import type { Failure } from '../canonical/failure/failure.ts';
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import type { Refusals } from '../codex/capabilities/refusals.ts';
-import type { Conversations } from '../codex/relay/server/conversations.ts';
+import type { CacheIds } from '../codex/relay/request/affinity.ts';
 import { LISTED_PARAMETERS, profileOf } from '../codex/capabilities/profile.ts';
 import type { RenewedLogin } from '../codex/relay/transport/renewals.ts';
 import { startRelay, type Relay } from '../codex/relay/server/relay.ts';
@@ -37,7 +37,7 @@ export interface PlaceRelayOptions {
   readonly environment: Environment;
   /** Stores renewed tokens. */
   readonly login: RenewedLogin;
-  readonly conversations: Conversations;
+  readonly cacheIds: CacheIds;
   readonly refusals: Refusals;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -88,7 +88,7 @@ export const placeRelay = async (
       profile.isChatgpt && config.chatgptFirstEventTimeoutMs > 0 ? config.chatgptFirstEventTimeoutMs : null,
     profile,
     refusals: options.refusals,
-    affinity: { conversations: options.conversations, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
+    affinity: { cacheIds: options.cacheIds, cacheKeys: profile.isChatgpt ? 'uuid' : 'any' },
     ...report,
     onLearnt: (model, field) => logger.warn({ model, field }, 'the backend rejects a parameter'),
     onBlocked: options.onBlocked,

@@ -43,7 +43,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   // Of the store only its port.
-  state: [...CENTRE, 'store/store.ts', 'turns', 'turns/api.ts'],
+  state: [...CENTRE, 'engine', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
   turns: [
     ...CENTRE,
     'turns/api.ts',

@@ -19,7 +19,7 @@ import { isJsonObject, listIn } from '../../src/kit/json/json.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
-import { conversations } from '../support/conversations.ts';
+import { cacheIds } from '../support/cache-ids.ts';
 import { SHAPE } from '../support/edited.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
 import { turnContext, turnRequest } from '../support/turn-request.ts';
@@ -113,6 +113,7 @@ export interface HeldTest {
     isBegun?: boolean,
     context?: Partial<TurnContext>,
     shape?: Partial<RequestShape>,
+    session?: string,
   ): OpenTurn;
 }
 
@@ -159,7 +160,7 @@ export const startTestRelay = async (
     onFirstEventLate() {},
     profile: profileOf({ kind: 'upstream', baseUrl: backend.url, apiKeyEnv: null }, null),
     refusals: new Refusals(systemAmbient.clock),
-    affinity: { conversations, cacheKeys: 'any' },
+    affinity: { cacheIds, cacheKeys: 'any' },
     onRetry: (reason) => noted.retries.push(reason),
     onLearnt: (model, field) => noted.learnt.push(`${model} ${field}`),
     onFirstByte() {},
@@ -195,12 +196,19 @@ export const startTestRelay = async (
       },
       ...expected,
     });
-    const claim: HeldTest['claim'] = (request = {}, isBegun = true, context = {}, shape = {}) => {
+    const claim: HeldTest['claim'] = (
+      request = {},
+      isBegun = true,
+      context = {},
+      shape = {},
+      session = `id-of-${context.conversation ?? 'conversation'}`,
+    ) => {
       const events: UpstreamEvent[] = [];
       let refused: Failure | null = null;
       const relayTurn = held.claim({
         request: turnRequest(request),
         context: turnContext(context),
+        session,
         shape: { ...SHAPE, ...shape },
         onUpstreamEvent(signal) {
           if (signal.kind === 'answer-started') refused = null;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { UUID_V7, uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
+import { cacheIds } from '../support/cache-ids.ts';
 import { CHATGPT } from '../support/edited.ts';
 import { completed, freshRelays, parsed, TURN_ID, type ConnectionInfo } from './backend.ts';
 
@@ -33,21 +34,13 @@ const inBody = (arrival: ConnectionInfo): Notes => {
 };
 
 describe('the metadata of a turn that was started long before', () => {
-  const sessions = new Map<string, string>();
-  const conversations = {
-    idOf(key: string): string {
-      const id = sessions.get(key) ?? uuidV7(CLAIMED_MS - 1000);
-      sessions.set(key, id);
-      return id;
-    },
-    close: async (): Promise<void> => {},
-  };
+  const sessions = new Map(['one', 'other'].map((key) => [key, uuidV7(CLAIMED_MS - 1000)]));
 
   it('is that of the claim, with the window of the conversation', async () => {
     let nowMs = STARTED_MS;
     const { backend, hold, post } = await start(completed, {
       clock: { now: () => nowMs },
-      affinity: { conversations, cacheKeys: 'uuid' },
+      affinity: { cacheIds, cacheKeys: 'uuid' },
       // Others do not get `client_metadata`.
       profile: CHATGPT,
     });
@@ -61,7 +54,13 @@ describe('the metadata of a turn that was started long before', () => {
       held.started(TURN_ID);
       nowMs += 4 * 60_000;
       const reasoning = { effort, summary: null, context: null };
-      const { relayTurn } = claim({ model: 'gpt-6', reasoning }, true, { conversation });
+      const { relayTurn } = claim(
+        { model: 'gpt-6', reasoning },
+        true,
+        { conversation },
+        {},
+        sessions.get(conversation),
+      );
       const client_metadata = { [HEADER]: metadata, turn_id: TURN_ID, 'x-odd': 'kept' };
       const response = await post('t1', { client_metadata }, { headers: { [HEADER]: metadata } });
       expect(response.status).toBe(200);

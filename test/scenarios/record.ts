@@ -16,7 +16,7 @@ import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
-import { conversations } from '../support/conversations.ts';
+import { cacheIds } from '../support/cache-ids.ts';
 import { engineOn } from '../support/engine.ts';
 import { NO_LOGIN } from '../support/no-login.ts';
 import { startRealPool } from '../support/real-pool.ts';
@@ -104,7 +104,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onFirstEventLate() {},
         profile: profileOf(upstream, null),
         refusals: new Refusals(systemAmbient.clock),
-        affinity: { conversations, cacheKeys: 'any' },
+        affinity: { cacheIds, cacheKeys: 'any' },
         onRetry() {},
         onLearnt() {},
         onUnplaced() {},

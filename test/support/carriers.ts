@@ -91,7 +91,7 @@ export interface FakeHeldTurn {
   answerBytes: number;
 }
 
-export interface FakeRelay extends Pick<Relay, 'expect'> {
+export interface FakeRelay extends Pick<Relay, 'expect' | 'sessionOf'> {
   readonly turns: FakeHeldTurn[];
 }
 
@@ -122,7 +122,7 @@ export const fakeRelay = (): FakeRelay => {
       },
     };
   };
-  return { turns, expect };
+  return { turns, expect, sessionOf: async ({ context }) => `id-of-${context.conversation}` };
 };
 
 /** A normal end. */

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { placeRelay, type PlacedRelay } from '../../src/compose/relay.ts';
-import { conversations } from './conversations.ts';
+import { cacheIds } from './cache-ids.ts';
 import { NO_LOGIN } from './no-login.ts';
 
 interface Logged extends PlacedRelay {
@@ -32,7 +32,7 @@ export const placeLogged = async (
     wire: upstream.wire,
     environment,
     login: NO_LOGIN,
-    conversations,
+    cacheIds,
     refusals: new Refusals({ now: () => 0 }),
     logger,
     metrics: createMetrics(),

@@ -13,7 +13,7 @@ import type { Draft } from '../plan/draft-turn.ts';
 import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
-import type { BackendMemory } from '../memory/reasoning-memory.ts';
+import type { BackendMemory, Recalled } from '../memory/reasoning-memory.ts';
 
 export interface EngineDeps {
   readonly driver: TurnDriver;
@@ -49,15 +49,16 @@ export const createEngine = (deps: EngineDeps): Engine => ({
   plan(request, context) {
     const turn = { request, context };
     const { revision } = deps.refusals;
-    const history = deps.reasoning.recall(turn);
-    const first = deps.driver.draft(turn, deps.strategies.first(turn), history);
+    const recalled = deps.reasoning.recall(turn);
+    const first = deps.driver.draft(turn, deps.strategies.first(turn), recalled.history);
     const approved: ApprovedResults = new Map();
+    const planned = { ...turn, ...recalled, first };
     return {
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
       takesImageUrls: deps.driver.carries.imageUrls,
       isCurrent: () => deps.refusals.revision === revision,
-      run: (signal, onSettled) => runTurn({ ...turn, history }, first, { deps, signal, onSettled, approved }),
+      run: (signal, onSettled) => runTurn(planned, { deps, signal, onSettled, approved }),
     };
   },
 });
@@ -65,6 +66,10 @@ export const createEngine = (deps: EngineDeps): Engine => ({
 /** A turn, and its conversation with the reasoning that the client did not send. */
 interface Asked extends Turn {
   readonly history: History;
+}
+
+interface Planned extends Asked, Recalled {
+  readonly first: Draft;
 }
 
 interface Running {
@@ -76,10 +81,10 @@ interface Running {
 
 /** Runs the turn as planned. If the backend rejects it before the answer begins, tries the next strategy. */
 async function* runTurn(
-  asked: Asked,
-  first: Draft,
+  planned: Planned,
   { deps, signal, onSettled, approved }: Running,
 ): AsyncGenerator<TurnEvent> {
+  const { first, ...asked } = await withLoaded(planned, deps);
   const { budget, trace } = asked.context;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
@@ -152,6 +157,14 @@ async function* runTurn(
     }
   }
 }
+
+/** Planned again, if the store has reasoning that was not known when the turn was planned. */
+const withLoaded = async (planned: Planned, { reasoning, driver }: EngineDeps): Promise<Planned> => {
+  const { missing, first } = planned;
+  if (missing.length === 0 || !(await reasoning.load(planned, missing))) return planned;
+  const recalled = reasoning.recall(planned);
+  return { ...planned, ...recalled, first: driver.draft(planned, first.strategy, recalled.history) };
+};
 
 const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: EngineDeps): Promise<boolean> =>
   LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));

@@ -5,7 +5,7 @@ import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import { Refusals } from '../../codex/capabilities/refusals.ts';
-import { ReasoningMemory } from './reasoning-memory.ts';
+import { ReasoningMemory, type Recalled } from './reasoning-memory.ts';
 
 const ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
 const HOUR_MS = 60 * 60_000;
@@ -53,8 +53,8 @@ const continues = (callId: string, different: Different = {}): Turn =>
   });
 
 /** Whether reasoning comes back for a call. */
-const recalls = ({ items }: { readonly items: readonly Item[] }): boolean =>
-  items.some((item) => item.kind === 'reasoning');
+const recalls = ({ history }: Recalled): boolean =>
+  history.items.some((item) => item.kind === 'reasoning');
 
 describe('the memory of reasoning', () => {
   it('is of one backend, one caller and one model', () => {
@@ -92,7 +92,7 @@ describe('the memory of reasoning', () => {
     const items = [...first.request.items, ...first.request.items.slice(1)];
     const ids = backend
       .recall(turnOf({ items }))
-      .items.map(({ kind, id }) => (kind === 'reasoning' ? id : kind));
+      .history.items.map(({ kind, id }) => (kind === 'reasoning' ? id : kind));
     expect(ids).toEqual(['message', 'rs_1', 'tool-call', 'tool-output', 'rs_2', 'tool-call', 'tool-output']);
   });
 

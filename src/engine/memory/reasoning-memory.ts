@@ -4,7 +4,7 @@ import type { Turn } from '../../canonical/context/turn-context.ts';
 import { wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isRandomId } from '../../kit/random-id.ts';
-import { bytesOfText, FairCache } from '../../kit/collections/fair-cache.ts';
+import { bytesOfText, FairCache, type CacheEntry } from '../../kit/collections/fair-cache.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import { isUnreadable } from '../plan/request-strategies.ts';
 import {
@@ -13,109 +13,170 @@ import {
   restoreReasoning,
   type CallingAnswer,
   type AnswerStep,
+  type SentCall,
 } from './restore-reasoning.ts';
+import type { SharedReasoning } from './shared-reasoning.ts';
 
 export interface ReasoningMemoryOptions {
   /** 0: nothing is remembered. */
   readonly maxBytes: number;
   readonly clock: Clock;
   readonly onChange: (bytes: number) => void;
+  /** Absent: nothing is known after a restart, or on another instance. */
+  readonly shared?: SharedReasoning;
+}
+
+/** A conversation with the reasoning that its client left out. */
+export interface Recalled {
+  readonly history: History;
+  /** Keys of calls without reasoning that only another instance may remember. */
+  readonly missing: readonly string[];
 }
 
 /** The memory for one backend: reasoning is encrypted, and only its backend can read it. */
 export interface BackendMemory {
   /** Remembers an answer with tool calls to this request. */
   remember(turn: Turn, answer: readonly Produced[]): void;
-  /** The request's conversation with the reasoning that its client left out. */
-  recall(turn: Turn): History;
+  recall(turn: Turn): Recalled;
+  /** Whether a request can be recalled better now. Waits for a moment at most. */
+  load(turn: Turn, missing: Recalled['missing']): Promise<boolean>;
   /** The backend rejected this request, and accepted it without the recalled reasoning. */
   refused(turn: Turn, refusal: Failure): void;
 }
 
 /** Since the last request that needed it. */
-const REMEMBERED_FOR_MS = 60 * 60_000;
+export const REMEMBERED_FOR_MS = 60 * 60_000;
 /** The memory of a map, its keys and its objects, roughly. */
 const ANSWER_BYTES = 400;
 const STEP_BYTES = 200;
+/** The newest calls of a conversation. */
+const MAX_LOADED = 200;
 
 /**
  * Remembers the reasoning of answers that called tools, because Chat clients cannot send it back, and others do not. By
  * call id, separately for each caller and model.
  */
 export class ReasoningMemory {
+  readonly #options: ReasoningMemoryOptions;
   readonly #answers: FairCache<CallingAnswer>;
 
-  constructor({ maxBytes, clock, onChange }: ReasoningMemoryOptions) {
-    this.#answers = new FairCache({ maxBytes, maxAgeMs: REMEMBERED_FOR_MS, clock, onChange });
+  constructor(options: ReasoningMemoryOptions) {
+    this.#options = options;
+    this.#answers = new FairCache({ ...options, maxAgeMs: REMEMBERED_FOR_MS });
   }
 
   get bytes(): number {
     return this.#answers.bytes;
   }
 
-  /** `backend`: the same for as long as it is the same backend with the same account. */
+  /** `backend`: the same for as long as it is the same backend with the same account, on every instance. */
   of(backend: string, refusals: Refusals): BackendMemory {
-    const answers = this.#answers;
-    return {
-      remember(turn, items) {
-        const asked = lastAsked(turn.request.items);
-        const calls = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
-        const keys = calls.map((callId) => keyOf(backend, turn, callId, asked));
-        const answer = callingAnswerOf(items);
-        if (answer !== null) {
-          const holder = turn.context.caller.keyId;
-          answers.add({ holder, keys, value: answer, bytes: bytesOf(answer, keys) });
-          return;
-        }
-        // An id that is used again means its newest call, even one without reasoning.
-        for (const key of keys) answers.drop(key);
-        answers.settle();
-      },
-      recall: (turn) => {
-        const { items } = turn.request;
-        answers.settle();
-        if (answers.isEmpty || refusals.has(turn, 'recalled reasoning')) return wholeHistory(items);
-        const needed = new Set<string>();
-        const history = restoreReasoning(items, (callId, asked) => {
-          const key = keyOf(backend, turn, callId, asked);
-          const found = answers.get(key);
-          if (found === undefined) return null;
-          needed.add(key);
-          return found.value;
-        });
-        for (const key of needed) answers.renew(key);
-        return history;
-      },
-      refused: (turn, refusal) => {
-        if (!isUnreadable(refusal)) refusals.add(turn, 'recalled reasoning');
-        restoreReasoning(turn.request.items, (callId, asked) => {
-          answers.drop(keyOf(backend, turn, callId, asked));
-          return null;
-        });
-        answers.settle();
-      },
-    };
+    return new RememberedOfBackend(this.#answers, { ...this.#options, backend, refusals });
+  }
+}
+
+interface OfBackend extends ReasoningMemoryOptions {
+  readonly backend: string;
+  readonly refusals: Refusals;
+}
+
+class RememberedOfBackend implements BackendMemory {
+  readonly #answers: FairCache<CallingAnswer>;
+  readonly #options: OfBackend;
+
+  constructor(answers: FairCache<CallingAnswer>, options: OfBackend) {
+    this.#answers = answers;
+    this.#options = options;
+  }
+
+  remember(turn: Turn, items: readonly Produced[]): void {
+    const { shared } = this.#options;
+    const asked = lastAsked(turn.request.items);
+    const calls = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
+    const keys = calls.map((callId) => this.#keyOf(turn, { callId, asked }));
+    const answer = callingAnswerOf(items);
+    if (answer !== null) {
+      if (this.#add(turn, keys, answer)) shared?.save(keys, answer);
+      return;
+    }
+    // An id that is used again means its newest call, even one without reasoning.
+    shared?.drop(keys.filter((key, at) => this.#answers.get(key) !== undefined || !isRandomId(calls[at] ?? '')));
+    for (const key of keys) this.#answers.drop(key);
+    this.#answers.settle();
+  }
+
+  recall(turn: Turn): Recalled {
+    const { maxBytes, shared, refusals } = this.#options;
+    const { items } = turn.request;
+    this.#answers.settle();
+    const isOff = maxBytes === 0 || (this.#answers.isEmpty && shared === undefined);
+    if (isOff || refusals.has(turn, 'recalled reasoning'))
+      return { history: wholeHistory(items), missing: [] };
+    const needed = new Map<string, CacheEntry<CallingAnswer>>();
+    const missing: string[] = [];
+    const history = restoreReasoning(items, (call) => {
+      const key = this.#keyOf(turn, call);
+      const found = this.#answers.get(key);
+      if (found !== undefined) needed.set(key, found);
+      else if (!call.hasReasoning && shared !== undefined) missing.push(key);
+      return found?.value ?? null;
+    });
+    for (const key of needed.keys()) this.#answers.renew(key);
+    for (const { keys, value } of new Set(needed.values())) shared?.renew(keys, value);
+    return { history, missing };
+  }
+
+  async load(turn: Turn, missing: Recalled['missing']): Promise<boolean> {
+    const isUnknown = (key: string): boolean => this.#answers.get(key) === undefined;
+    const unknown = missing.slice(-MAX_LOADED).filter(isUnknown);
+    const loaded = unknown.length === 0 ? undefined : await this.#options.shared?.load(unknown);
+    const keysOf = new Map<CallingAnswer, string[]>();
+    for (const [key, answer] of loaded ?? []) {
+      // It may have been remembered in the meantime.
+      if (isUnknown(key)) keysOf.set(answer, [...(keysOf.get(answer) ?? []), key]);
+    }
+    for (const [answer, keys] of keysOf) this.#add(turn, keys, answer);
+    return !missing.every(isUnknown);
+  }
+
+  refused(turn: Turn, refusal: Failure): void {
+    const { refusals, shared } = this.#options;
+    if (!isUnreadable(refusal)) refusals.add(turn, 'recalled reasoning');
+    const keys = new Set<string>();
+    restoreReasoning(turn.request.items, (call) => {
+      keys.add(this.#keyOf(turn, call));
+      return null;
+    });
+    shared?.drop([...keys].filter((key) => this.#answers.get(key) !== undefined));
+    for (const key of keys) this.#answers.drop(key);
+    this.#answers.settle();
+  }
+
+  /** False: it is too large. */
+  #add(turn: Turn, keys: readonly string[], value: CallingAnswer): boolean {
+    const bytes = bytesOf(value, keys);
+    this.#answers.add({ holder: turn.context.caller.keyId, keys, value, bytes });
+    return bytes <= this.#options.maxBytes;
+  }
+
+  /** Some backends number their calls, so the key of such an id includes the conversation and the item before the answer. */
+  #keyOf(
+    { request: { model }, context: { caller, conversation } }: Turn,
+    { callId, asked }: Pick<SentCall, 'callId' | 'asked'>,
+  ): string {
+    return JSON.stringify([
+      this.#options.backend,
+      caller.keyId,
+      model,
+      excerptOf(callId),
+      ...(isRandomId(callId) ? [] : [conversation, identityOf(asked)]),
+    ]);
   }
 }
 
 const bytesOf = ({ steps }: CallingAnswer, keys: readonly string[]): number =>
   steps.reduce((sum, step) => sum + bytesOfStep(step), ANSWER_BYTES) +
   keys.reduce((sum, key) => sum + bytesOfText(key), 0);
-
-/** Some backends number their calls, so the key of such an id includes the conversation and the item before the answer. */
-const keyOf = (
-  backend: string,
-  { request: { model }, context: { caller, conversation } }: Turn,
-  callId: string,
-  asked: Item | undefined,
-): string =>
-  JSON.stringify([
-    backend,
-    caller.keyId,
-    model,
-    excerptOf(callId),
-    ...(isRandomId(callId) ? [] : [conversation, identityOf(asked)]),
-  ]);
 
 const MAX_PARTS = 8;
 /** Characters of each end of a text. */

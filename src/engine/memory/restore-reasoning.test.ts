@@ -41,7 +41,7 @@ const nameOf = (item: Item): string => {
 /** What becomes of a conversation if this was the answer that made its calls. */
 const restored = (answer: readonly Produced[], items: readonly Item[]): string => {
   const remembered = callingAnswerOf(answer);
-  const history = restoreReasoning(items, (callId) =>
+  const history = restoreReasoning(items, ({ callId }) =>
     remembered?.calls.has(callId) === true ? remembered : null,
   );
   const all = history.items;

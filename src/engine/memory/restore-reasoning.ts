@@ -45,8 +45,17 @@ const stepOf = (item: Produced): readonly AnswerStep[] => {
   return [{ kind: 'other', id: item.id }];
 };
 
-/** The answer that made a call; `asked` is the last item before that answer. */
-export type FindAnswer = (callId: string, asked: Item | undefined) => CallingAnswer | null;
+/** The answer that made a call. */
+export type FindAnswer = (call: SentCall) => CallingAnswer | null;
+
+/** A call that the client sent. */
+export interface SentCall {
+  readonly callId: string;
+  /** The last item before the answer. */
+  readonly asked: Item | undefined;
+  /** Whether the client sent readable reasoning with it. */
+  readonly hasReasoning: boolean;
+}
 
 /** The last item before the answer to this conversation. */
 export const lastAsked = (items: readonly Item[]): Item | undefined =>
@@ -66,7 +75,7 @@ export const restoreReasoning = (items: readonly Item[], find: FindAnswer): Hist
   for (const { start, calls, hasReasoning } of runsOf(items)) {
     let from = start;
     for (const call of calls) {
-      const answer = find(call.callId, items[start - 1]);
+      const answer = find({ callId: call.callId, asked: items[start - 1], hasReasoning });
       if (answer !== null) found.push({ answer, call, from });
       // Calls of one answer may be apart, each followed by its output.
       if (answer !== null && hasReasoning) complete.add(answer);

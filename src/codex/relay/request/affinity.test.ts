@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { NO_CACHE, turnOf } from '../../../../test/support/turn-request.ts';
 import type { Turn } from '../../../canonical/context/turn-context.ts';
-import { affinityKey, type AffinityOptions } from './affinity.ts';
+import { affinityKey, sessionOf, type AffinityKey, type AffinityOptions } from './affinity.ts';
 import { uuidV7 } from './uuid-v7.ts';
 
 const withKey = (value: string): Turn =>
@@ -11,9 +11,12 @@ const withKey = (value: string): Turn =>
     cache: { ...NO_CACHE, key: value },
   });
 
-const conversations = { idOf: (key: string) => `id of ${key}`, close: async () => {} };
-const PROVIDER: AffinityOptions = { conversations, cacheKeys: 'any' };
-const CHATGPT: AffinityOptions = { conversations, cacheKeys: 'uuid' };
+const cacheIds = { idOf: async (key: string) => `id of ${key}` };
+const PROVIDER: AffinityOptions = { cacheIds, cacheKeys: 'any' };
+const CHATGPT: AffinityOptions = { cacheIds, cacheKeys: 'uuid' };
+
+const keyOf = async (turn: Turn, options: AffinityOptions): Promise<AffinityKey> =>
+  affinityKey(turn, await sessionOf(turn, options, NOW), options.cacheKeys);
 
 const LONG = 'k'.repeat(65);
 const NOW = Date.UTC(2026, 10);
@@ -42,13 +45,12 @@ describe('the affinity key', () => {
     ['is the UUID of the client', withKey(OWN_UUID), CHATGPT, OWN_UUID, OWN_UUID],
     ['is not a UUID from the future', withKey(LATER_UUID), CHATGPT, 'id of c', 'id of c'],
     ['is the UUID of the client for a provider', withKey(OWN_UUID), PROVIDER, OWN_UUID, OWN_UUID],
-  ])('%s', (_, turn, options, cacheKey, session) => {
-    expect(affinityKey(turn, options, NOW)).toEqual({ cacheKey, session });
+  ])('%s', async (_, turn, options, cacheKey, session) => {
+    expect(await keyOf(turn, options)).toEqual({ cacheKey, session });
   });
 
-  it('distinguishes long keys of the client', () => {
-    expect(affinityKey(withKey(`${LONG}a`), PROVIDER, NOW).cacheKey).not.toBe(
-      affinityKey(withKey(`${LONG}b`), PROVIDER, NOW).cacheKey,
-    );
+  it('distinguishes long keys of the client', async () => {
+    const [one, other] = [await keyOf(withKey(`${LONG}a`), PROVIDER), await keyOf(withKey(`${LONG}b`), PROVIDER)];
+    expect(one.cacheKey).not.toBe(other.cacheKey);
   });
 });

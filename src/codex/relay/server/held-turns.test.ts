@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { conversations } from '../../../../test/support/conversations.ts';
 import { PROVIDER, SHAPE } from '../../../../test/support/edited.ts';
 import { turnContext, turnRequest } from '../../../../test/support/turn-request.ts';
 import { Refusals } from '../../capabilities/refusals.ts';
@@ -12,7 +11,7 @@ const started = () => {
     clock,
     profile: PROVIDER,
     refusals: new Refusals(clock),
-    affinity: { conversations, cacheKeys: 'any' },
+    affinity: { cacheKeys: 'any' },
     signIn: () => null,
   });
   const expectTurn = (threadId: string): HeldTurnHandle =>
@@ -23,6 +22,7 @@ const claim = (handle: HeldTurnHandle): RelayTurnHandle =>
   handle.claim({
     request: turnRequest(),
     context: turnContext(),
+    session: 'session',
     shape: SHAPE,
     onUpstreamEvent() {},
     onActivity() {},

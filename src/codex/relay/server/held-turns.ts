@@ -37,7 +37,7 @@ export interface HeldTurnsOptions {
   readonly clock: Clock;
   readonly profile: BackendProfile;
   readonly refusals: Refusals;
-  readonly affinity: AffinityOptions;
+  readonly affinity: Pick<AffinityOptions, 'cacheKeys'>;
   /** Why the login could not be renewed recently. */
   readonly signIn: () => Failure | null;
 }
@@ -87,7 +87,7 @@ export class HeldTurns {
     const relayTurn = new RelayTurn({
       ...params,
       thread: { threadId, slug, turnId },
-      affinity: affinityKey(turn, affinity, nowMs),
+      affinity: affinityKey(turn, params.session, affinity.cacheKeys),
       limits: { profile, refuses: refusals.fieldsFor(turn) },
       turnId: uuidV7(nowMs),
       startedAtMs: nowMs,

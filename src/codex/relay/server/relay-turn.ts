@@ -16,9 +16,11 @@ import type { ModelCall } from './relayed-request.ts';
 
 export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent' | 'onActivity'> {
   readonly shape: RequestShape;
+  /** The backend's id of the conversation. */
+  readonly session: string;
 }
 
-export interface RelayTurnOptions extends RelayTurnParams {
+export interface RelayTurnOptions extends Omit<RelayTurnParams, 'session'> {
   readonly thread: AppServerTurn;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
-import type { TurnContext } from '../../../canonical/context/turn-context.ts';
+import type { Turn, TurnContext } from '../../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { notFound, startLoopback } from '../../loopback.ts';
-import type { AffinityOptions } from '../request/affinity.ts';
+import { sessionOf, type AffinityOptions } from '../request/affinity.ts';
 import { forward } from './forward.ts';
 import type { ForwardOptions, RelayedRequest } from './relayed-request.ts';
 import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
@@ -34,6 +34,8 @@ export interface Relay {
   refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
   /** Why the access token of the login was not confirmed; null: it was, or there is none. */
   tokenFailure(): Failure | null;
+  /** The backend's id of the turn's conversation. Never rejects, and waits for a moment at most. */
+  sessionOf(turn: Turn): Promise<string>;
   /** Model requests of this thread belong to this turn from now on. They wait until it is claimed. */
   expect(turn: ExpectedTurn): HeldTurnHandle;
   close(): Promise<void>;
@@ -159,6 +161,7 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
     profile: options.profile,
     refusedFor: (request, context) => refusals.fieldsFor({ request, context }),
     tokenFailure: () => checks.failure,
+    sessionOf: (turn) => sessionOf(turn, options.affinity, options.clock.now()),
     expect: (expected) => turns.expect(expected),
     close: () => loopback.close(),
   };

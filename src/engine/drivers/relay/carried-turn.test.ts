@@ -38,6 +38,7 @@ describe('a carried turn', () => {
       {
         request: turnRequest({ instructions: 'Be brief.' }),
         context,
+        session: 'id-of-conversation',
         shape: {
           strategy: SHAPE.strategy,
           injected: { instructions: null, items: turnRequest().items },

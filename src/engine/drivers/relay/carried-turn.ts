@@ -1,4 +1,5 @@
 import type { AppServer } from '../../../codex/app-server.ts';
+import type { Relay } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
 import { RelaySource } from '../../../codex/sources/relay-source.ts';
 import type { SourceOptions, TurnSource } from '../../../codex/sources/source.ts';
@@ -27,6 +28,7 @@ export interface CarriedTurnDeps extends CarrierPlanDeps {
   readonly preStarted: PreStartedTurns;
   /** The entry of the model catalogue that codex uses for a model name. */
   readonly slugOf: (name: string) => string;
+  readonly relay: Pick<Relay, 'expect' | 'sessionOf'>;
 }
 
 interface Started {
@@ -70,8 +72,9 @@ export class CarriedTurn implements DrivenTurn {
     const prepare = async (threadId: string): Promise<void> => {
       request = (await mcp?.prepare(request, appServer, threadId, approved)) ?? request;
     };
+    const identified = this.#deps.relay.sessionOf({ request, context });
     this.#starting = this.#carrierFor(mcp, prepare);
-    const { carrier, isEarlier } = await this.#starting;
+    const [{ carrier, isEarlier }, session] = await Promise.all([this.#starting, identified]);
     this.#carrier = carrier;
     if (this.#isEnded) throw new Error('the turn was given up while it was being started');
     const { settings } = this.#deps;
@@ -80,6 +83,7 @@ export class CarriedTurn implements DrivenTurn {
       {
         request,
         context,
+        session,
         shape: {
           strategy,
           injected: injectedOf(request, settings, strategy),

@@ -9,7 +9,7 @@ import {
 } from '../../../../test/support/carriers.ts';
 import { settled } from '../../../../test/support/fake-pool.ts';
 import { SHAPE } from '../../../../test/support/edited.ts';
-import { turnContext, turnRequest } from '../../../../test/support/turn-request.ts';
+import { turnOf } from '../../../../test/support/turn-request.ts';
 import type { ThreadSignal } from '../../../codex/app-server.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
 import { startTurn } from '../../attempt/running-turn.ts';
@@ -43,8 +43,8 @@ const world = () => {
 };
 
 const params: RelayTurnParams = {
-  request: turnRequest(),
-  context: turnContext({ caller: { keyId: 'one' } }),
+  ...turnOf({ keyId: 'one' }),
+  session: 'session',
   shape: SHAPE,
   onUpstreamEvent() {},
   onActivity() {},

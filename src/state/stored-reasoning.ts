@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+
+import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoning.ts';
+import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
+import type { Clock } from '../kit/ambient.ts';
+import { yieldToLoop } from '../kit/async/event-loop.ts';
+import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import { parseJsonObject } from '../kit/json/json.ts';
+import type { MemoryStore } from '../store/store.ts';
+import type { MemoryAccess } from './memory-access.ts';
+
+export interface StoredReasoningOptions {
+  readonly memory: Pick<MemoryStore, 'get' | 'put' | 'drop'>;
+  readonly access: MemoryAccess;
+  /** Since the last request that needed it. */
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  /** Called when the store is too slow for all that is to be written. */
+  readonly onOverflow: () => void;
+}
+
+interface Write {
+  /** Null: the key is dropped. */
+  readonly value: string | null;
+  readonly expiresAt: number;
+}
+
+/** Of one answer; a longer one is in memory only. */
+const MAX_ANSWER_CHARS = 1024 * 1024;
+const MAX_WAITING_CHARS = 16 * 1024 * 1024;
+const MAX_WAITING = 10_000;
+const WRITES_AT_ONCE = 32;
+/**
+ * Answers of models that do not reason would be looked for in every turn. The first pause is short, because another
+ * instance may just be writing the answer.
+ */
+const FIRST_PAUSE_MS = 1_000;
+const LAST_PAUSE_MS = 60_000;
+const MAX_ABSENT = 10_000;
+
+/** The form of the values. A program ignores all others. */
+const FORM = 1;
+
+/**
+ * Remembered answers in the store. Keys are hashed, so that they contain nothing of a request. The first call of an
+ * answer has the answer, its other calls have the key of the first.
+ */
+export class StoredReasoning implements SharedReasoning {
+  readonly #options: StoredReasoningOptions;
+  readonly #savedAt = new WeakMap<CallingAnswer, number>();
+  /** Keys that were looked for without success. */
+  readonly #absent = new Map<string, { readonly since: number; readonly pauseMs: number }>();
+  readonly #waiting = new Map<string, Write>();
+  #waitingChars = 0;
+  #writing: Promise<void> | null = null;
+
+  constructor(options: StoredReasoningOptions) {
+    this.#options = options;
+  }
+
+  async load(keys: readonly string[]): Promise<ReadonlyMap<string, CallingAnswer>> {
+    const hashes = new Map(keys.map((key) => [hashOf(key), key]));
+    for (const hash of hashes.keys()) if (this.#isAbsent(hash)) hashes.delete(hash);
+    const { memory, access } = this.#options;
+    const found =
+      hashes.size === 0 ? null : await access.read(() => memory.get('reasoning', [...hashes.keys()]));
+    const loaded = new Map<string, CallingAnswer>();
+    if (found === null) return loaded;
+    const values = new Map([...found].map(([hash, text]) => [hash, this.#read(text)]));
+    for (const [hash, key] of hashes) {
+      const value = values.get(hash);
+      const answer = typeof value === 'string' ? values.get(value) : value;
+      if (answer !== undefined && answer !== null && typeof answer !== 'string') loaded.set(key, answer);
+      else this.#missed(hash);
+    }
+    return loaded;
+  }
+
+  save(keys: readonly string[], answer: CallingAnswer): void {
+    const [first, ...others] = keys.map(hashOf);
+    const now = this.#options.clock.now();
+    const value = JSON.stringify({ form: FORM, at: now, steps: answer.steps });
+    if (first === undefined || value.length > MAX_ANSWER_CHARS) return;
+    this.#savedAt.set(answer, now);
+    this.#write(first, value);
+    for (const hash of others) this.#write(hash, JSON.stringify({ form: FORM, see: first }));
+  }
+
+  renew(keys: readonly string[], answer: CallingAnswer): void {
+    const { ttlMs, clock } = this.#options;
+    if (clock.now() - (this.#savedAt.get(answer) ?? 0) >= ttlMs / 2) this.save(keys, answer);
+  }
+
+  drop(keys: readonly string[]): void {
+    for (const key of keys) this.#write(hashOf(key), null);
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  #isAbsent(hash: string): boolean {
+    const absent = this.#absent.get(hash);
+    if (absent === undefined) return false;
+    const ms = this.#options.clock.now() - absent.since;
+    return ms >= 0 && ms < absent.pauseMs;
+  }
+
+  #missed(hash: string): void {
+    const { pauseMs = FIRST_PAUSE_MS / 2 } = this.#absent.get(hash) ?? {};
+    this.#absent.delete(hash);
+    this.#absent.set(hash, {
+      since: this.#options.clock.now(),
+      pauseMs: Math.min(2 * pauseMs, LAST_PAUSE_MS),
+    });
+    forgetOldest(this.#absent, MAX_ABSENT);
+  }
+
+  /** The answer, or the key of the call that has it. */
+  #read(text: string): CallingAnswer | string | null {
+    const value = parseJsonObject(text);
+    if (value?.['form'] !== FORM) return null;
+    const { at, steps, see } = value;
+    if (typeof see === 'string') return see;
+    if (!Array.isArray(steps)) return null;
+    const answer = answerOf(steps);
+    this.#savedAt.set(answer, typeof at === 'number' ? at : 0);
+    return answer;
+  }
+
+  #write(hash: string, value: string | null): void {
+    const { clock, ttlMs, onOverflow } = this.#options;
+    this.#absent.delete(hash);
+    this.#take(hash);
+    this.#waiting.set(hash, { value, expiresAt: clock.now() + ttlMs });
+    this.#waitingChars += value?.length ?? 0;
+    while (this.#waiting.size > MAX_WAITING || this.#waitingChars > MAX_WAITING_CHARS) {
+      const [oldest] = this.#waiting.keys();
+      if (oldest === undefined) break;
+      this.#take(oldest);
+      onOverflow();
+    }
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  #take(hash: string): Write | undefined {
+    const write = this.#waiting.get(hash);
+    this.#waiting.delete(hash);
+    this.#waitingChars -= write?.value?.length ?? 0;
+    return write;
+  }
+
+  /** An answer is saved at its first call and at its end, which often come together: the later one is written. */
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      await yieldToLoop();
+      const batch = [...this.#waiting.keys()].slice(0, WRITES_AT_ONCE);
+      await Promise.all(batch.map((hash) => this.#writeOne(hash, this.#take(hash))));
+    }
+  }
+
+  async #writeOne(hash: string, write: Write | undefined): Promise<void> {
+    if (write === undefined) return;
+    const { memory, access } = this.#options;
+    const { value, expiresAt } = write;
+    await access.write(() =>
+      value === null ? memory.drop('reasoning', [hash]) : memory.put('reasoning', hash, value, expiresAt),
+    );
+  }
+}
+
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('hex');
+
+const answerOf = (steps: readonly AnswerStep[]): CallingAnswer => ({
+  steps,
+  calls: new Map(steps.flatMap((step, at) => (step.kind === 'call' ? [[step.callId, at] as const] : []))),
+});
+
