@@ -1,0 +1,116 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { startModelServer, type Script } from '../../src/demo/model-server.ts';
+import { freshProxies } from '../support/open-proxy.ts';
+import type { TestProxy } from '../support/proxy.ts';
+import { inTurn, says } from '../support/scripts.ts';
+import { sentBody, sentItems } from './responses-sent.ts';
+
+/** What a server remembers about conversations besides their content survives its restart. */
+
+const start = freshProxies();
+let script: Script;
+const model = await startModelServer({
+  script: (request, connection) => script(request, connection),
+  keepRequests: 100,
+});
+const stateDir = await mkdtemp(path.join(tmpdir(), 'shared-memory-'));
+afterAll(async () => {
+  await model.close();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+const CALL_ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
+const TOOL = { type: 'function' as const, function: { name: 'get_weather', parameters: { type: 'object' } } };
+const QUESTION: ChatCompletionMessageParam = { role: 'user', content: 'Weather?' };
+
+beforeEach(() => {
+  script = inTurn(
+    says([
+      { reasoning: { summary: ['About it.'], encrypted: 'sealed', id: 'rs_1' } },
+      { call: { name: 'get_weather', arguments: {}, callId: CALL_ID } },
+      { call: { name: 'get_weather', arguments: {}, callId: `${CALL_ID}2` } },
+    ]),
+    says([{ text: 'Sun.' }]),
+  );
+});
+
+/** A server with the same state and the same model as the one before. */
+const serve = (env: Readonly<Record<string, string>>): Promise<TestProxy> =>
+  start(() => {}, { PROXY_STATE_DIR: stateDir, PROXY_UPSTREAM_BASE_URL: model.baseUrl, ...env });
+
+const chat = async (proxy: TestProxy, messages: readonly ChatCompletionMessageParam[]) => {
+  const ask = { model: 'gpt-5.5', messages: [...messages], tools: [TOOL] };
+  const message = (await proxy.openai.chat.completions.create(ask)).choices[0]?.message;
+  if (message === undefined) throw new Error('no choice');
+  return message;
+};
+
+/** The last model request, without what codex names anew in every turn. */
+const lastRequest = (): object => {
+  const { client_metadata: _, ...body } = sentBody(model);
+  return { body, session: model.requests.at(-1)?.headers['session-id'] };
+};
+
+/** The request of the second round: on the server that served the first one, and on the next one. */
+const secondRounds = async (env: Readonly<Record<string, string>>) => {
+  const first = await serve(env);
+  const message = await chat(first, [QUESTION]);
+  const outputs = (message.tool_calls ?? []).map(({ id }) => ({
+    role: 'tool' as const,
+    tool_call_id: id,
+    content: 'Sun.',
+  }));
+  const messages = [QUESTION, message, ...outputs];
+  await chat(first, messages);
+  const before = { request: lastRequest(), items: itemsSent() };
+  await first.close();
+  await chat(await serve(env), messages);
+  return { before, after: { request: lastRequest(), items: itemsSent() } };
+};
+
+const itemsSent = (): readonly unknown[] =>
+  sentItems(model).map((item) => item['encrypted_content'] ?? item['role'] ?? item['type']);
+
+const WHOLE = ['user', 'sealed', 'function_call', 'function_call', 'function_call_output', 'function_call_output'];
+const WITHOUT = WHOLE.filter((name) => name !== 'sealed');
+
+describe('the second round of a tool conversation, after a restart', () => {
+  it('is the same model request as before: cache id, session and reasoning', async () => {
+    const { before, after } = await secondRounds({});
+    expect(before.items).toEqual(WHOLE);
+    expect(after).toEqual(before);
+  });
+
+  it('has its reasoning without the relay too', async () => {
+    const { before, after } = await secondRounds({ PROXY_WIRE: 'off' });
+    expect([before.items, after.items]).toEqual([WHOLE, WHOLE]);
+  });
+
+  it('has nothing of before if nothing is kept', async () => {
+    const { before, after } = await secondRounds({ PROXY_STORE: 'off' });
+    expect([before.items, after.items]).toEqual([WHOLE, WITHOUT]);
+    expect(after.request).not.toMatchObject({ session: (before.request as { session: string }).session });
+  });
+
+  it('has no reasoning if none is remembered, but its cache id', async () => {
+    const { before, after } = await secondRounds({ PROXY_REASONING_MEMORY_MB: '0' });
+    expect([before.items, after]).toEqual([WITHOUT, before]);
+  });
+});
+
+describe('the file with cache ids of an earlier version', () => {
+  it.each(['on', 'off'])('is removed (PROXY_STORE=%s)', async (store) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'shared-memory-'));
+    await writeFile(path.join(dir, 'conversations'), 'an id\n');
+    const proxy = await start(() => {}, { PROXY_STATE_DIR: dir, PROXY_STORE: store });
+    expect(await readdir(dir)).not.toContain('conversations');
+    await proxy.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+});
