@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 interface Process {
@@ -25,4 +26,12 @@ export const childOf = async (parent: number): Promise<number> => {
   const [child, ...others] = (await running()).filter((process) => process.parent === parent);
   if (child === undefined || others.length > 0) throw new Error(`process ${parent} has no single child`);
   return child.pid;
+};
+
+/** CPU milliseconds that the process has used, with all its threads. */
+export const cpuMs = async (pid: number): Promise<number> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The fields after the name, which may contain spaces: user and system time, in ticks of 10 ms.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 };

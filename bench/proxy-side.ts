@@ -8,7 +8,7 @@ import { DELTA, MCP_LABEL, promptOf, type Ask, type Side, type Timing } from './
 
 /** The proxy as users run it: in its own process, over HTTP. */
 
-const KEY = 'sk-bench-key-0123456789';
+export const KEY = 'sk-bench-key-0123456789';
 
 export interface ProxySideOptions {
   readonly name: string;
@@ -22,6 +22,9 @@ export interface ProxySideOptions {
 }
 
 export interface ProxySide extends Side {
+  readonly url: string;
+  /** A streamed request of the Responses API with these fields. */
+  send(body: object): Promise<Sent>;
   /** The same process through Chat Completions. */
   readonly chat: Side;
   /** The process ids of the proxy and of its app-server. */
@@ -30,6 +33,13 @@ export interface ProxySide extends Side {
   burst(requests: number): Promise<Burst>;
   /** Milliseconds until it reports an unreachable backend. */
   fail(): Promise<number>;
+}
+
+export interface Sent extends Timing {
+  /** The id of the response. */
+  readonly id: string;
+  /** The length of the request's body. */
+  readonly uploadedBytes: number;
 }
 
 /** Durations in milliseconds of complete answers, and of rejections with a status. */
@@ -64,7 +74,9 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
   const memory = (): Promise<number> => residentMb(({ parent }) => parent === child.pid);
   return {
     name: options.name,
+    url,
     run: (ask) => streamOnce(url, agent, ask, RESPONSES),
+    send: (body) => stream(url, agent, { model: 'gpt-5.5', ...body, stream: true }, RESPONSES),
     memory,
     chat: {
       name: 'chat',
@@ -156,28 +168,33 @@ const CHAT: Api = {
   endMarker: '"finish_reason":"stop"',
 };
 
-const post = async (url: string, agent: Agent, body: object): Promise<IncomingMessage> => {
+const post = async (url: string, agent: Agent, text: string): Promise<IncomingMessage> => {
   const http = httpRequest(url, {
     agent,
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
   });
-  http.end(JSON.stringify(body));
+  http.end(text);
   const [response]: IncomingMessage[] = await once(http, 'response');
   if (response === undefined) throw new Error('the proxy gave no answer');
   return response;
 };
 
 const statusOf = async (url: string, agent: Agent): Promise<number> => {
-  const response = await post(url + RESPONSES.path, agent, RESPONSES.body({ model: 'gpt-5.5', deltas: 1 }));
+  const body = JSON.stringify(RESPONSES.body({ model: 'gpt-5.5', deltas: 1 }));
+  const response = await post(url + RESPONSES.path, agent, body);
   response.resume();
   await once(response, 'end');
   return response.statusCode ?? 0;
 };
 
-const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> => {
+const streamOnce = (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> =>
+  stream(url, agent, api.body(ask), api);
+
+const stream = async (url: string, agent: Agent, body: object, api: Api): Promise<Sent> => {
   const startedAt = performance.now();
-  const response = await post(url + api.path, agent, api.body(ask));
+  const text = JSON.stringify(body);
+  const response = await post(url + api.path, agent, text);
   if (response.statusCode !== 200) {
     response.resume();
     throw new Error(`the proxy answered ${String(response.statusCode)}`);
@@ -191,8 +208,9 @@ const streamOnce = async (url: string, agent: Agent, ask: Ask, api: Api): Promis
   await once(response, 'end');
   const endMs = performance.now() - startedAt;
   if (!counter.completed()) throw new Error('the answer of the proxy was not completed');
-  const { deltas, textChars } = counter;
-  return { firstDeltaMs: (firstDeltaAt ?? startedAt) - startedAt, endMs, deltas, textChars };
+  const { deltas, textChars, id } = counter;
+  const firstDeltaMs = (firstDeltaAt ?? startedAt) - startedAt;
+  return { firstDeltaMs, endMs, deltas, textChars, id, uploadedBytes: text.length };
 };
 
 const burstOf = async (url: string, requests: number): Promise<Burst> => {
@@ -217,6 +235,7 @@ const burstOf = async (url: string, requests: number): Promise<Burst> => {
 };
 
 interface Counter {
+  readonly id: string;
   readonly deltas: number;
   readonly textChars: number;
   add(chunk: Buffer): void;
@@ -226,10 +245,14 @@ interface Counter {
 /** A cheap client: it searches the text for deltas instead of parsing them. */
 const createCounter = ({ deltaMarker: marker, endMarker }: Api): Counter => {
   let rest = '';
+  let id = '';
   let deltas = 0;
   let words = 0;
   let completed = false;
   return {
+    get id() {
+      return id;
+    },
     get deltas() {
       return deltas;
     },
@@ -238,6 +261,7 @@ const createCounter = ({ deltaMarker: marker, endMarker }: Api): Counter => {
     },
     add(chunk) {
       const text = rest + chunk.toString('latin1');
+      if (id === '') id = /"id":"(resp_\w+)"/u.exec(text)?.[1] ?? '';
       const end = text.lastIndexOf('\n\n') + 2;
       rest = text.slice(end < 2 ? 0 : end);
       let at = end < 2 ? -1 : text.indexOf(marker);

@@ -26,6 +26,8 @@ import {
   type Sides,
 } from './rows.ts';
 import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
+import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
+import { storeChains } from './stored-chains.ts';
 import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
 import { MCP_LABEL, type Side } from './workload.ts';
 
@@ -105,6 +107,26 @@ const STEPS = {
     await warmUp([usual, tight], model);
     return [await admissionCost(100_000), await atOnce(usual, 1_000), await atOnce(tight, 1_000)];
   },
+  storing: ({ proxy }) => storing(proxy),
+  chains: async ({ proxy }, { start, model }) => {
+    const cold = await start('proxy without memory', model.baseUrl, coldSettings());
+    await warmUp([cold], model);
+    return longChains({ proxy, cold });
+  },
+  'many-chains': async (_, { start, model, stateDir }) => {
+    const filled = async (count: number) => {
+      const own = path.join(stateDir, `chains-${count}`);
+      const ids = await storeChains(own, { count, turns: 3, text: inputOf(1) });
+      const side = await start(`${count} chains`, model.baseUrl, {
+        PROXY_STATE_DIR: own,
+        PROXY_ITEM_MEMORY_MB: '0',
+      });
+      return { side, ids };
+    };
+    const [few, many] = [await filled(100), await filled(10_000)];
+    await warmUp([few.side, many.side], model);
+    return manyChains(few, many);
+  },
   // Last, because this process is no longer fresh.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],
 } as const satisfies Record<string, (sides: MainSides, tools: StepTools) => Promise<readonly Row[]>>;
@@ -160,7 +182,10 @@ const measure = async (): Promise<readonly Row[]> => {
     const rows: Row[] = [];
     for (const [name, step] of Object.entries(STEPS)) {
       if (flags.only !== undefined && flags.only !== name) continue;
-      rows.push(...(await step({ bare, proxy }, tools)));
+      process.stderr.write(`${name} …\n`);
+      const measured = await step({ bare, proxy }, tools);
+      rows.push(...measured);
+      process.stderr.write(`${table(measured)}\n`);
       await closeOthers();
     }
     return rows;

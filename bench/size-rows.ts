@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { JsonObject } from '../src/kit/json/json.ts';
+import { cpuMs } from './processes.ts';
 import type { ProxySide } from './proxy-side.ts';
 import { compareTimes, ms, REST_MS, SHORT, type Row } from './rows.ts';
 import { median } from './statistics.ts';
@@ -90,14 +90,6 @@ export const firstDeltaBySize = async (sides: ThreeSides): Promise<readonly Row[
     );
   }
   return rows;
-};
-
-/** CPU milliseconds that the process has used, with all its threads. */
-const cpuMs = async (pid: number): Promise<number> => {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The fields after the name, which may contain spaces: user and system time, in ticks of 10 ms.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 };
 
 /** Lets what the last turn left behind finish. */
