@@ -40,7 +40,10 @@ export const openSharedMemory = async (
   const access = new MemoryAccess({
     clock,
     onTrouble: (err) =>
-      logger.warn({ err }, 'the store fails: conversations may get another cache id, reasoning may be missing'),
+      logger.warn(
+        { err },
+        'the store fails: conversations may get another cache id, reasoning may be missing',
+      ),
   });
   const ttlMs = state.ttlDays * DAY_MS;
   const cacheIds = new CacheIds({ store: { memory, access, ttlMs }, clock, mint });

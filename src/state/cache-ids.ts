@@ -21,7 +21,7 @@ export interface SharedIds {
 
 interface KnownId {
   readonly id: string;
-  /** When the store is told again that the conversation is in use. */
+  /** When the id is claimed again, because its conversation is still in use. */
   readonly claimAt: number;
 }
 

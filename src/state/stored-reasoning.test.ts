@@ -86,7 +86,8 @@ describe('reasoning in the store', () => {
     one.backend.remember(asks(), [thought('rs_1'), call('a')]);
     await one.shared.settled();
     const { backend, other } = start();
-    const known = (of: typeof backend, turn: Turn): Promise<boolean> => of.load(turn, of.recall(turn).missing);
+    const known = (of: typeof backend, turn: Turn): Promise<boolean> =>
+      of.load(turn, of.recall(turn).missing);
     expect([
       await known(backend, continues(['a'], { keyId: 'another' })),
       await known(backend, continues(['a'], { model: 'another' })),
@@ -244,7 +245,13 @@ describe('the store', () => {
     await one.shared.settled();
     const [first, second] = memory.rows.keys();
     const expiresAt = Infinity;
-    for (const value of ['', 'null', '{"form":2,"steps":[]}', '{"form":1,"steps":null}', '{"form":1,"see":"x"}']) {
+    for (const value of [
+      '',
+      'null',
+      '{"form":2,"steps":[]}',
+      '{"form":1,"steps":null}',
+      '{"form":1,"see":"x"}',
+    ]) {
       memory.rows.set(String(first), { value, expiresAt });
       expect(await start().sent(continues(['a', 'b']))).toBe(
         'message tool-call tool-call tool-output tool-output',

@@ -178,4 +178,3 @@ const answerOf = (steps: readonly AnswerStep[]): CallingAnswer => ({
   steps,
   calls: new Map(steps.flatMap((step, at) => (step.kind === 'call' ? [[step.callId, at] as const] : []))),
 });
-

@@ -77,7 +77,14 @@ const secondRounds = async (env: Readonly<Record<string, string>>) => {
 const itemsSent = (): readonly unknown[] =>
   sentItems(model).map((item) => item['encrypted_content'] ?? item['role'] ?? item['type']);
 
-const WHOLE = ['user', 'sealed', 'function_call', 'function_call', 'function_call_output', 'function_call_output'];
+const WHOLE = [
+  'user',
+  'sealed',
+  'function_call',
+  'function_call',
+  'function_call_output',
+  'function_call_output',
+];
 const WITHOUT = WHOLE.filter((name) => name !== 'sealed');
 
 describe('the second round of a tool conversation, after a restart', () => {

@@ -53,8 +53,7 @@ const continues = (callId: string, different: Different = {}): Turn =>
   });
 
 /** Whether reasoning comes back for a call. */
-const recalls = ({ history }: Recalled): boolean =>
-  history.items.some((item) => item.kind === 'reasoning');
+const recalls = ({ history }: Recalled): boolean => history.items.some((item) => item.kind === 'reasoning');
 
 describe('the memory of reasoning', () => {
   it('is of one backend, one caller and one model', () => {

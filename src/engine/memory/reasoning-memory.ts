@@ -100,7 +100,9 @@ class RememberedOfBackend implements BackendMemory {
       return;
     }
     // An id that is used again means its newest call, even one without reasoning.
-    shared?.drop(keys.filter((key, at) => this.#answers.get(key) !== undefined || !isRandomId(calls[at] ?? '')));
+    shared?.drop(
+      keys.filter((key, at) => this.#answers.get(key) !== undefined || !isRandomId(calls[at] ?? '')),
+    );
     for (const key of keys) this.#answers.drop(key);
     this.#answers.settle();
   }

@@ -50,7 +50,10 @@ describe('the affinity key', () => {
   });
 
   it('distinguishes long keys of the client', async () => {
-    const [one, other] = [await keyOf(withKey(`${LONG}a`), PROVIDER), await keyOf(withKey(`${LONG}b`), PROVIDER)];
+    const [one, other] = [
+      await keyOf(withKey(`${LONG}a`), PROVIDER),
+      await keyOf(withKey(`${LONG}b`), PROVIDER),
+    ];
     expect(one.cacheKey).not.toBe(other.cacheKey);
   });
 });
