@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Item } from '../src/canonical/request/item.ts';
+import type { Item, Produced } from '../src/canonical/request/item.ts';
 import { createAuthenticator } from '../src/http/guards/authenticate.ts';
 import { systemAmbient } from '../src/kit/system-ambient.ts';
 import { responseBody } from '../src/state/stored-response.ts';
@@ -36,7 +36,7 @@ export const storeChains = async (stateDir: string, chains: Chains): Promise<rea
   const now = clock.now();
   const write = async (at: Position | null): Promise<{ readonly at: Position; readonly id: string }> => {
     const id = ids.mint('resp');
-    const answer: Item = {
+    const answer: Produced = {
       kind: 'message',
       id: ids.mint('msg'),
       role: 'assistant',
@@ -50,7 +50,7 @@ export const storeChains = async (stateDir: string, chains: Chains): Promise<rea
       turn: {
         key: id.slice('resp_'.length),
         body: JSON.stringify(turnBody({ input: [question], output: [answer] })),
-        itemIds: [answer.id ?? ''],
+        itemIds: [answer.id],
       },
       response: {
         id,
