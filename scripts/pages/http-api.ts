@@ -34,6 +34,18 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key DELETE /v1/responses/{id}': 'Deletes a stored response. Responses that continue it stay.',
   'key GET /v1/responses/{id}/input_items':
     'What the model read for a stored response: its input, and with `previous_response_id` or `conversation` everything before. `limit`, `order` (default `desc`), `after`, `before`, `include`.',
+  'key POST /v1/conversations':
+    'Creates a conversation: `items` (at most 20), `metadata`. A response with `conversation` continues it, and adds its input and output to it.',
+  'key GET /v1/conversations/{id}': 'A conversation and its metadata.',
+  'key POST /v1/conversations/{id}': 'Replaces the `metadata` of a conversation.',
+  'key DELETE /v1/conversations/{id}': 'Deletes a conversation. Its responses stay, and can be continued.',
+  'key POST /v1/conversations/{id}/items':
+    'Adds `items` (at most 20) at the end of a conversation. They are checked like the `input` of a response.',
+  'key GET /v1/conversations/{id}/items':
+    'The items of a conversation. `limit`, `order` (default `desc`), `after`, `include`.',
+  'key GET /v1/conversations/{id}/items/{item_id}': 'One of them. `include`.',
+  'key DELETE /v1/conversations/{id}/items/{item_id}':
+    'Removes an item from a conversation, and answers with the conversation. The response that wrote the item still shows it.',
   'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
@@ -85,6 +97,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     turns: untouched,
     countLine: { enter: notCalled },
     storedResponses: untouched,
+    kept: null,
     models: { names: notCalled },
     mcp: { list: notCalled },
     codex: {

@@ -130,6 +130,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
         ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
       },
       storedResponses: state.responses,
+      kept: state.kept,
       countLine: createCountLine({
         clock: systemAmbient.clock,
         onRefused: (reason) => metrics.refused.inc({ reason }),

@@ -4,6 +4,8 @@ import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { Chains } from '../state/chains.ts';
+import { ConversationLocks } from '../state/conversation-locks.ts';
+import { Conversations } from '../state/conversations.ts';
 import { createOpenConversation } from '../state/open-conversation.ts';
 import { RecentItems } from '../state/recent-items.ts';
 import { createReferredItems } from '../state/referred-items.ts';
@@ -20,6 +22,8 @@ export interface OpenState {
   readonly store: Store | null;
   readonly states: TurnStates;
   readonly responses: StoredResponses;
+  /** Null: nothing is stored. */
+  readonly kept: Kept | null;
   close(): Promise<void>;
 }
 
@@ -42,7 +46,7 @@ export const openState = async (config: Config, deps: StateDeps): Promise<OpenSt
     ambient: systemAmbient,
     onUnstored: (err) => logger.error({ err }, 'an answer could not be stored'),
   });
-  return { store, states, responses: createStoredResponses(kept), close: async () => store?.close() };
+  return { store, states, kept, responses: createStoredResponses(kept), close: async () => store?.close() };
 };
 
 const openedStore = async (config: Config, { logger }: StateDeps): Promise<Store> => {
@@ -74,7 +78,7 @@ export const openConfiguredStore = (
   });
 
 /** Half of the memory is for conversations, half for items that are referred to. */
-const keptIn = (store: Store, config: Config, { metrics }: StateDeps): Kept => {
+const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): Kept => {
   const maxBytes = (config.api.itemMemoryMb * 1024 * 1024) / 2;
   const { clock } = systemAmbient;
   const memory = { chains: 0, items: 0 };
@@ -82,11 +86,19 @@ const keptIn = (store: Store, config: Config, { metrics }: StateDeps): Kept => {
     memory[of] = bytes;
     metrics.itemBytesRemembered.set(memory.chains + memory.items);
   };
+  const ttlMs = config.state.ttlDays * DAY_MS;
+  const locks = new ConversationLocks({
+    store,
+    ambient: systemAmbient,
+    waitMs: config.state.conversationWaitMs,
+    onError: (err) => logger.warn({ err }, 'the lock of a conversation could not be renewed or released'),
+  });
   return {
     store,
     chains: new Chains({ store, maxBytes, clock, onChange: onChange('chains') }),
     items: createReferredItems(store, new RecentItems({ maxBytes, clock, onChange: onChange('items') })),
-    openConversation: createOpenConversation(store, systemAmbient),
-    ttlMs: config.state.ttlDays * DAY_MS,
+    openConversation: createOpenConversation(store, locks),
+    conversations: new Conversations({ store, locks, ambient: systemAmbient, ttlMs }),
+    ttlMs,
   };
 };

@@ -42,6 +42,7 @@ describe('loadConfig', () => {
     ['PROXY_STORE_TTL_DAYS', '1e3'],
     ['PROXY_STORE_TTL_DAYS', '1,5'],
     ['PROXY_STORE_TIMEOUT_MS', '0'],
+    ['PROXY_CONVERSATION_WAIT_MS', '-1'],
     ['PROXY_TOOL_TRANSPORT', 'spoken'],
     ['PROXY_TOOL_TRANSPORT', 'llama-*'],
     ['PROXY_TOOL_TRANSPORT', 'llama-*=prose,gpt'],

@@ -62,6 +62,7 @@ const defaults: Omit<Config, 'sources'> = {
     ttlDays: 30,
     keys: [],
     timeoutMs: 5_000,
+    conversationWaitMs: 10_000,
   },
   api: {
     strictParams: false,
@@ -137,6 +138,7 @@ describe('loadConfig', () => {
       PROXY_STORE_TTL_DAYS: '0.25',
       PROXY_STORE_KEY: `${'0a'.repeat(32)}, ${'A'.repeat(43)}=`,
       PROXY_STORE_TIMEOUT_MS: '1500',
+      PROXY_CONVERSATION_WAIT_MS: '2500',
       PROXY_STRICT_PARAMS: '1',
       PROXY_INSTRUCTIONS_TARGET: 'developer',
       PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'true',
@@ -224,6 +226,7 @@ describe('loadConfig', () => {
         ttlDays: 0.25,
         keys: ['0a'.repeat(32), `${'A'.repeat(43)}=`],
         timeoutMs: 1_500,
+        conversationWaitMs: 2_500,
       },
       api: {
         strictParams: true,

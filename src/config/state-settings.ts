@@ -40,4 +40,11 @@ export const STATE_SETTINGS = {
     description:
       'How long an operation of the database may take, including its wait for earlier ones, before the request fails with `store_unavailable`.',
   }),
+  PROXY_CONVERSATION_WAIT_MS: tuning({
+    at: 'state.conversationWaitMs',
+    type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
+    default: '10000',
+    description:
+      'How long a request waits for others that write to the same conversation, before it fails with `conversation_locked`.',
+  }),
 };

@@ -4,6 +4,7 @@ import { FairCache } from '../kit/collections/fair-cache.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import type { Position, Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
+import { isConversationId } from './conversation-id.ts';
 import { readTurn, sentItems } from './stored-turn.ts';
 
 /** `onBytes` may throw before anything large is loaded. */
@@ -17,6 +18,8 @@ export interface Chain {
   readonly cacheKey: string;
   /** Characters of all turns as they are stored. */
   readonly chars: number;
+  /** It has turns of a conversation with a name, whose items can be deleted: it is loaded each time. */
+  readonly canChange: boolean;
 }
 
 export interface ChainsOptions {
@@ -56,7 +59,8 @@ export class Chains {
     if (chars === null || cacheKey === null) return null;
     onBytes(chars);
     const rows = await this.#store.turns.upTo(owner, at);
-    const chain = { at, cacheKey, chars, items: await runSliced(parseTurns(rows), signal) };
+    const canChange = rows.some(({ segment }) => isConversationId(segment));
+    const chain = { at, cacheKey, chars, canChange, items: await runSliced(parseTurns(rows), signal) };
     this.keep(owner, chain, null);
     return chain;
   }
@@ -64,6 +68,7 @@ export class Chains {
   /** Keeps a conversation in memory, in place of the shorter one that it continues. */
   keep(owner: string, chain: Chain, instead: Chain | null): void {
     if (instead !== null) this.#hot.drop(keyOf(owner, instead.at));
+    if (chain.canChange) return;
     const key = keyOf(owner, chain.at);
     this.#hot.add({ holder: owner, keys: [key], value: chain, bytes: BYTES_PER_CHAR * chain.chars });
   }

@@ -1,11 +1,11 @@
 import type { Ambient, IdSource } from '../kit/ambient.ts';
-import { runSliced } from '../kit/async/event-loop.ts';
-import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { Onto, ResponseStatus } from '../store/store.ts';
 import type { KeptResponse } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
+import { unknownConversation } from './conversation-locks.ts';
+import { printed } from './print-body.ts';
 import { responseBody } from './stored-response.ts';
 import { sentItems, turnBody } from './stored-turn.ts';
 import type { Continued, Kept } from './turn-states.ts';
@@ -48,11 +48,13 @@ export const recordResponse = async (
       : null,
     expiresAt,
   });
-  if (position === null) throw gatewayError('store_unavailable');
+  if (position === null) {
+    // Deleted in the meantime, by a process that did not know of the lock any more.
+    throw onto.kind === 'conversation' ? unknownConversation(onto.id) : gatewayError('store_unavailable');
+  }
   for (const item of made) kept.items.remember(ask.caller, item);
-  // Conversations change in other ways too, so they are always loaded.
-  if (onto.kind === 'conversation') return;
-  kept.chains.keep(ask.caller, { at: position, items, cacheKey, chars }, continued.chain);
+  const canChange = continued.chain?.canChange ?? false;
+  kept.chains.keep(ask.caller, { at: position, items, cacheKey, chars, canChange }, continued.chain);
 };
 
 /** A response id without its prefix. */
@@ -94,11 +96,3 @@ const rowOf = async ({ keeps, turns: [{ made, reply }], project }: FinishedRespo
 
 const statusOf = ({ status }: JsonObject): ResponseStatus =>
   status === 'incomplete' || status === 'failed' ? status : 'completed';
-
-/** Beyond this the event loop would notice. */
-const LONG_CHARS = 256 * 1024;
-
-const printed = async (value: object, signal: AbortSignal): Promise<string> =>
-  isHeavy(value, LONG_CHARS)
-    ? (await runSliced(writeJsonSteps(value), signal)).join('')
-    : JSON.stringify(value);

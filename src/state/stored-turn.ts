@@ -3,6 +3,7 @@ import { isCompactionTrigger } from '../canonical/request/compaction.ts';
 import { hasNoContent, isSummary, type Item, type Part, type Produced } from '../canonical/request/item.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { isJsonObject } from '../kit/json/json.ts';
+import { isRandomId } from '../kit/random-id.ts';
 import type { TurnRow } from '../store/store.ts';
 import { inputItemId } from './input-item-id.ts';
 
@@ -53,10 +54,16 @@ export interface StoredItem {
   readonly item: Item;
 }
 
-/** All items with their ids. Ids of input items belong to their clients and may repeat, so input gets ids of ours. */
+/**
+ * All items with their ids. Ids of input items belong to their clients and may repeat, and so do those of backends that
+ * number them: such items get ids of ours.
+ */
 export const storedItems = (key: string, { input, output }: StoredTurn): readonly StoredItem[] => [
   ...input.map((item, index) => ({ id: inputItemId(key, index, item), item })),
-  ...output.map((item) => ({ id: item.id, item })),
+  ...output.map((item, index) => ({
+    id: isRandomId(item.id) ? item.id : inputItemId(key, input.length + index, item),
+    item,
+  })),
 ];
 
 /** The items that were not deleted. */

@@ -6,7 +6,9 @@ import type { Store } from '../store/store.ts';
 import { NOTHING_LOADED, type Continues } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
 import type { Chains } from './chains.ts';
-import { unknownConversation, type OpenConversation } from './open-conversation.ts';
+import { unknownConversation } from './conversation-locks.ts';
+import type { Conversations } from './conversations.ts';
+import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
 import { recordResponse } from './record-response.ts';
 
@@ -24,6 +26,7 @@ export interface Kept {
   readonly chains: Chains;
   readonly items: ReferredItems;
   readonly openConversation: OpenConversation;
+  readonly conversations: Conversations;
   /** How long a response is kept, from its creation, and a conversation, from its last use. */
   readonly ttlMs: number;
 }

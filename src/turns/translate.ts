@@ -15,6 +15,7 @@ export interface BodySource {
   /** See `StateAsk`. */
   readonly onBytes: (bytes: number) => void;
   readonly local: LocalResponses | null;
+  readonly isOnlyRead?: boolean;
 }
 
 export interface TranslateDeps {
@@ -35,10 +36,10 @@ export const translateBody = async (
   source: BodySource,
   deps: TranslateDeps,
 ): Promise<Translated> => {
-  const { caller, signal, onBytes, local, trace } = source;
+  const { caller, signal, onBytes, local, trace, isOnlyRead = false } = source;
   const context = { headers: source.headers, ambient: deps.ambient, models: source.models };
   const parsed = api.parse(body, context);
-  const state = await deps.states.open({ caller, references: parsed, signal, onBytes, local });
+  const state = await deps.states.open({ caller, references: parsed, signal, onBytes, local, isOnlyRead });
   try {
     if (trace.isRecording) {
       for (const [id, item] of state.loaded.items) trace.record('referred', { id, item });

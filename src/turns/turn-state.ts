@@ -21,6 +21,8 @@ export interface StateAsk {
   readonly onBytes: (bytes: number) => void;
   /** Responses that only this connection knows; null: the request did not come over one that remembers. */
   readonly local: LocalResponses | null;
+  /** The answer is not recorded, so its conversation is not locked. */
+  readonly isOnlyRead?: boolean;
 }
 
 export interface TurnState {

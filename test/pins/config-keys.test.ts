@@ -85,5 +85,6 @@ it('has these settings, each with its default', () => {
     PROXY_STORE_TTL_DAYS: '30',
     PROXY_STORE_KEY: '',
     PROXY_STORE_TIMEOUT_MS: '5000',
+    PROXY_CONVERSATION_WAIT_MS: '10000',
   });
 });

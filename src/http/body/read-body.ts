@@ -1,7 +1,7 @@
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { BodyBudget } from '../../turns/body-budget.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { readJson } from './read-json.ts';
+import { readJson, type ReadJsonLimits } from './read-json.ts';
 
 export interface BodyDeps {
   readonly bodies: BodyBudget;
@@ -13,11 +13,12 @@ export const readBody = async (
   http: Request,
   exchange: Exchange,
   { bodies, maxBodyBytes }: BodyDeps,
+  options: Pick<ReadJsonLimits, 'ifEmpty'> = {},
 ): Promise<unknown> => {
   const room = bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
   exchange.atEnd(() => room.letGo());
   return unlessAborted(
-    readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal }),
+    readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal, ...options }),
     exchange.signal,
   );
 };

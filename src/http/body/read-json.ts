@@ -1,10 +1,13 @@
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/json-reader.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 
 export interface ReadJsonLimits extends ReadLimits {
   readonly maxDepth?: number;
+  /** What an empty body means; absent: it is invalid. */
+  readonly ifEmpty?: JsonObject;
 }
 
 /** More than a tool's JSON schema needs. The app-server does not answer beyond 128 levels, some of which wrap the body. */
@@ -39,6 +42,7 @@ const parse = async (
 /** The body as JSON, whatever its content type. */
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   const bytes = await readBytes(request, limits);
+  if (bytes.length === 0 && limits.ifEmpty !== undefined) return limits.ifEmpty;
   const within = { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES };
   return parse(bytes, within, limits.signal);
 };

@@ -52,6 +52,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
       trace: NO_TRACE,
       onBytes: referredCounter(limits),
       local: null,
+      isOnlyRead: true,
     };
     const { parsed: ask, state } = await translateBody(responses, whole, source, deps);
     state.release();

@@ -4,11 +4,10 @@ import { readInclude } from '../../openai/responses/output/include.ts';
 import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
 import { listBody, pageOf } from '../../openai/shared/list-page.ts';
 import { readListQuery } from '../../openai/shared/list-query.ts';
-import type { LoadLimits } from '../../state/chains.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import type { BodyBudget } from '../../turns/body-budget.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import type { Exchange } from '../exchange/exchange.ts';
+import { loadLimits } from '../body/load-limits.ts';
 import type { Route } from '../server.ts';
 
 export interface StoredResponseDeps {
@@ -28,7 +27,7 @@ const getResponse =
   async (http, exchange, params) => {
     const query = queryOf(http);
     const include = readInclude(query);
-    const found = await responses.find(exchange.caller(), idOf(params), limitsOf(exchange, room));
+    const found = await responses.find(exchange.caller(), idOf(params), loadLimits(exchange, room));
     if (query.get('stream') === 'true') throw notStreamable();
     return jsonResponse(projectStoredResponse(found, include), {}, exchange.signal);
   };
@@ -54,7 +53,7 @@ const listInputItems =
     const query = queryOf(http);
     const include = readInclude(query);
     const list = readListQuery(query, 'desc');
-    const items = await responses.inputItems(exchange.caller(), idOf(params), limitsOf(exchange, room));
+    const items = await responses.inputItems(exchange.caller(), idOf(params), loadLimits(exchange, room));
     const { entries, hasMore } = pageOf(items, list);
     const data = entries.map((entry) => projectStoredItem(entry, include));
     return jsonResponse(listBody(data, hasMore), {}, exchange.signal);
@@ -63,11 +62,3 @@ const listInputItems =
 const idOf = (params: Readonly<Record<string, string>>): string => params['id'] ?? '';
 
 const queryOf = ({ url }: Request): URLSearchParams => new URL(url).searchParams;
-
-/** What is loaded counts like a body until the answer is sent. */
-const limitsOf = (exchange: Exchange, { bodies }: StoredResponseDeps['room']): LoadLimits => {
-  const { signal } = exchange;
-  const held = bodies.open(exchange.caller(), signal, (error) => exchange.abort(error));
-  exchange.atEnd(() => held.letGo());
-  return { signal, onBytes: (bytes) => held.grow(bytes) };
-};

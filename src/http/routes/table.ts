@@ -14,6 +14,7 @@ import { serveTurn, type TurnDeps } from '../turn/serve-turn.ts';
 import type { Route } from '../server.ts';
 import { inputTokensRoute, type CountLine } from './input-tokens.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
+import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
@@ -24,6 +25,8 @@ export interface RouteDeps {
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
   readonly storedResponses: StoredResponses;
+  /** Null: nothing is stored. */
+  readonly kept: KeptConversations | null;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -50,6 +53,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
+  ...conversationRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
     `POST ${RESPONSES_PATH}/input_tokens`,

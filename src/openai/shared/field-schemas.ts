@@ -15,7 +15,7 @@ export const shortName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, 'expected letters, digits, underscores and dashes, at most 64 characters.');
 
-const metadata = z
+export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'expected at most 16 keys.');
 

@@ -35,18 +35,22 @@ export interface ReadItems {
   readonly unread: readonly string[];
 }
 
-/** `recall` null: nothing is stored. */
-export const readInput = (input: string | readonly unknown[], recall: Recall | null = null): ReadItems => {
+/** `recall` null: nothing is stored. `at`: the name of the list in the body. */
+export const readInput = (
+  input: string | readonly unknown[],
+  recall: Recall | null = null,
+  at: 'input' | 'items' = 'input',
+): ReadItems => {
   if (typeof input === 'string') {
     const item: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: input }] };
-    return { items: [item], places: ['input'], unread: [] };
+    return { items: [item], places: [at], unread: [] };
   }
-  rejectTooManyParts(input, 'input');
-  const reading = { unread: [], references: new References(recall) };
+  rejectTooManyParts(input, at);
+  const reading = { unread: [], references: new References(recall, at) };
   const items: Item[] = [];
   const places: string[] = [];
   for (const [index, value] of input.entries()) {
-    const place = `input[${index}]`;
+    const place = `${at}[${index}]`;
     const item = readItem(value, place, reading);
     if (item === null) continue;
     items.push(item);

@@ -9,11 +9,13 @@ export type Recall = (id: string) => Item | null;
 /** Resolves the item references of one request. */
 export class References {
   readonly #recall: Recall | null;
+  readonly #list: string;
   readonly #seen = new Set<string>();
 
-  /** `recall` null: nothing is stored. */
-  constructor(recall: Recall | null) {
+  /** `recall` null: nothing is stored. `list`: the name of the list in the body. */
+  constructor(recall: Recall | null, list = 'input') {
     this.#recall = recall;
+    this.#list = list;
   }
 
   get hasStore(): boolean {
@@ -28,7 +30,7 @@ export class References {
   /** Returns reasoning that was sent without its content. Throws if it is unknown. */
   resolveReasoning(id: string, at: string): Reasoning {
     const item = this.#find(id, at);
-    if (item.kind !== 'reasoning') throw unknownItem(id);
+    if (item.kind !== 'reasoning') throw unknownItem(id, this.#list);
     return item;
   }
 
@@ -42,13 +44,13 @@ export class References {
     }
     this.#seen.add(id);
     const item = this.#recall?.(id) ?? null;
-    if (item === null) throw unknownItem(id);
+    if (item === null) throw unknownItem(id, this.#list);
     return item;
   }
 }
 
-const unknownItem = (id: string): GatewayError =>
+const unknownItem = (id: string, param: string): GatewayError =>
   gatewayError('unknown_item', {
-    param: 'input',
+    param,
     message: `Item with id '${quoted(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
   });

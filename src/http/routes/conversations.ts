@@ -1,0 +1,144 @@
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import { projectConversation, projectDeletedConversation } from '../../openai/conversations/project.ts';
+import {
+  readNewConversation,
+  readNewItems,
+  readNewMetadata,
+  type NewItems,
+  type ReadNewItems,
+} from '../../openai/conversations/read.ts';
+import { readInclude } from '../../openai/responses/output/include.ts';
+import { projectStoredItem } from '../../openai/responses/output/project-stored.ts';
+import { listBody } from '../../openai/shared/list-page.ts';
+import { readListQuery } from '../../openai/shared/list-query.ts';
+import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import type { Conversations } from '../../state/conversations.ts';
+import type { ReferredItems } from '../../state/referred-items.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import { loadLimits } from '../body/load-limits.ts';
+import { readBody, type BodyDeps } from '../body/read-body.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Route } from '../server.ts';
+
+export interface ConversationRouteDeps {
+  /** Null: nothing is stored. */
+  readonly kept: KeptConversations | null;
+  readonly bodies: BodyDeps;
+}
+
+export interface KeptConversations {
+  readonly conversations: Conversations;
+  /** Items that a body refers to. */
+  readonly items: Pick<ReferredItems, 'load'>;
+}
+
+const PATH = '/v1/conversations';
+
+/** Conversations and their items. */
+export const conversationRoutes = (deps: ConversationRouteDeps): readonly Route[] => {
+  const route = (method: Route['method'], path: string, handle: Handle): Route => ({
+    method,
+    path: `${PATH}${path}`,
+    access: 'key',
+    handle(http, exchange, params) {
+      if (deps.kept === null) throw notStored();
+      const { id = '', item_id: itemId = '' } = params;
+      const query = new URL(http.url).searchParams;
+      return handle({ http, exchange, query, id, itemId, bodies: deps.bodies, ...deps.kept });
+    },
+  });
+  return [
+    route('POST', '', create),
+    route('GET', '/:id', find),
+    route('POST', '/:id', update),
+    route('DELETE', '/:id', remove),
+    route('POST', '/:id/items', addItems),
+    route('GET', '/:id/items', listItems),
+    route('GET', '/:id/items/:item_id', findItem),
+    route('DELETE', '/:id/items/:item_id', removeItem),
+  ];
+};
+
+interface Call extends KeptConversations {
+  readonly http: Request;
+  readonly exchange: Exchange;
+  readonly query: URLSearchParams;
+  readonly id: string;
+  readonly itemId: string;
+  readonly bodies: BodyDeps;
+}
+
+type Handle = (call: Call) => Promise<Response>;
+
+const create: Handle = async (call) => {
+  const { http, exchange, conversations, bodies } = call;
+  const parsed = readNewConversation(await readBody(http, exchange, bodies, { ifEmpty: {} }));
+  const { items, ignored } = await resolved(parsed, call);
+  const created = await conversations.create(askOf(exchange), { items, metadata: parsed.metadata });
+  return Response.json(projectConversation(created), { headers: ignoredHeader(ignored) });
+};
+
+const find: Handle = async ({ exchange, conversations, id }) =>
+  Response.json(projectConversation(await conversations.find(exchange.caller(), id)));
+
+const update: Handle = async ({ http, exchange, conversations, bodies, id }) => {
+  const { metadata, ignored } = readNewMetadata(await readBody(http, exchange, bodies));
+  const updated = await conversations.update(exchange.caller(), id, metadata);
+  return Response.json(projectConversation(updated), { headers: ignoredHeader(ignored) });
+};
+
+const remove: Handle = async ({ exchange, conversations, id }) => {
+  await conversations.delete(askOf(exchange), id);
+  return Response.json(projectDeletedConversation(id));
+};
+
+const addItems: Handle = async (call) => {
+  const { http, exchange, conversations, bodies, query, id } = call;
+  const include = readInclude(query);
+  const parsed = readNewItems(await readBody(http, exchange, bodies));
+  const { items, ignored } = await resolved(parsed, call);
+  const added = await conversations.addItems(askOf(exchange), id, items);
+  const data = added.map((item) => projectStoredItem(item, include));
+  const names = [...ignored, ...unreadQuery(query, ['include'])];
+  return jsonResponse(listBody(data, false), ignoredHeader(names), exchange.signal);
+};
+
+const listItems: Handle = async ({ exchange, conversations, bodies, query, id }) => {
+  const include = readInclude(query);
+  const list = readListQuery(query, 'desc');
+  const { items, hasMore } = await conversations.page(loadLimits(exchange, bodies), id, list);
+  const data = items.map((item) => projectStoredItem(item, include));
+  const names = unreadQuery(query, ['limit', 'order', 'after', 'include']);
+  return jsonResponse(listBody(data, hasMore), ignoredHeader(names), exchange.signal);
+};
+
+const findItem: Handle = async ({ exchange, conversations, bodies, query, id, itemId }) => {
+  const include = readInclude(query);
+  const item = await conversations.item(loadLimits(exchange, bodies), id, itemId);
+  const names = unreadQuery(query, ['include']);
+  return jsonResponse(projectStoredItem(item, include), ignoredHeader(names), exchange.signal);
+};
+
+const removeItem: Handle = async ({ exchange, conversations, bodies, id, itemId }) =>
+  Response.json(
+    projectConversation(await conversations.deleteItem(loadLimits(exchange, bodies), id, itemId)),
+  );
+
+const askOf = (exchange: Exchange) => ({ caller: exchange.caller(), signal: exchange.signal });
+
+/** Loads what the items of a body refer to, and reads them. */
+const resolved = async (
+  { references, read }: NewItems,
+  { exchange, bodies, items }: Call,
+): Promise<ReadNewItems> => {
+  const found: ReadonlyMap<string, Item> =
+    references.length === 0 ? new Map() : await items.load(loadLimits(exchange, bodies), references);
+  return read((id) => found.get(id) ?? null);
+};
+
+const notStored = () =>
+  gatewayError('endpoint_not_supported', {
+    message: 'This server stores nothing, so it has no conversations. Its operator set PROXY_STORE=off.',
+  });

@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+
+import { isCompactionTrigger } from '../../canonical/request/compaction.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Item } from '../../canonical/request/item.ts';
+import { bodyObject } from '../chat/common.ts';
+import { readInput, referencesIn } from '../responses/input/input-items.ts';
+import type { Recall } from '../responses/input/item-references.ts';
+import { unreadFields } from '../shared/unread-fields.ts';
+import { parseBody } from '../shared/validation.ts';
+import { addItemsSchema, createConversationSchema, updateMetadataSchema } from './schema.ts';
+
+/** New items of a conversation. What they refer to has to be loaded before they are read. */
+export interface NewItems {
+  /** The ids of earlier items that they refer to. */
+  readonly references: readonly string[];
+  /** Throws if an item is invalid. */
+  readonly read: (recall: Recall) => ReadNewItems;
+}
+
+export interface ReadNewItems {
+  readonly items: readonly Item[];
+  readonly ignored: readonly string[];
+}
+
+export interface NewConversation extends NewItems {
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Throws if a field is invalid. */
+export const readNewConversation = (body: unknown): NewConversation => {
+  const { parsed, ignored } = readFields(createConversationSchema, body);
+  return { ...newItems(parsed.items ?? [], ignored), metadata: parsed.metadata ?? {} };
+};
+
+export const readNewItems = (body: unknown): NewItems => {
+  const { parsed, ignored } = readFields(addItemsSchema, body);
+  return newItems(parsed.items, ignored);
+};
+
+export interface NewMetadata {
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly ignored: readonly string[];
+}
+
+/** The body that replaces the metadata of a conversation, or of a stored chat completion. */
+export const readNewMetadata = (body: unknown): NewMetadata => {
+  const { parsed, ignored } = readFields(updateMetadataSchema, body);
+  return { metadata: parsed.metadata ?? {}, ignored };
+};
+
+const readFields = <S extends z.ZodType>(schema: S, body: unknown) => {
+  const object = bodyObject(body);
+  return { parsed: parseBody(schema, object), ignored: unreadFields(schema, object, '') };
+};
+
+const newItems = (list: readonly unknown[], ignored: readonly string[]): NewItems => ({
+  references: referencesIn(list),
+  read(recall) {
+    const { items, places, unread } = readInput(list, recall, 'items');
+    rejectTrigger(items, places);
+    return { items, ignored: [...ignored, ...unread] };
+  },
+});
+
+/** It asks for a compaction of the request that it is in. */
+const rejectTrigger = (items: readonly Item[], places: readonly string[]): void => {
+  const index = items.findIndex(isCompactionTrigger);
+  if (index === -1) return;
+  const param = places[index] ?? 'items';
+  throw gatewayError('invalid_value', {
+    param,
+    message: `Invalid '${param}': a compaction_trigger belongs to the input of a response, not to a conversation.`,
+  });
+};
