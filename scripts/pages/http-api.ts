@@ -46,6 +46,13 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/conversations/{id}/items/{item_id}': 'One of them. `include`.',
   'key DELETE /v1/conversations/{id}/items/{item_id}':
     'Removes an item from a conversation, and answers with the conversation. The response that wrote the item still shows it.',
+  'key GET /v1/chat/completions':
+    'The stored chat completions, which were created with `store: true`. `model`, `metadata[key]=value`, `limit`, `order` (default `asc`), `after`.',
+  'key GET /v1/chat/completions/{id}': 'A stored chat completion, with its `metadata`.',
+  'key POST /v1/chat/completions/{id}': 'Replaces its `metadata`.',
+  'key DELETE /v1/chat/completions/{id}': 'Deletes it.',
+  'key GET /v1/chat/completions/{id}/messages':
+    'The messages of its request. `limit`, `order` (default `asc`), `after`.',
   'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
@@ -196,6 +203,19 @@ const LAYOUT: readonly string[] = [
   '',
 ];
 
+/** Conversations, and what is said about answers that are not stored. */
+const CONVERSATIONS: readonly string[] = [
+  '## Conversations',
+  '',
+  'A response with `conversation` reads all items of the conversation, and adds its input and output when it is complete. Failed answers, and those whose',
+  'client left, add nothing. Requests that write to the same conversation take turns: one that waits longer than `PROXY_CONVERSATION_WAIT_MS` gets a 400',
+  '`conversation_locked`. If the database fails, so does the answer. See [0065](decisions/0065-conversations.md).',
+  '',
+  'Any other answer that should be stored and cannot be is sent anyway, with the header `x-proxy-store: failed`; in a stream of chunks it is a comment before',
+  '`[DONE]`, and a response says `store: false`.',
+  '',
+];
+
 /** Tool calls in text. */
 const MODES: readonly string[] = [
   '## Output modes',
@@ -298,6 +318,7 @@ export const describeRoutes = (): string => {
     ...PAGES,
     ...MODELS,
     ...LAYOUT,
+    ...CONVERSATIONS,
     ...CALLS,
     ...MODES,
     ...NAMES,

@@ -36,6 +36,7 @@ export const apisOf = (
       usagePolicy: config.api.usagePolicy,
       ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
       showReasoning: config.api.chatReasoning,
+      stores: config.state.store === 'on',
       parallelCalls: config.tools.parallelCalls,
       dialect: { ...config.clients, mode: outputMode, onNativeOnly },
     }),

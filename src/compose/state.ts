@@ -10,6 +10,7 @@ import { createOpenConversation } from '../state/open-conversation.ts';
 import { RecentItems } from '../state/recent-items.ts';
 import { createReferredItems } from '../state/referred-items.ts';
 import { createStoredResponses, type StoredResponses } from '../state/stored-responses.ts';
+import { StoredChats } from '../state/stored-chats.ts';
 import { createTurnStates, type Kept } from '../state/turn-states.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -98,6 +99,7 @@ const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): K
     chains: new Chains({ store, maxBytes, clock, onChange: onChange('chains') }),
     items: createReferredItems(store, new RecentItems({ maxBytes, clock, onChange: onChange('items') })),
     openConversation: createOpenConversation(store, locks),
+    chats: new StoredChats({ store, clock, ttlMs }),
     conversations: new Conversations({ store, locks, ambient: systemAmbient, ttlMs }),
     ttlMs,
   };

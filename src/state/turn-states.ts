@@ -10,6 +10,7 @@ import { unknownConversation } from './conversation-locks.ts';
 import type { Conversations } from './conversations.ts';
 import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
+import type { StoredChats } from './stored-chats.ts';
 import { recordResponse } from './record-response.ts';
 
 export interface TurnStateDeps {
@@ -27,6 +28,7 @@ export interface Kept {
   readonly items: ReferredItems;
   readonly openConversation: OpenConversation;
   readonly conversations: Conversations;
+  readonly chats: StoredChats;
   /** How long a response is kept, from its creation, and a conversation, from its last use. */
   readonly ttlMs: number;
 }
@@ -84,8 +86,8 @@ const stateOf = (
   async record(answer: FinishedAnswer) {
     const { keeps } = answer;
     try {
-      if (keeps.kind === 'chat') return true;
-      await recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
+      if (keeps.kind === 'response') await recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
+      else if (!hasFailed(answer)) await deps.kept?.chats.add(ask, keeps, answer.project());
       return true;
     } catch (error) {
       // Its conversation would go on without it.
@@ -98,6 +100,9 @@ const stateOf = (
   },
   release: () => continued.release(),
 });
+
+const hasFailed = ({ turns }: FinishedAnswer): boolean =>
+  turns.some(({ reply }) => reply.outcome.kind === 'failed');
 
 export const previousNotFound = (id: string): GatewayError =>
   gatewayError('previous_response_not_found', {

@@ -80,7 +80,7 @@ describe('a response in a conversation', () => {
       conversation: id,
       store: false,
     });
-    expect([response.store, response.conversation]).toEqual([false, { id }]);
+    expect(response).toMatchObject({ store: false, conversation: { id } });
     expect(await textsIn(id)).toEqual(['remember', 'noted']);
     const next = { model: MODEL, input: 'x', previous_response_id: response.id };
     expect(await errorOf(openai.responses.create(next))).toMatchObject({
@@ -179,6 +179,23 @@ describe('a response in a conversation', () => {
     await openai.conversations.delete(id);
     await openai.responses.create({ model: MODEL, input: '4b', previous_response_id: first.id });
     expect(sentTexts()).toEqual(['one', '4b']);
+  });
+
+  it('can be a compaction', async () => {
+    const { id } = await openai.conversations.create({ items: [{ role: 'user', content: 'a long story' }] });
+    proxy.use(answers('A summary.'));
+    const trigger = { type: 'compaction_trigger' } as never;
+    const response = await openai.responses.create({ model: MODEL, input: [trigger], conversation: id });
+    expect(response.output.map(({ type }) => type)).toEqual(['compaction']);
+    proxy.use(hello);
+    await openai.responses.create({ model: MODEL, input: 'next', conversation: id });
+    expect(await textsIn(id)).toEqual([
+      'a long story',
+      'compaction_trigger',
+      'compaction',
+      'next',
+      'Hello from the scripted model.',
+    ]);
   });
 
   it('cannot have a previous response too', async () => {

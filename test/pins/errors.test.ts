@@ -46,6 +46,7 @@ it('has these error codes, each with its status and type', () => {
     'too_many_output_items 502 server_error',
     'tool_choice_not_satisfied 502 server_error',
     'turn_timeout 504 server_error',
+    'unknown_chat_completion 404 invalid_request_error',
     'unknown_conversation 404 invalid_request_error',
     'unknown_item 404 invalid_request_error',
     'unknown_response 404 invalid_request_error',

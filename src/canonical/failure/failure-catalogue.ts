@@ -117,6 +117,12 @@ export const FAILURES = {
     'the conversation is unknown, deleted, expired, or belongs to another key',
     { codeless: true },
   ),
+  unknown_chat_completion: row(
+    404,
+    'This chat completion was not found.',
+    'the chat completion is unknown, deleted, expired, belongs to another key, or was not created with `store: true`',
+    { codeless: true },
+  ),
   unknown_item: row(
     404,
     'This item was not found.',

@@ -18,6 +18,7 @@ import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
+import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 
 export interface RouteDeps {
@@ -26,7 +27,7 @@ export interface RouteDeps {
   readonly countLine: CountLine;
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
-  readonly kept: KeptConversations | null;
+  readonly kept: (KeptConversations & KeptChats) | null;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -54,6 +55,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
   ...conversationRoutes({ kept: deps.kept, bodies: deps.turns }),
+  ...storedChatRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
     `POST ${RESPONSES_PATH}/input_tokens`,

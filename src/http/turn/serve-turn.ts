@@ -3,7 +3,7 @@ import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
-import { COUNTED } from '../../openai/shared/sse.ts';
+import { COUNTED, UNSTORED } from '../../openai/shared/sse.ts';
 import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
@@ -36,6 +36,7 @@ export interface TurnDeps extends RunDeps, TranslateDeps {
 }
 
 const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
+const UNSTORED_HEADER = { [UNSTORED.header]: UNSTORED.value };
 
 /** Reads a request, starts its run, and shows the run to the client as a stream or as JSON. */
 export const serveTurn = (api: Api, deps: TurnDeps) =>
@@ -112,7 +113,12 @@ const whole = async (api: Api, run: Run, { headers, exchange, trace, deps }: Sho
   }
   const body = api.project(run.meta, replies, deps.ambient.ids);
   const isCounted = replies.some(({ usage }) => usage?.isCounted === true);
-  const head = isCounted ? { ...headers, ...COUNTED_HEADER } : headers;
+  const isUnstored = replies.some((reply) => reply.isUnstored === true);
+  const head = {
+    ...headers,
+    ...(isCounted ? COUNTED_HEADER : {}),
+    ...(isUnstored ? UNSTORED_HEADER : {}),
+  };
   trace.record('answered', { status: 200, head, body });
   return jsonResponse(body, head, exchange.signal);
 };

@@ -15,29 +15,39 @@ export interface ChatOptions extends AnswerLimits {
   /** Whether answers include reasoning summaries, as `reasoning_content` and `reasoning`. */
   readonly showReasoning: boolean;
   readonly dialect: DialectSettings;
+  /** Whether this server stores completions. */
+  readonly stores: boolean;
 }
+
+export const CHAT_PATH = '/v1/chat/completions';
 
 /** Chat completions. */
 export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
-  path: '/v1/chat/completions',
+  path: CHAT_PATH,
   parse: (body, { models }) =>
     toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
   toTurn(read, _, { headers, ambient }) {
-    const { parsed, request, isLegacy, sentAsFunctions, formatPlace } = read;
+    const { parsed, request, isLegacy, sentAsFunctions, formatPlace, stored } = read;
     const common = commonFields(read, headers, options);
     const { client } = common;
     const dialect = dialectOf({ headers, client, request, settings: options.dialect, ids: ambient.ids });
     const shown = { showReasoning: options.showReasoning, showCommentary: request.format.kind === 'text' };
+    // OpenAI's chat ids have a dash instead of an underscore.
+    const id = ambient.ids.mint('chatcmpl').replace('_', '-');
+    const createdAt = Math.floor(ambient.clock.now() / 1000);
+    const keeps =
+      stored !== null && options.stores ? { kind: 'chat' as const, id, createdAt, ...stored } : null;
     return {
       ...common,
+      ...(keeps === null ? {} : { keeps }),
+      ignored: stored !== null && keeps === null ? [...common.ignored, 'store'] : common.ignored,
       dialect: toApiDialect(dialect, ambient.clock),
       sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
       arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, sentAsFunctions), shown)),
       meta: {
-        // OpenAI's chat ids have a dash instead of an underscore.
-        id: ambient.ids.mint('chatcmpl').replace('_', '-'),
-        createdAt: Math.floor(ambient.clock.now() / 1000),
+        id,
+        createdAt,
         model: parsed.model,
         serviceTier: request.serviceTier,
         isLegacy,

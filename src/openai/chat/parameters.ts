@@ -98,7 +98,10 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
     note: 'Sent to the backend. Default: one key per conversation.',
   },
   prompt_cache_retention: { asks: ['cache.retention'], note: SILENT },
-  store: { policy: 'ignored', note: 'Chat completions are not stored; `true` is reported as ignored.' },
+  store: {
+    policy: 'mapped',
+    note: 'With `true` the completion is stored, with its messages and `metadata`; default `false`. Reported as ignored with `PROXY_STORE=off`, and for a body with `input` in place of `messages`.',
+  },
   modalities: { policy: 'rejected', note: 'Only text is answered: `audio` gets a 400.' },
   audio: { policy: 'ignored', note: 'Only text is answered.' },
   prediction: { policy: 'ignored', note: 'It would only speed up the answer.' },

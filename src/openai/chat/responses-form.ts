@@ -49,6 +49,8 @@ export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): Par
     isLegacy: false,
     sentAsFunctions,
     formatPlace: read.formatPlace,
+    // A stored completion has the messages of its request.
+    stored: null,
     request: {
       ...request,
       items: asCustomCalls(request.items, sentAsFunctions),

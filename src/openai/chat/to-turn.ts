@@ -16,13 +16,17 @@ import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools, type ReadTools } from './tools.ts';
 import { append } from '../../kit/collections/append.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
+import type { KeptChat } from '../../turns/api.ts';
 
 type BasicFields = Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
 
 export interface ParsedChat extends ReadBody<BasicFields>, Pick<ReadTools, 'isLegacy' | 'sentAsFunctions'> {
   /** The location of the output format in the body. */
   readonly formatPlace: string;
+  /** What is kept of the request if the client asked for it; null: nothing. */
+  readonly stored: Pick<KeptChat, 'model' | 'metadata' | 'messages'> | null;
 }
 
 export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat => {
@@ -51,6 +55,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat
     isLegacy: tools.isLegacy,
     sentAsFunctions: tools.sentAsFunctions,
     formatPlace: 'response_format.json_schema.schema',
+    stored: parsed.store === true ? storedOf(parsed) : null,
     request: {
       model: model.model,
       instructions: null,
@@ -88,6 +93,15 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat
     },
   };
 };
+
+const storedOf = ({ model, metadata, messages, prompt }: CreateChat): ParsedChat['stored'] => ({
+  model,
+  metadata: metadata ?? {},
+  messages: [
+    ...(messages ?? []).filter((message) => isJsonObject(message)),
+    ...(typeof prompt === 'string' && prompt !== '' ? [{ role: 'user', content: prompt }] : []),
+  ],
+});
 
 const rejectUnsupported = (parsed: CreateChat): void => {
   rejectStreamOptions(parsed);
@@ -180,7 +194,6 @@ const withoutEffect = (parsed: CreateChat): readonly string[] =>
   namesWhere({
     'stream_options.include_obfuscation': parsed.stream_options?.include_obfuscation,
     logit_bias: Object.keys(parsed.logit_bias ?? {}).length > 0,
-    store: parsed.store,
     audio: parsed.audio,
     prediction: parsed.prediction,
     moderation: parsed.moderation,

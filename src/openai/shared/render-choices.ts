@@ -4,7 +4,7 @@ import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Frame } from '../../turns/api.ts';
 import { projectUsage, type UsagePolicy } from './completion-usage.ts';
 import { errorBody } from './error-body.ts';
-import { DONE, usageNote } from './sse.ts';
+import { DONE, storeNote, usageNote } from './sse.ts';
 
 export interface ChoicesOptions {
   readonly includeUsage: boolean;
@@ -35,5 +35,5 @@ export async function* renderChoices(
   }
   const usage = includeUsage ? projectUsage(ended, usagePolicy) : null;
   if (usage !== null) yield { event: null, data: { ...fields, choices: [], usage }, ...usageNote(ended) };
-  yield { event: null, data: DONE };
+  yield { event: null, data: DONE, ...storeNote(ended) };
 }

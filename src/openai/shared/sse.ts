@@ -10,6 +10,15 @@ export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;
 export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): Pick<Frame, 'note'> =>
   turns.some(({ usage }) => usage?.isCounted === true) ? { note: `${COUNTED.header}: ${COUNTED.value}` } : {};
 
+/** Marks an answer that should have been stored, and could not: in a header, or in a comment at the end of a stream. */
+export const UNSTORED = { header: 'x-proxy-store', value: 'failed' } as const;
+
+/** The note at the end of the stream of these turns. */
+export const storeNote = (turns: readonly { readonly isUnstored?: true }[]): Pick<Frame, 'note'> =>
+  turns.some(({ isUnstored }) => isUnstored === true)
+    ? { note: `${UNSTORED.header}: ${UNSTORED.value}` }
+    : {};
+
 /** The last data of every stream. Some clients wait for it, and no client rejects it. */
 export const DONE = '[DONE]';
 
