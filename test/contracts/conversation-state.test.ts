@@ -1,0 +1,133 @@
+import { expect, it } from 'vitest';
+
+import type { Item } from '../../src/canonical/request/item.ts';
+import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { Chains } from '../../src/state/chains.ts';
+import { ConversationLocks } from '../../src/state/conversation-locks.ts';
+import { Conversations } from '../../src/state/conversations.ts';
+import { createOpenConversation } from '../../src/state/open-conversation.ts';
+import { RecentItems } from '../../src/state/recent-items.ts';
+import { createReferredItems } from '../../src/state/referred-items.ts';
+import { StoredChats } from '../../src/state/stored-chats.ts';
+import { createTurnStates } from '../../src/state/turn-states.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { KeptResponse } from '../../src/turns/api.ts';
+import type { FinishedAnswer, TurnState } from '../../src/turns/turn-state.ts';
+import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
+
+/** Conversations in a database: how long they live, and writers that lost their lock. */
+
+const said = (text: string, role: 'user' | 'assistant' = 'user'): Item => ({
+  kind: 'message',
+  role,
+  parts: [{ kind: 'text', text }],
+});
+
+/** What an instance of the server has. */
+const open = ({ clock }: StoreHarness, store: Store) => {
+  const ambient = { ids: systemAmbient.ids, clock };
+  const memory = { maxBytes: 0, clock, onChange() {} };
+  const deps = { store, ambient, ttlMs: DAY };
+  const locks = new ConversationLocks({
+    store,
+    ambient,
+    waitMs: 5_000,
+    onError: (error) => {
+      throw error;
+    },
+  });
+  const conversations = new Conversations({ ...deps, locks });
+  const states = createTurnStates({
+    kept: {
+      store,
+      ttlMs: DAY,
+      conversations,
+      chains: new Chains({ store, ...memory }),
+      items: createReferredItems(store, new RecentItems(memory)),
+      openConversation: createOpenConversation(store, locks),
+      chats: new StoredChats({ store, clock, ttlMs: DAY }),
+    },
+    ambient,
+    onUnstored: (error) => {
+      throw error;
+    },
+  });
+  const ask = { caller: 'alice', signal: new AbortController().signal, onBytes() {}, local: null };
+  const begin = (id: string): Promise<TurnState> =>
+    states.open({ ...ask, references: { continues: { kind: 'conversation', id } } });
+  const texts = async (id: string): Promise<readonly string[]> => {
+    const { items } = await conversations.page(ask, id, { limit: 100, order: 'asc', after: null });
+    return items.map(({ item }) =>
+      item.kind === 'message' && item.parts[0]?.kind === 'text' ? item.parts[0].text : '',
+    );
+  };
+  return { ask, conversations, begin, texts };
+};
+
+const answerOf = (text: string): FinishedAnswer => {
+  const keeps: KeptResponse = {
+    kind: 'response',
+    id: systemAmbient.ids.mint('resp'),
+    createdAt: 1,
+    isStored: true,
+    input: [said(text)],
+    include: [],
+  };
+  const made = [{ ...said(`re: ${text}`, 'assistant'), id: systemAmbient.ids.mint('msg') }] as never;
+  const reply = { items: made, outcome: { kind: 'completed' }, usage: null, endedAt: 1 } as never;
+  return {
+    keeps,
+    cacheKey: 'cache',
+    turns: [{ made, reply }],
+    project: () => ({ id: keeps.id, status: 'completed' }),
+  };
+};
+
+describeStores('a conversation', (harness) => {
+  it('lives from the last time that something was written to it', async () => {
+    const { clock, store } = harness();
+    const { ask, conversations, begin } = open(harness(), store);
+    const { id } = await conversations.create(ask, { items: [said('a')], metadata: {} });
+    const later = (days: number): void => void (clock.time += days * DAY);
+    const isThere = (): Promise<boolean> =>
+      conversations.find('alice', id).then(
+        () => true,
+        () => false,
+      );
+    later(0.9);
+    await conversations.addItems(ask, id, [said('b')]);
+    later(0.9);
+    await conversations.update('alice', id, { a: 'b' });
+    later(0.9);
+    await (await begin(id)).record(answerOf('c'));
+    later(0.9);
+    expect(await isThere()).toBe(true);
+    // Reading does not count.
+    later(0.2);
+    expect(await isThere()).toBe(false);
+    await expect(begin(id)).rejects.toMatchObject({ failure: { kind: 'unknown_conversation' } });
+  });
+
+  it('gets every turn of writers that do not know of each other, because a lease was lost', async () => {
+    const { clock, store, openAnother } = harness();
+    const [one, other] = [open(harness(), store), open(harness(), await openAnother())];
+    const { id } = await one.conversations.create(one.ask, { items: [], metadata: {} });
+    const first = await one.begin(id);
+    clock.time += 11_000;
+    const second = await other.begin(id);
+    expect(await second.record(answerOf('second'))).toBe(true);
+    expect(await first.record(answerOf('first'))).toBe(true);
+    expect(await one.texts(id)).toEqual(['second', 're: second', 'first', 're: first']);
+  });
+
+  it('fails an answer if it was deleted in the meantime', async () => {
+    const { store } = harness();
+    const { ask, conversations, begin } = open(harness(), store);
+    const { id } = await conversations.create(ask, { items: [], metadata: {} });
+    const state = await begin(id);
+    await store.conversations.delete('alice', id);
+    await expect(state.record(answerOf('late'))).rejects.toMatchObject({
+      failure: { kind: 'unknown_conversation', message: `Conversation with id '${id}' not found.` },
+    });
+  });
+});
