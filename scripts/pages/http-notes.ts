@@ -1,0 +1,175 @@
+/** Request bodies. */
+const BODIES: readonly string[] = [
+  '## Bodies of requests',
+  '',
+  'A body may have one `content-encoding`: `zstd`, `gzip` (`x-gzip`), `br` or `deflate`; another one, or several, are a 400. `PROXY_MAX_BODY_BYTES`',
+  'counts what it becomes. One that is cut off or broken is a 400 `invalid_json`.',
+  '',
+];
+
+/** CORS. */
+const PAGES: readonly string[] = [
+  '## Pages in a browser',
+  '',
+  'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
+  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no permission, and their',
+  'browser refuses; the log says which origin it was. See [security](security.md#pages-in-a-browser). Recent browsers also ask their user before a page of',
+  'another site may reach this machine.',
+  '',
+];
+
+/** The members of a listed model besides OpenAI's `id`, `object`, `created` and `owned_by`. */
+const MODELS: readonly string[] = [
+  '## Models',
+  '',
+  'The list is that of the ChatGPT account (asked at the start and every hour), or of the provider (`GET /models`,',
+  "asked at the start and every six hours), and codex's own where those do not answer, for an API key login, and for",
+  'the demo model. Besides the four members of OpenAI, a model has these if they are known:',
+  '',
+  '| member | meaning |',
+  '|---|---|',
+  '| `alias_of` | for an alias: its model |',
+  '| `display_name` | its name for people |',
+  '| `context_window`, `max_context_window` | tokens that it sees, usually and at the most |',
+  '| `max_output_tokens` | tokens that it writes at the most |',
+  '| `input_modalities` | `text`, `image`, `audio` |',
+  '| `reasoning_efforts` | the efforts that it takes |',
+  '| `default_reasoning_effort` | what codex would ask for; for an alias, what it asks for |',
+  '| `service_tiers` | tiers besides the default |',
+  '| `default_service_tier` | for an alias: the tier that it asks for |',
+  '',
+  '| name | meaning |',
+  '|---|---|',
+  '| `codex-5` | the default model: the first by the order of the backend; of a provider, the best that codex knows, else the first that answers in words |',
+  '| `<model>-<effort>` | with that `reasoning.effort`, unless the request names one |',
+  '| `<model>-fast` | with `service_tier: priority`, unless the request names one |',
+  '| `<model>-<effort>-fast` | both; not shown in the list |',
+  '| `<model>-codev-l`, `-m`, `-h`, `-xh` | with effort `low`, `medium`, `high`, `xhigh`, for any model, also one that is not listed; `<model>-codev` is the model itself. Not shown in the list |',
+  '| a name of `PROXY_MODEL_ALIASES` | the configured target: any name of this table, a model of the backend, or another such name. It takes precedence over a model of the same name, also before `-codev` |',
+  '',
+  'Any other name goes to the backend as it is. An answer says the name that was asked for.',
+  '',
+];
+
+/** Deliberate differences from OpenAI's answers. */
+const LAYOUT: readonly string[] = [
+  '## Order of the output',
+  '',
+  'An answer of `/v1/responses` has one of two layouts. The request header `x-proxy-output-layout` chooses it, else',
+  '`PROXY_RESPONSES_LAYOUT`. Another value of the header is a 400. In both, `output_index` is the index in the final `output`.',
+  '',
+  "- **`natural`**, the default: the model's own items in its own order, as OpenAI answers. Reasoning items are shown also when they were not",
+  '  asked for: `id`, `type`, `summary`, and `content` where the backend gives raw reasoning. `encrypted_content` needs `include`.',
+  '- **`message-first`**: `output[0]` is always the message, and all text is in it, with a blank line between texts that the model wrote apart. Tool',
+  '  call k is `output[1 + k]`. In a stream, all text events come first (index 0), then `response.output_text.done`, then the events of the',
+  '  calls: they are held back until the model has finished, because it may write more. Reasoning is not shown; a request for it is named in',
+  '  `x-proxy-ignored-params`. Where the model writes nothing, the message is empty and its id begins with `msg_empty_`.',
+  '',
+  'Without the header, codex itself and answers that may contain a compaction get `natural` whatever the setting is.',
+  '',
+  '## Item references',
+  '',
+  'Nothing is stored, but the items of answers are kept in memory for an hour (`PROXY_ITEM_MEMORY_MB`), per key, unless the request says',
+  '`store: false`. An `item_reference` in `input` is replaced by such an item. Empty assistant messages in `input`, and references to them, are left',
+  'out. A reference to reasoning that is not kept any more is left out and named in `x-proxy-ignored-params`; any other unknown reference',
+  'is a 400. Several instances, and a restart, do not share the memory: there, `store: false` makes clients send the items themselves.',
+  '',
+];
+
+/** Conversations, and what is said about answers that are not stored. */
+const CONVERSATIONS: readonly string[] = [
+  '## Conversations',
+  '',
+  'A response with `conversation` reads all items of the conversation, and adds its input and output when it is complete. Failed answers, and those whose',
+  'client left, add nothing. Requests that write to the same conversation take turns: one that waits longer than `PROXY_CONVERSATION_WAIT_MS` gets a 400',
+  '`conversation_locked`. If the database fails, so does the answer. See [0065](decisions/0065-conversations.md).',
+  '',
+  'Any other answer that should be stored and cannot be is sent anyway, with the header `x-proxy-store: failed`; in a stream of chunks it is a comment before',
+  '`[DONE]`, and a response says `store: false`.',
+  '',
+];
+
+/** Tool calls in text. */
+const MODES: readonly string[] = [
+  '## Output modes',
+  '',
+  '`openai-json` writes calls as OpenAI does. `obsidian-xml` is for clients that read calls in the text, as Obsidian Copilot did up to 3.1.5.',
+  'For `/v1/responses` and `/v1/chat/completions` the request header `x-proxy-output-mode` chooses it; else the client, if',
+  'it is Obsidian Copilot: `openai-json` where the request declares tools, `obsidian-xml` where it does not; else `PROXY_RESPONSES_OUTPUT_MODE` and',
+  '`PROXY_OUTPUT_MODE`. An answer in `obsidian-xml`, or to a request with the header, has the header too.',
+  '',
+  'In `obsidian-xml`, with declared tools, each call is written into the text, as a block at the end of the message before it, and then as a normal call; in',
+  'Chat the first one also as `function_call`:',
+  '',
+  '```xml',
+  '<use_tool>',
+  '<name>localSearch</name>',
+  '<query>tea</query>',
+  '<salientTerms>["tea"]</salientTerms>',
+  '</use_tool>',
+  '```',
+  '',
+  'Nothing is escaped in a block; lists and objects are JSON, numbers and booleans are their text. A call that would be read as another one has no block: one with a value that is',
+  'null, that has a closing tag in it, spaces at its ends, or is JSON in a text, with a name that is not a valid tag, of a custom tool, or with more than 1 MB of',
+  'arguments. It is sent as a normal call only, and counted in `proxy_xml_calls_native_only_total`. Calls are sent when they are complete, after the text.',
+  '',
+  'Without declared tools the text of the model passes as it is. If its conversation tells it to write blocks (`<use_tool>` or',
+  '`# Autonomous Agent Mode` is in a message) and the request has the header, the blocks in the text are calls, too.',
+  '',
+  '`PROXY_STOP_AFTER_TOOLS`, `PROXY_STOP_AFTER_TOOLS_GRACE_MS`, `PROXY_TOOL_BLOCK_MAX` and `PROXY_SUPPRESS_TAIL_AFTER_TOOLS` end such answers after their calls,',
+  'or leave out the text after them. An answer that ends early has no `usage`.',
+  '',
+];
+
+/** Tool calls of clients, for every backend. */
+const CALLS: readonly string[] = [
+  '## Calls of tools',
+  '',
+  'A call that `tool_choice` forces comes, or the request fails with `tool_choice_not_satisfied` after a second attempt; a stream',
+  'begins when the call does. Calls that the choice rules out are left out. With `parallel_tool_calls: false` there is at most one.',
+  'Arguments are the text that the model wrote, byte for byte. Where a backend sends another value instead of text, they are that',
+  'value as JSON; where it sends none, `{}`. A call without a `call_id` gets one ([0041](decisions/0041-answers-of-careless-backends.md)).',
+  '',
+  'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model corrects what',
+  'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',
+  '`PROXY_TOOL_REPAIR_STREAMS=true`: then everything from the first call on comes when the answer is whole, and reasoning when it is known',
+  'what it led to. Text before a call is sent at once; if the call was wrong, what the model says next follows it.',
+  '',
+];
+
+/** Requests answered by another turn than the requested one. */
+const NAMES: readonly string[] = [
+  '## Names of conversations',
+  '',
+  'Obsidian Copilot and opencode ask for the name of a conversation in requests of their own. `/v1/responses` and `/v1/chat/completions` recognise them',
+  'by the headers of the client **and** by the whole prompt: how it begins, how it ends, how long it is. The same words from another program, or with more to',
+  'do behind them, are an ordinary request.',
+  '',
+  '| kind | client | prompt | answer |',
+  '|---|---|---|---|',
+  '| `title` | Obsidian Copilot | one message from the user: `Generate a concise title (max 5 words) for this conversation based on its content. …`, then `Conversation:` and what was said | one line of plain text, at most 50 characters |',
+  '| `title-and-summary` | Obsidian Copilot | the system prompt `Your task is to analyze a conversation and generate both a title and a summary. …` and one message with the conversation in `<conversation_text>` | JSON with `title` and `summary` |',
+  '| `thread-title` | opencode | the system prompt `You are a title generator. You output ONLY a thread title. …`, `Generate a title for this conversation:`, and the conversation | as `title` |',
+  '',
+  'A request with tools, `n` above 1, log probabilities or a JSON schema is never one, and a conversation that is compacted is not either. They are answered by `PROXY_TITLE_MODEL` with effort `low` (its own, if the name has one; the least, if',
+  'the model has no such), whatever model they name; the answer says the name that was asked for, and has the usage of that short turn. The header `x-proxy-served-model` names',
+  'the model that answered, if it is another one. Without `PROXY_TITLE_MODEL` it is the',
+  'smallest model of the list: the one whose name has the smallest of the words nano, tiny, micro, mini, lite, small, spark, flash, haiku, luna; else the one with',
+  'the fewest billions (`8b`); else the last. Images and files are not looked at, and are named in `x-proxy-ignored-params`, as another effort is.',
+  '',
+  'If that turn fails, takes more than 20 seconds (in a stream 80 % of `PROXY_SSE_KEEPALIVE_MS`, if that is less), or says something else, the turn that was asked for is run as usual, with its own answer, usage and errors. `PROXY_TITLE_INTERCEPT=false`',
+  'leaves all requests alone. Numbers: `proxy_side_requests_total`.',
+  '',
+];
+
+/** What the page about the HTTP API says after its routes. */
+export const HTTP_NOTES: readonly string[] = [
+  ...BODIES,
+  ...PAGES,
+  ...MODELS,
+  ...LAYOUT,
+  ...CONVERSATIONS,
+  ...CALLS,
+  ...MODES,
+  ...NAMES,
+];
