@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+
+import { startSweeper } from './sweeper.ts';
+
+it('goes on while there is something to delete, and after errors', async () => {
+  const results: (number | Error)[] = [3, new Error('gone'), 2, 0];
+  const seen: unknown[] = [];
+  const done = Promise.withResolvers<void>();
+  const sweeper = startSweeper({
+    store: {
+      sweep(limit) {
+        const result = results.shift();
+        seen.push(`sweep ${limit}`);
+        if (result === undefined) {
+          done.resolve();
+          return Promise.resolve(0);
+        }
+        return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+      },
+    },
+    intervalMs: 1,
+    limit: 7,
+    onSwept: (rows) => void seen.push(rows),
+    onError: (error) => void seen.push(error),
+  });
+  await done.promise;
+  await sweeper.stop();
+  expect(seen.slice(0, 8)).toEqual([
+    'sweep 7',
+    3,
+    'sweep 7',
+    new Error('gone'),
+    'sweep 7',
+    2,
+    'sweep 7',
+    'sweep 7',
+  ]);
+});
+
+it('waits for the step that runs, and then stops', async () => {
+  const begun = Promise.withResolvers<void>();
+  const step = Promise.withResolvers<number>();
+  let steps = 0;
+  const sweeper = startSweeper({
+    store: {
+      sweep() {
+        steps += 1;
+        begun.resolve();
+        return step.promise;
+      },
+    },
+    intervalMs: 1,
+    onError: () => undefined,
+  });
+  await begun.promise;
+  const stopped = sweeper.stop();
+  step.resolve(5);
+  await stopped;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(steps).toBe(1);
+});
