@@ -7,14 +7,20 @@ export interface CommandContext {
   say(text: string): void;
 }
 
-/** Resolves to the exit code. */
-export type Run = (flags: ReadonlySet<string>, world: CommandContext) => Promise<number>;
+/** Resolves to the exit code. `words`: the action and its argument, if the command has actions. */
+export type Run = (
+  flags: ReadonlySet<string>,
+  world: CommandContext,
+  words: readonly string[],
+) => Promise<number>;
 
 export interface Command {
   /** The line in `--help`. */
   readonly summary: string;
   /** Descriptions by flag. Flags take no value. */
   readonly flags: Readonly<Record<string, string>>;
+  /** Descriptions by action: `status`, or `backup FILE` for one with an argument. One of them must be given. */
+  readonly actions?: Readonly<Record<string, string>>;
   /** Loaded lazily: `--help` must not load a web server. */
   load(): Promise<Run>;
 }

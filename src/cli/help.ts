@@ -18,8 +18,12 @@ const table = (rows: readonly (readonly [string, string])[]): readonly string[] 
   return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`);
 };
 
-const commandRows = ([name, { summary, flags }]: [string, Command]): (readonly [string, string])[] => [
+const commandRows = ([name, { summary, flags, actions = {} }]: [string, Command]): (readonly [
+  string,
+  string,
+])[] => [
   [name, summary],
+  ...Object.entries(actions).map(([action, text]) => [`  ${name} ${action}`, text] as const),
   ...Object.entries(flags).map(([flag, text]) => [`  --${flag}`, text] as const),
 ];
 

@@ -6,7 +6,9 @@ const run = (command: string, ...flags: string[]): unknown => ({
   kind: 'run',
   command,
   flags: new Set(flags),
+  words: [],
 });
+const ACTIONS = 'db needs one of: status, backup FILE, vacuum.';
 const wrong = (message: string): CommandLine => ({
   kind: 'wrong',
   message: `${message} See codex-app-server-proxy --help.`,
@@ -30,6 +32,13 @@ describe('readCommandLine', () => {
     ['login --json', wrong('login does not accept "--json".')],
     ['login device', wrong('login does not accept "device".')],
     ['doctor now', wrong('doctor does not accept "now".')],
+    ['db status --json', { kind: 'run', command: 'db', flags: new Set(['json']), words: ['status'] }],
+    ['db backup a.db', { kind: 'run', command: 'db', flags: new Set(), words: ['backup', 'a.db'] }],
+    ['db', wrong(ACTIONS)],
+    ['db backup', wrong(ACTIONS)],
+    ['db status now', wrong(ACTIONS)],
+    ['db constructor', wrong(ACTIONS)],
+    ['db status --device', wrong('db does not accept "--device".')],
   ])('%j', (line, expected) => {
     expect(readCommandLine(line.split(' ').filter((word) => word !== ''))).toEqual(expected);
   });

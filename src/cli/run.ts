@@ -13,7 +13,7 @@ export const runCommandLine = async (line: CommandLine, world: CommandContext): 
     switch (line.kind) {
       case 'run': {
         const run = await COMMANDS[line.command].load();
-        return await run(line.flags, world);
+        return await run(line.flags, world, line.words);
       }
       case 'help':
         world.out((await import('./help.ts')).helpText());

@@ -28,6 +28,16 @@ export const COMMANDS = {
     },
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  db: {
+    summary: 'look after the database of stored responses',
+    flags: { json: 'print the status as one JSON object' },
+    actions: {
+      status: 'print where it is, what it contains, and how it is encrypted',
+      'backup FILE': 'copy it into a new file, also while the server runs (PostgreSQL: print the command)',
+      vacuum: 'give back the space of deleted rows; writing waits meanwhile',
+    },
+    load: async () => (await import('./db.ts')).db,
+  },
 } as const satisfies Record<string, Command>;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -67,6 +67,9 @@ export const createSeal = (keys: readonly string[]): Seal => {
   };
 };
 
+/** The ids of keys, as they are written into sealed texts. */
+export const keyIdsOf = (keys: readonly string[]): readonly string[] => keys.map((key) => readKey(key).id);
+
 const readKey = (written: string): Key => {
   const bytes = Buffer.from(written, /^[0-9a-fA-F]{64}$/.test(written) ? 'hex' : 'base64');
   if (bytes.length !== 32) throw new Error('a key of the store must have 32 bytes');

@@ -6,7 +6,9 @@ import type { Tables } from '../tables.ts';
 
 export interface ConnectionOptions {
   readonly databaseUrl: string;
+  /** For a statement, and for a connection unless that has a limit of its own. */
   readonly timeoutMs: number;
+  readonly connectTimeoutMs?: number;
 }
 
 /** How many operations run at once. Others wait. */
@@ -16,11 +18,15 @@ const IDLE_MS = 60_000;
 const INT8 = 20;
 
 /** The server ends what this process does not wait for any more, and transactions of a process that hangs. */
-const configOf = ({ databaseUrl, timeoutMs }: ConnectionOptions): ClientConfig => ({
+const configOf = ({
+  databaseUrl,
+  timeoutMs,
+  connectTimeoutMs = timeoutMs,
+}: ConnectionOptions): ClientConfig => ({
   connectionString: databaseUrl,
   application_name: 'codex-app-server-proxy',
   keepAlive: true,
-  connectionTimeoutMillis: timeoutMs,
+  connectionTimeoutMillis: connectTimeoutMs,
   statement_timeout: timeoutMs,
   lock_timeout: timeoutMs,
   idle_in_transaction_session_timeout: 2 * timeoutMs,

@@ -35,19 +35,22 @@ const PRAGMAS = `
 export interface SqliteFileOptions {
   /** How long it waits for another process. */
   readonly busyMs: number;
-  /** Another program reads the file: it is neither created nor changed. */
-  readonly readOnly?: boolean;
+  /** It must exist, and its settings are not changed. */
+  readonly isExisting?: boolean;
 }
 
 /** Opens a file, and makes it for its owner alone if it does not exist. */
-export const openSqliteFile = (file: string, { busyMs, readOnly = false }: SqliteFileOptions): SqliteFile => {
+export const openSqliteFile = (
+  file: string,
+  { busyMs, isExisting = false }: SqliteFileOptions,
+): SqliteFile => {
   // SQLite gives the files of its log the same mode.
-  if (!readOnly) {
+  if (!isExisting) {
     closeSync(openSync(file, 'a', 0o600));
     chmodSync(file, 0o600);
   }
-  const database = new DatabaseSync(file, { timeout: busyMs, readOnly });
-  if (!readOnly) database.exec(PRAGMAS);
+  const database = new DatabaseSync(file, { timeout: busyMs });
+  if (!isExisting) database.exec(PRAGMAS);
   const prepare = cachedStatements(database);
   return {
     db: kyselyOn('sqlite', (sql, parameters) => {

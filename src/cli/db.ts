@@ -1,0 +1,69 @@
+import path from 'node:path';
+
+import { systemAmbient } from '../kit/system-ambient.ts';
+import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
+import type { StoreStatus } from '../store/admin/store-status.ts';
+import type { CommandContext, Run } from './command.ts';
+import { describeStatus } from './db-status.ts';
+import { PlainError } from './explain.ts';
+import { loadSettings } from './load-settings.ts';
+
+/** Looks after the database of the server, which may run meanwhile. */
+export const db: Run = async (flags, world, [action = '', argument = '']) => {
+  const { state } = await loadSettings(world.environment);
+  const file = path.join(state.dir, 'state.db');
+  const { databaseUrl, keys } = state;
+  const admin = await plainly(openAdmin({ databaseUrl, file, keys, clock: systemAmbient.clock }));
+  if (admin === null) throw new PlainError(`Nothing is stored yet: there is no ${file}.`);
+  try {
+    await plainly(actionNamed(action)(admin, world, { argument, isJson: flags.has('json') }));
+    return 0;
+  } finally {
+    await admin.close();
+  }
+};
+
+/** What a database or a file says is for the operator. */
+const plainly = async <Result>(doing: Promise<Result>): Promise<Result> => {
+  try {
+    return await doing;
+  } catch (error) {
+    throw new PlainError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+};
+
+interface Given {
+  readonly argument: string;
+  readonly isJson: boolean;
+}
+
+type Action = (admin: StoreAdmin, world: CommandContext, given: Given) => Promise<void>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  async status(admin, world, { isJson }) {
+    const status: StoreStatus = await admin.status();
+    world.out(isJson ? `${JSON.stringify(status, null, 2)}\n` : describeStatus(status));
+  },
+  async backup(admin, world, { argument }) {
+    // npm scripts run in the project's folder; npm passes the one of the user in a variable.
+    const file = path.resolve(world.environment['INIT_CWD'] ?? process.cwd(), argument);
+    const command = await admin.backup(file);
+    if (command === null) world.say(`Copied into ${file}.\n`);
+    else world.out(`${command}\n`);
+  },
+  async vacuum(admin, world) {
+    const before = await admin.status();
+    await admin.vacuum();
+    const after = await admin.status();
+    world.say(`${megabytes(before.bytes)} before, ${megabytes(after.bytes)} now.\n`);
+  },
+};
+
+/** The command line has checked it. */
+const actionNamed = (name: string): Action => {
+  const action = ACTIONS[name];
+  if (action === undefined) throw new Error(`there is no action ${name}`);
+  return action;
+};
+
+const megabytes = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`;

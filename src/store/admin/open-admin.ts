@@ -1,0 +1,108 @@
+import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+
+import { sql } from 'kysely';
+
+import { shellQuoted } from '../../kit/text/shell-quoted.ts';
+import { createClient, kyselyOf } from '../postgres/connections.ts';
+import { toStoreError } from '../postgres/postgres-errors.ts';
+import { openSqliteFile } from '../sqlite/sqlite-file.ts';
+import type { StoreOptions } from '../store-options.ts';
+import { readStatus, type StoreStatus } from './store-status.ts';
+
+/** What an operator does with a database while the server may run. */
+export interface StoreAdmin {
+  status(): Promise<StoreStatus>;
+  /** Copies the database into a new file. Null: done. A text: the command that does it. */
+  backup(file: string): Promise<string | null>;
+  /** Gives back the space of deleted rows. */
+  vacuum(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type AdminOptions = Pick<StoreOptions, 'databaseUrl' | 'file' | 'keys' | 'clock'>;
+
+/** Opens the database that is configured, as it is: nothing is made or migrated. Null: there is none yet. */
+export const openAdmin = async (options: AdminOptions): Promise<StoreAdmin | null> => {
+  if (options.databaseUrl !== null) return openPostgres(options, options.databaseUrl);
+  return existsSync(options.file) ? openSqlite(options) : null;
+};
+
+/** For the wait until the server has ended a transaction. */
+const BUSY_MS = 30_000;
+/** Counting and compacting a large database takes its time. */
+const ADMIN_TIMEOUT_MS = 3_600_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
+
+const openSqlite = ({ file, keys, clock }: AdminOptions): StoreAdmin => {
+  const database = openSqliteFile(file, { busyMs: BUSY_MS, isExisting: true });
+  return {
+    status: () =>
+      readStatus(
+        database.db,
+        { kind: 'sqlite', place: file, bytes: sizeOf(file) + sizeOf(`${file}-wal`) },
+        { keys, now: clock.now() },
+      ),
+    async backup(target) {
+      // For its owner alone. SQLite writes only into a file that is empty.
+      closeSync(openSync(target, 'wx', 0o600));
+      try {
+        database.exec(`vacuum into '${target.replaceAll("'", "''")}'`);
+      } catch (error) {
+        rmSync(target, { force: true });
+        throw error;
+      }
+      return null;
+    },
+    async vacuum() {
+      database.exec('vacuum');
+      database.exec('pragma wal_checkpoint(truncate)');
+    },
+    close: () => Promise.resolve(database.close()),
+  };
+};
+
+const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string): Promise<StoreAdmin> => {
+  const client = createClient({
+    databaseUrl,
+    timeoutMs: ADMIN_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  // Its errors come from the queries, too.
+  client.on('error', () => undefined);
+  await client.connect().catch((error: unknown) => {
+    throw toStoreError(error);
+  });
+  const db = kyselyOf(client);
+  const place = withoutPassword(databaseUrl);
+  return {
+    async status() {
+      const { rows } = await sql<{
+        readonly bytes: number;
+      }>`select pg_database_size(current_database()) as bytes`.execute(db);
+      return readStatus(
+        db,
+        { kind: 'postgres', place, bytes: rows[0]?.bytes ?? 0 },
+        { keys, now: clock.now() },
+      );
+    },
+    backup: (target) =>
+      Promise.resolve(
+        ['pg_dump', '--format=custom', `--file=${target}`, place]
+          .map((word) => shellQuoted(word, process.platform))
+          .join(' '),
+      ),
+    async vacuum() {
+      await client.query('vacuum (analyze)');
+    },
+    close: () => client.end(),
+  };
+};
+
+const withoutPassword = (databaseUrl: string): string => {
+  const url = new URL(databaseUrl);
+  url.password = '';
+  url.searchParams.delete('password');
+  return url.href;
+};

@@ -1,0 +1,124 @@
+import { sql, type Kysely } from 'kysely';
+
+import { MIGRATIONS, schemaVersion } from '../migrations/migrate.ts';
+import { keyIdsOf } from '../seal.ts';
+import type { Tables } from '../tables.ts';
+
+/** What a database contains, for its operator. */
+export interface StoreStatus {
+  readonly kind: 'sqlite' | 'postgres';
+  /** The file, or the URL without a password. */
+  readonly place: string;
+  readonly schemaVersion: number;
+  readonly knownVersion: number;
+  readonly bytes: number;
+  /** Null: the schema is not the one that this program knows. */
+  readonly content: StoreContent | null;
+}
+
+export interface StoreContent {
+  readonly rows: Readonly<Record<CountedTable, number>>;
+  /** Rows that wait for deletion. */
+  readonly expired: number;
+  /** When the oldest response, conversation or chat completion was created. */
+  readonly oldest: number | null;
+  readonly encryption: readonly Encryption[];
+}
+
+/** How many bodies have this form. */
+export interface Encryption {
+  readonly form: 'plain' | 'current key' | 'earlier key' | 'unknown key';
+  /** Null: plain. */
+  readonly keyId: string | null;
+  readonly rows: number;
+}
+
+const COUNTED = ['segments', 'turns', 'responses', 'run_events', 'chat_completions', 'memory'] as const;
+type CountedTable = (typeof COUNTED)[number];
+
+const EXPIRING = ['segments', 'responses', 'run_events', 'chat_completions', 'memory'] as const;
+const CREATED = ['segments', 'responses', 'chat_completions'] as const;
+
+/** One body of each row is enough to know its key. */
+const BODIES = [
+  ['turns', 'body'],
+  ['responses', 'body'],
+  ['segments', 'cache_key'],
+  ['run_events', 'body'],
+  ['chat_completions', 'body'],
+  ['memory', 'value'],
+] as const;
+
+/** Reads whole tables: this is for a person who waits, not for a server. */
+export const readStatus = async (
+  db: Kysely<Tables>,
+  about: Pick<StoreStatus, 'kind' | 'place' | 'bytes'>,
+  { keys, now }: { readonly keys: readonly string[]; readonly now: number },
+): Promise<StoreStatus> => {
+  const version = await schemaVersion(db).catch(() => 0);
+  const content = version === MIGRATIONS.length ? await readContent(db, keys, now) : null;
+  return { ...about, schemaVersion: version, knownVersion: MIGRATIONS.length, content };
+};
+
+const readContent = async (
+  db: Kysely<Tables>,
+  keys: readonly string[],
+  now: number,
+): Promise<StoreContent> => {
+  const rows: Partial<Record<CountedTable, number>> = {};
+  for (const table of COUNTED) rows[table] = (await numberOf(db, table, sql`count(*)`)) ?? 0;
+  let expired = 0;
+  for (const table of EXPIRING) {
+    expired += (await numberOf(db, table, sql`count(*)`, sql`where expires_at <= ${now}`)) ?? 0;
+  }
+  const created: number[] = [];
+  for (const table of CREATED) {
+    created.push((await numberOf(db, table, sql`min(created_at)`)) ?? Number.POSITIVE_INFINITY);
+  }
+  const oldest = Math.min(...created);
+  return {
+    rows: rows as Record<CountedTable, number>,
+    expired,
+    oldest: Number.isFinite(oldest) ? oldest : null,
+    encryption: await readEncryption(db, keys),
+  };
+};
+
+type Part = ReturnType<typeof sql<unknown>>;
+
+const numberOf = async (
+  db: Kysely<Tables>,
+  table: string,
+  value: Part,
+  where: Part = sql``,
+): Promise<number | null> => {
+  const { rows } = await sql<{
+    readonly value: number | null;
+  }>`select ${value} as value from ${sql.table(table)} ${where}`.execute(db);
+  return rows[0]?.value ?? null;
+};
+
+const readEncryption = async (
+  db: Kysely<Tables>,
+  keys: readonly string[],
+): Promise<readonly Encryption[]> => {
+  const counts = new Map<string | null, number>();
+  for (const [table, column] of BODIES) {
+    const head = sql`case when substr(${sql.ref(column)}, 1, 1) = 'e' then substr(${sql.ref(column)}, 2, 8) end`;
+    const { rows } = await sql<{
+      readonly id: string | null;
+      readonly rows: number;
+    }>`select ${head} as id, count(*) as rows from ${sql.table(table)} group by 1`.execute(db);
+    for (const { id, rows: count } of rows) counts.set(id, (counts.get(id) ?? 0) + count);
+  }
+  const ring = keyIdsOf(keys);
+  const formOf = (keyId: string | null): Encryption['form'] => {
+    if (keyId === null) return 'plain';
+    const index = ring.indexOf(keyId);
+    if (index < 0) return 'unknown key';
+    return index === 0 ? 'current key' : 'earlier key';
+  };
+  return [...counts]
+    .map(([keyId, rows]) => ({ form: formOf(keyId), keyId, rows }))
+    .toSorted((one, other) => other.rows - one.rows);
+};
