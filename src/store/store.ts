@@ -189,7 +189,10 @@ export interface ConversationStore {
   ): Promise<ConversationRow | null>;
   /** Its turns stay for the responses that have them. False: unknown. */
   delete(owner: string, id: string): Promise<boolean>;
-  /** Takes the lock, or keeps it if `holder` has it. Null: unknown conversation. False: another holder has it. */
+  /**
+   * Takes the lock, or keeps it if `holder` has it. Null: unknown conversation. False: another holder has it. A lock that
+   * lasts a minute longer than this one would counts as lost: the clock jumped, or is another one.
+   */
   lock(
     owner: string,
     id: string,

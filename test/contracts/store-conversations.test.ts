@@ -81,6 +81,19 @@ describeStores('conversations', (open) => {
     expect(await store.conversations.find('alice', id)).toBe(null);
   });
 
+  it('are not locked for as long as a clock was wrong', async () => {
+    const harness = open();
+    const { store, clock } = harness;
+    const row = await create(harness);
+    const lock = (holder: string) =>
+      store.conversations.lock('alice', row.id, { holder, until: clock.time + 1000 });
+    await lock('a');
+    clock.time -= 60_000;
+    expect(await lock('b')).toBe(false);
+    clock.time -= 1;
+    expect(await lock('b')).toEqual(row);
+  });
+
   it('have one holder of their lock at a time', async () => {
     const harness = open();
     const { store, clock } = harness;

@@ -82,6 +82,9 @@ const remove = async (query: Query, owner: string, id: string): Promise<boolean>
   return true;
 };
 
+/** A lock that lasts so much longer than a new one comes from a clock that is or was wrong. */
+const CLOCK_DIFFERENCE_MS = 60_000;
+
 const lock = async (
   query: Query,
   owner: string,
@@ -94,6 +97,7 @@ const lock = async (
       of.or([
         of('locked_until', 'is', null),
         of('locked_until', '<=', query.now),
+        of('locked_until', '>', until + CLOCK_DIFFERENCE_MS),
         of('locked_by', '=', holder),
       ]),
     )
