@@ -143,7 +143,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
         front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
         docs: createDocPages(),
       },
-      isReady: () => active.backend.ready() && !server.draining(),
+      isReady: () => active.backend.ready() && !server.exchanges.isDraining,
       backendHealth: () => watch.health(),
     }),
     authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey.key]),
@@ -160,9 +160,9 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     store: describeStore(config.state),
     ownKey,
     workers: () => active.backend.workers(),
-    answersUnderWay: () => server.answersUnderWay(),
+    answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      await server.drain(timeoutMs);
+      await server.exchanges.drain(timeoutMs);
       await threads.close();
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();

@@ -31,7 +31,7 @@ describe('a web page', () => {
       await send('/broken', withKey),
       server.refuse(failure('malformed_request'), 'http://page.test'),
     ];
-    await server.drain(1);
+    await server.exchanges.drain(1);
     answers.push(await send('/thing', withKey));
     expect(answers.map(leave)).toEqual(
       [200, 401, 404, 405, 500, 400, 503].map((status) => [status, 'http://page.test', 'origin']),
@@ -92,7 +92,7 @@ describe('a web page', () => {
 
   it('gets its preflight answered during shutdown; the request that follows gets the error', async () => {
     const { server, send } = serveRoutes([route(() => new Response('ok'))]);
-    await server.drain(1);
+    await server.exchanges.drain(1);
     expect((await send('/thing', { method: 'OPTIONS', headers: PREFLIGHT })).status).toBe(204);
   });
 });

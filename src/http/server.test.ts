@@ -199,8 +199,8 @@ describe('drain', () => {
 
   it('does not wait if nothing runs', async () => {
     const { server } = serveRoutes([]);
-    await server.drain(60_000);
-    expect(server.draining()).toBe(true);
+    await server.exchanges.drain(60_000);
+    expect(server.exchanges.isDraining).toBe(true);
   });
 
   it('waits for a running answer and rejects new requests; open routes still answer', async () => {
@@ -210,7 +210,7 @@ describe('drain', () => {
       route(() => new Response('ok'), { path: '/open', access: 'open' }),
     ]);
     await send('/thing', KEY);
-    const drained = server.drain(60_000);
+    const drained = server.exchanges.drain(60_000);
     const refused = await send('/thing', KEY);
     expect([refused.status, refused.headers.get('retry-after'), (await send('/open')).status]).toEqual([
       503,
@@ -237,7 +237,7 @@ describe('drain', () => {
       }),
     ]);
     await send('/thing', KEY);
-    await server.drain(1);
+    await server.exchanges.drain(1);
     const reason: unknown = state.exchange?.signal.reason;
     expect(reason instanceof GatewayError && reason.failure.kind).toBe('shutting_down');
   });

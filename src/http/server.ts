@@ -1,21 +1,19 @@
 import { Hono } from 'hono';
 
-import { gatewayError, failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
-import { within } from '../kit/async/within.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
 import { errorResponse } from './answer/error-response.ts';
-import { openExchange, type Exchange, type OpenExchange } from './exchange/exchange.ts';
+import type { Exchange, OpenExchange } from './exchange/exchange.ts';
+import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
 import type { Authenticator } from './guards/authenticate.ts';
 import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
-import { loggedTraces } from './exchange/trace-context.ts';
 
 /** A row of the route table. */
 export interface Route {
@@ -38,7 +36,7 @@ export interface ServerDeps {
   readonly cors: Cors;
   readonly ambient: Ambient;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
+  readonly metrics: ExchangesDeps['metrics'];
   /** How long an upload may stall. */
   readonly uploadIdleTimeoutMs: number;
 }
@@ -47,11 +45,7 @@ export interface HttpServer {
   readonly fetch: (http: Request, connectionInfo?: ConnectionInfo) => Promise<Response> | Response;
   /** Answers and logs an invalid request. The origin is that of a web page, if known. */
   refuse(failed: Failure, origin?: string | null): Response;
-  draining(): boolean;
-  /** Number of requests whose answer is not complete. */
-  answersUnderWay(): number;
-  /** Rejects new requests, waits for the running ones up to the limit, then aborts the rest. */
-  drain(timeoutMs: number): Promise<void>;
+  readonly exchanges: Exchanges;
 }
 
 /** For the log and the metrics only: the client has disconnected. */
@@ -60,43 +54,22 @@ const CLIENT_GONE = 499;
 const NO_ROUTE = '(malformed)';
 
 export const createServer = (deps: ServerDeps): HttpServer => {
-  const active = new Set<Exchange>();
-  let isDraining = false;
-  let whenIdle: (() => void) | null = null;
+  const exchanges = new Exchanges(deps);
 
   const answer: Answer = async (http, route, connectionInfo) => {
     const requestId = requestIdOf(http.headers.get('x-request-id'), deps.ambient.ids);
-    const startedAt = deps.ambient.clock.now();
-    const exchange = openExchange({
+    const exchange = exchanges.open({
       requestId,
-      startedAt,
+      method: http.method,
+      route: route.path,
+      headers: http.headers,
       isLocal: () => isLocalCaller(http.headers, connectionInfo),
       clientSignal: http.signal,
-      onEnd(facts) {
-        active.delete(exchange);
-        stopWatching();
-        const durationMs = deps.ambient.clock.now() - startedAt;
-        const status = facts.status ?? 0;
-        const traces = loggedTraces(http.headers);
-        const line = {
-          requestId,
-          method: http.method,
-          route: route.path,
-          status,
-          durationMs,
-          ...traces,
-          ...facts,
-        };
-        deps.logger.info(toAccessLine(line), 'request');
-        deps.metrics.requests.inc({ route: route.path, status: String(status) });
-        deps.metrics.requestSeconds.observe(durationMs / 1000);
-        if (active.size === 0) whenIdle?.();
-      },
     });
-    active.add(exchange);
-    const stopWatching =
-      connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) => exchange.abort(uploadFailure(why))) ??
-      (() => {});
+    const stopWatching = connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) =>
+      exchange.abort(uploadFailure(why)),
+    );
+    exchange.atEnd(() => stopWatching?.());
     const isOpen = route.access === 'local' && exchange.isLocal();
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
@@ -111,20 +84,13 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     try {
       const preflight = deps.cors.preflight(http);
       if (preflight !== null) return preflighted(preflight, http, exchange);
-      if (isDraining && route.access !== 'open')
+      if (exchanges.isDraining && route.access !== 'open')
         throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
       if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers).keyId);
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
-      const failed = failureOf(error);
-      exchange.note({ errorCode: failed.code });
-      if (failed.kind === 'invalid_json') deps.metrics.parseFailures.inc({ of: 'request_body' });
-      if (failed.kind === 'server_error' && !exchange.signal.aborted) {
-        const err = error instanceof GatewayError ? (error.cause ?? error) : error;
-        deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
-      }
-      return errorResponse(failed, route.errorBody);
+      return errorResponse(exchanges.failed(exchange, error), route.errorBody);
     }
   };
 
@@ -149,21 +115,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       response.headers.set('x-request-id', requestId);
       return deps.cors.share(response, origin);
     },
-    draining: () => isDraining,
-    answersUnderWay: () => active.size,
-    async drain(timeoutMs) {
-      isDraining = true;
-      if (active.size === 0) return;
-      const idle = new Promise<void>((resolve) => {
-        whenIdle = resolve;
-      });
-      const timer = setTimeout(() => {
-        for (const exchange of active) exchange.abort(gatewayError('shutting_down'));
-      }, timeoutMs);
-      // Handlers that ignore the abort must not keep the process alive.
-      await within(idle, timeoutMs + ABORT_GRACE_MS);
-      clearTimeout(timer);
-    },
+    exchanges,
   };
 };
 
@@ -176,9 +128,6 @@ const uploadFailure = (why: Stall): GatewayError =>
           message: `The request body arrived too slowly: at least ${MIN_UPLOAD_BYTES_PER_SECOND} bytes per second are required. Please send it again.`,
         },
   );
-
-/** Time for aborted requests to end. */
-const ABORT_GRACE_MS = 2_000;
 
 type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;

@@ -1,0 +1,99 @@
+import { failureOf, gatewayError, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { within } from '../../kit/async/within.ts';
+import { toAccessLine } from '../../observe/access-log.ts';
+import type { Logger } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
+import { loggedTraces } from './trace-context.ts';
+
+export interface ExchangesDeps {
+  readonly ambient: Ambient;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
+}
+
+/** A request as the access log names it. */
+export interface AskedRequest {
+  readonly requestId: string;
+  readonly method: string;
+  readonly route: string;
+  readonly headers: Headers;
+  readonly isLocal: () => boolean;
+  /** Aborted when the client disconnects. */
+  readonly clientSignal: AbortSignal;
+}
+
+/** Time for aborted requests to end. */
+const ABORT_GRACE_MS = 2_000;
+
+/** All requests whose answer is not complete, whatever they came over. */
+export class Exchanges {
+  readonly #deps: ExchangesDeps;
+  readonly #active = new Set<Exchange>();
+  #isDraining = false;
+  #whenIdle: (() => void) | null = null;
+
+  constructor(deps: ExchangesDeps) {
+    this.#deps = deps;
+  }
+
+  /** At its end it is logged and counted. */
+  open({ requestId, method, route, headers, isLocal, clientSignal }: AskedRequest): OpenExchange {
+    const { ambient, logger, metrics } = this.#deps;
+    const startedAt = ambient.clock.now();
+    const exchange = openExchange({
+      requestId,
+      startedAt,
+      isLocal,
+      clientSignal,
+      onEnd: (facts) => {
+        this.#active.delete(exchange);
+        const durationMs = ambient.clock.now() - startedAt;
+        const status = facts.status ?? 0;
+        const line = { requestId, method, route, status, durationMs, ...loggedTraces(headers), ...facts };
+        logger.info(toAccessLine(line), 'request');
+        metrics.requests.inc({ route, status: String(status) });
+        metrics.requestSeconds.observe(durationMs / 1000);
+        if (this.#active.size === 0) this.#whenIdle?.();
+      },
+    });
+    this.#active.add(exchange);
+    return exchange;
+  }
+
+  /** The failure to report to the client of an exchange that threw. Bugs are logged. */
+  failed(exchange: Exchange, error: unknown): Failure {
+    const failed = failureOf(error);
+    exchange.note({ errorCode: failed.code });
+    if (failed.kind === 'invalid_json') this.#deps.metrics.parseFailures.inc({ of: 'request_body' });
+    if (failed.kind === 'server_error' && !exchange.signal.aborted) {
+      const err = error instanceof GatewayError ? (error.cause ?? error) : error;
+      this.#deps.logger.error({ requestId: exchange.requestId, err }, 'request failed');
+    }
+    return failed;
+  }
+
+  get count(): number {
+    return this.#active.size;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** Waits for the running exchanges up to the limit, then aborts the rest. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    if (this.#active.size === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+    const timer = setTimeout(() => {
+      for (const exchange of this.#active) exchange.abort(gatewayError('shutting_down'));
+    }, timeoutMs);
+    // Handlers that ignore the abort must not keep the process alive.
+    await within(idle, timeoutMs + ABORT_GRACE_MS);
+    clearTimeout(timer);
+  }
+}
