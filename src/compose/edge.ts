@@ -6,7 +6,7 @@ import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
-import type { TurnDeps } from '../http/turn/serve-turn.ts';
+import type { TurnDeps } from '../http/turn/start-turn.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
 import { frameTally } from '../observe/frame-metrics.ts';

@@ -2,8 +2,10 @@ import { endOf } from '../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
+import type { IdSource } from '../kit/ambient.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
-import type { FinishedTurn } from './turn-state.ts';
+import type { Api, ParsedRequest } from './api.ts';
+import type { FinishedTurn, TurnState } from './turn-state.ts';
 
 type Events = AsyncIterable<TurnEvent>;
 
@@ -36,6 +38,23 @@ export const recordAnswer = (turns: OneOrMore<Events>, { arrange, record }: Reco
     // As many recorders as turns.
     recorded(turns[index] as Events, arrange, { recorder, ended }),
   );
+};
+
+/** Keeps the answer to a request in its state. Null: nothing of it is kept. */
+export const recorderOf = (
+  api: Api,
+  parsed: ParsedRequest,
+  state: TurnState,
+  { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
+): Recording['record'] => {
+  const { keeps, meta, stream } = parsed;
+  if (keeps === undefined) return null;
+  return async (turns) => {
+    const replies = mapAll(turns, ({ reply }) => reply);
+    // Sent whole, it is an HTTP error without an id.
+    if (!stream && replies.some(({ outcome }) => outcome.kind === 'failed')) return true;
+    return state.record({ keeps, cacheKey, turns, project: () => api.project(meta, replies, ids) });
+  };
 };
 
 interface RecordedTurn {

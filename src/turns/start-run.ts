@@ -1,12 +1,14 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace } from '../canonical/context/trace.ts';
 import type { TraceContext, Turn } from '../canonical/context/turn-context.ts';
+import type { TurnAccepted } from '../canonical/events/turn-event.ts';
+import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
 import type { RepairRules } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
-import type { Ambient, IdSource } from '../kit/ambient.ts';
+import type { Ambient } from '../kit/ambient.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
@@ -20,12 +22,14 @@ import type { HeldBytes } from './body-budget.ts';
 import { runChoices } from './choices.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { conversationKey } from './conversation-key.ts';
+import { emptyTurn } from './empty-turn.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 import type { FormatChecks } from './format/check-format.ts';
 import { formatObserver } from './format/format-observer.ts';
 import { planAnswer } from './plan-answer.ts';
-import { recordAnswer, type Recording } from './record-answer.ts';
-import { foregroundRun, keptRun, type KeepLimit, type Run } from './run.ts';
+import { recordAnswer, recorderOf } from './record-answer.ts';
+import { Owned } from './owned.ts';
+import { foregroundRun, keptRun, type KeepLimit, type Run, type RunParts } from './run.ts';
 import type { RunningResponses } from './running-responses.ts';
 import type { SideTurns } from './side-turns.ts';
 import type { TurnState } from './turn-state.ts';
@@ -79,6 +83,8 @@ export interface RunCall {
   note(facts: Partial<AccessFacts>): void;
   /** Null: a foreground run, which keeps nothing. */
   readonly keep: KeepLimit | null;
+  /** See `TurnContext`. */
+  readonly isSteered?: () => boolean;
 }
 
 /** Large requests are rare, and copying them costs more than a short wait. */
@@ -91,7 +97,9 @@ export interface PreparedRun {
    * with the failure if they were not: then nothing runs. Called once.
    */
   start(): Promise<Run>;
-  /** In place of `start`. */
+  /** In place of `start`: an empty answer. Its input is kept, and no model reads it. */
+  skip(): Run;
+  /** In place of both. */
   giveUp(): void;
 }
 
@@ -123,6 +131,7 @@ export const prepareRun = async (
   const prepared = await orRelease(() => prepare(parsed, call, { deps, owned }));
   return {
     start: () => orRelease(() => start(api, parsed, call, { deps, owned, prepared })),
+    skip: () => skip(api, parsed, call, { deps, owned, prepared }),
     giveUp: () => owned.release(),
   };
 };
@@ -130,6 +139,10 @@ export const prepareRun = async (
 interface Starting {
   readonly deps: RunDeps;
   readonly owned: Owned;
+}
+
+interface Prepared extends Starting {
+  readonly prepared: Awaited<ReturnType<typeof prepare>>;
 }
 
 const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
@@ -163,14 +176,11 @@ const start = async (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  {
-    deps,
-    owned,
-    prepared: { cancelled, signal, turns, planned, keepsFormat },
-  }: Starting & { readonly prepared: Awaited<ReturnType<typeof prepare>> },
+  { deps, owned, prepared }: Prepared,
 ): Promise<Run> => {
-  const { caller, held, state } = call;
-  const { clock, ids } = deps.ambient;
+  const { signal, turns, planned, keepsFormat } = prepared;
+  const { caller, held } = call;
+  const { clock } = deps.ambient;
   const observers = deps.observersOf(parsed, call);
   // Nothing is committed while a turn waits here: a refusal is still a status.
   const places = await deps.admission.enter({
@@ -209,9 +219,46 @@ const start = async (
     await Promise.all(committed.map((turn) => turn.giveUp()));
     throw late;
   }
-  const ignored = namesWithoutEffect(parsed, paths);
+  return runOf(api, parsed, call, {
+    deps,
+    owned,
+    prepared,
+    ignored: paths,
+    accepted,
+    events: mapAll(committed, (turn) => turn.events),
+    abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
+  });
+};
+
+const skip = (api: Api, parsed: ParsedRequest, call: RunCall, { deps, owned, prepared }: Prepared): Run =>
+  runOf(api, parsed, call, {
+    deps,
+    owned,
+    prepared,
+    ignored: prepared.planned[0].plan.ignored,
+    accepted: null,
+    events: mapAll(prepared.turns, () => emptyTurn(deps.ambient.clock, () => owned.release())),
+    abandon: () => owned.release(),
+  });
+
+interface Begun extends Prepared {
+  readonly ignored: readonly Path[];
+  readonly accepted: TurnAccepted | null;
+  readonly events: RunParts['events'];
+  readonly abandon: () => void;
+}
+
+/** The run of turns that were accepted. */
+const runOf = (
+  api: Api,
+  parsed: ParsedRequest,
+  call: RunCall,
+  { deps, owned, prepared: { cancelled, signal, turns }, accepted, events, abandon, ...begun }: Begun,
+): Run => {
+  const { ids } = deps.ambient;
+  const ignored = namesWithoutEffect(parsed, begun.ignored);
   deps.onIgnored(ignored);
-  const parts = {
+  const parts: RunParts = {
     id: parsed.id ?? ids.mint('run'),
     meta: parsed.meta,
     head: {
@@ -221,39 +268,19 @@ const start = async (
     },
     ended: owned.released,
     cancel: (reason?: unknown) => cancelled.abort(reason),
-    abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
+    abandon,
     api,
-    events: recordAnswer(
-      mapAll(committed, (turn) => turn.events),
-      {
-        arrange: (turn) => parsed.arrange(turn),
-        record: recorderOf(api, parsed, state, { cacheKey: turns[0].context.conversation, ids }),
-      },
-    ),
+    events: recordAnswer(events, {
+      arrange: (turn) => parsed.arrange(turn),
+      record: recorderOf(api, parsed, call.state, { cacheKey: turns[0].context.conversation, ids }),
+    }),
     signal,
   };
   return call.keep === null ? foregroundRun(parts) : keptRun(parts, call.keep);
 };
 
-/** Null: nothing of the answer is kept. */
-const recorderOf = (
-  api: Api,
-  parsed: ParsedRequest,
-  state: TurnState,
-  { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
-): Recording['record'] => {
-  const { keeps, meta, stream } = parsed;
-  if (keeps === undefined) return null;
-  return async (turns) => {
-    const replies = mapAll(turns, ({ reply }) => reply);
-    // Sent whole, it is an HTTP error without an id.
-    if (!stream && replies.some(({ outcome }) => outcome.kind === 'failed')) return true;
-    return state.record({ keeps, cacheKey, turns, project: () => api.project(meta, replies, ids) });
-  };
-};
-
 const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
-  const { caller, session, state, trace, traceContext } = call;
+  const { caller, session, state, trace, traceContext, isSteered } = call;
   const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
   owned.add(() => running?.end());
   return mapAll(requestsOf(parsed), (one): Turn => ({
@@ -265,6 +292,7 @@ const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting
       trace,
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(traceContext === null ? {} : { traceContext }),
+      ...(isSteered === undefined ? {} : { isSteered }),
     },
   }));
 };
@@ -278,33 +306,3 @@ const counted =
     held.grow(image.length);
     return image;
   };
-
-/** What a run gives back when its last turn has ended. */
-class Owned {
-  readonly #releases: (() => void)[] = [];
-  readonly #released = Promise.withResolvers<void>();
-
-  get released(): Promise<void> {
-    return this.#released.promise;
-  }
-
-  add(release: () => void): void {
-    this.#releases.push(release);
-  }
-
-  release(): void {
-    for (const release of this.#releases.splice(0)) release();
-    this.#released.resolve();
-  }
-
-  /** Watches so many turns, and releases everything after the last one. */
-  until(turns: number): TurnObserver {
-    let left = turns;
-    return {
-      onEnd: () => {
-        left -= 1;
-        if (left === 0) this.release();
-      },
-    };
-  }
-}

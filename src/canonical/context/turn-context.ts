@@ -15,6 +15,8 @@ export interface TurnContext {
   readonly traceContext?: TraceContext;
   /** Called each time the model starts to answer. From then on it can be steered. */
   readonly onSteerable?: (steer: Steer) => void;
+  /** Asked before an item begins: whether the answer ends here, because its client has more to say. */
+  readonly isSteered?: () => boolean;
 }
 
 /** A request and its context. */

@@ -25,11 +25,13 @@ const beyond = ({ limit }: JsonLimitError, limits: JsonLimits): GatewayError => 
   return gatewayError('invalid_json', { message: messages[limit] });
 };
 
-const parse = async (
+/** Parses JSON of a client within the limits of bodies. */
+export const parseJson = async (
   bytes: Uint8Array,
-  limits: JsonLimits,
   signal: AbortSignal | undefined,
+  maxDepth = MAX_DEPTH,
 ): Promise<unknown> => {
+  const limits = { depth: maxDepth, members: MAX_MEMBERS, values: MAX_VALUES };
   try {
     return await runSliced(readJsonSteps(bytes, limits), signal ?? null);
   } catch (error) {
@@ -43,6 +45,5 @@ const parse = async (
 export const readJson = async (request: Request, limits: ReadJsonLimits): Promise<unknown> => {
   const bytes = await readBytes(request, limits);
   if (bytes.length === 0 && limits.ifEmpty !== undefined) return limits.ifEmpty;
-  const within = { depth: limits.maxDepth ?? MAX_DEPTH, members: MAX_MEMBERS, values: MAX_VALUES };
-  return parse(bytes, within, limits.signal);
+  return parseJson(bytes, limits.signal, limits.maxDepth);
 };

@@ -14,25 +14,33 @@ export interface Captures {
   open(requestId: string): OpenTrace | null;
 }
 
-type Handler = (http: Request, exchange: Exchange, trace: Trace) => Promise<Response>;
+/** A request whose body is read later. */
+export interface TracedRequest {
+  readonly exchange: Exchange;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+}
 
-/** Captures the requests of a handler completely if capture is on. */
-export const withTrace =
-  (deps: { readonly captures: Captures | null }, { errorBody }: Pick<Api, 'errorBody'>, handle: Handler) =>
-  async (http: Request, exchange: Exchange): Promise<Response> => {
-    const trace = deps.captures?.open(exchange.requestId) ?? null;
-    if (trace === null) return handle(http, exchange, NO_TRACE);
-    exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
-    const { pathname } = new URL(http.url);
-    trace.record('asked', { method: http.method, path: pathname, head: safeHeaders(http.headers) });
-    try {
-      return await handle(http, exchange, trace);
-    } catch (error) {
-      const failed = failureOf(error);
-      trace.record('answered', { status: failed.status, body: errorBody(failed) });
-      throw error;
-    }
-  };
+/** Captures a request completely if capture is on. */
+export const traced = async <Answer>(
+  { exchange, method, path, headers }: TracedRequest,
+  { errorBody }: Pick<Api, 'errorBody'>,
+  deps: { readonly captures: Captures | null },
+  answer: (trace: Trace) => Promise<Answer>,
+): Promise<Answer> => {
+  const trace = deps.captures?.open(exchange.requestId) ?? null;
+  if (trace === null) return answer(NO_TRACE);
+  exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
+  trace.record('asked', { method, path, head: safeHeaders(headers) });
+  try {
+    return await answer(trace);
+  } catch (error) {
+    const failed = failureOf(error);
+    trace.record('answered', { status: failed.status, body: errorBody(failed) });
+    throw error;
+  }
+};
 
 /** Records what a replay needs besides the headers. */
 export const recordBody = (trace: Trace, body: unknown, models: ModelNames): void => {

@@ -13,7 +13,7 @@ import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';
-import type { TurnDeps } from '../turn/serve-turn.ts';
+import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
 import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 

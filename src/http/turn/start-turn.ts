@@ -1,0 +1,110 @@
+import type { Trace } from '../../canonical/context/trace.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import { unlessAborted } from '../../kit/async/abort.ts';
+import type { FrameTally } from '../../observe/frame-metrics.ts';
+import { COUNTED } from '../../openai/shared/sse.ts';
+import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
+import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
+import type { Run } from '../../turns/run.ts';
+import { prepareRun, type PreparedRun, type RunCall, type RunDeps } from '../../turns/start-run.ts';
+import { translateBody, type TranslateDeps, type Translated } from '../../turns/translate.ts';
+import type { LocalResponses } from '../../turns/turn-state.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { servedModelHeader } from '../answer/served-model-header.ts';
+import { referredCounter, type ReadLimits } from '../body/read-bytes.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { summaryOf } from '../exchange/request-summary.ts';
+import { namedSessionOf, sessionOf } from '../exchange/session.ts';
+import { traceOf } from '../exchange/trace-context.ts';
+import { recordBody, type Captures } from '../exchange/trace-request.ts';
+
+export interface TurnDeps extends RunDeps, TranslateDeps {
+  readonly bodies: BodyBudget;
+  readonly models: ModelDirectory;
+  /** Called for every parsed request. */
+  readonly onParsed: (parsed: ParsedRequest, transport: Transport) => void;
+  /** For one stream: counts what is sent. */
+  readonly frameTally: () => FrameTally;
+  /** Where whole requests are captured; null: nowhere. */
+  readonly captures: Captures | null;
+  readonly maxBodyBytes: number;
+}
+
+/** How a request reached this server. */
+type Transport = 'http' | 'websocket';
+
+/** A request for a turn, whatever it came over. */
+export interface TurnSource {
+  readonly headers: Headers;
+  readonly exchange: Exchange;
+  readonly trace: Trace;
+  readonly transport: Transport;
+  /** Responses that only its connection knows; null: it came over none that remembers. */
+  readonly local: LocalResponses | null;
+  /** The bytes of the body, which the run takes over. */
+  readonly held: HeldBytes;
+  /** Asked between two items of the answer: whether it should end there; absent: it never does. */
+  readonly isSteered?: RunCall['isSteered'];
+}
+
+/** Reads a request and translates it. A function of its own, so that nothing of the body outlives its reading. */
+export const readTurn = async (
+  api: Api,
+  readBody: (limits: ReadLimits) => Promise<unknown>,
+  { headers, exchange, trace, local, held }: TurnSource,
+  deps: TurnDeps,
+): Promise<Translated> => {
+  const { signal } = exchange;
+  exchange.note({ named: namedSessionOf(headers) });
+  try {
+    const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
+    const body = await unlessAborted(readBody(limits), signal);
+    const models = await unlessAborted(deps.models.names(), signal);
+    if (trace.isRecording) recordBody(trace, body, models);
+    const onBytes = referredCounter(limits);
+    const source = { headers, caller: exchange.caller(), models, signal, trace, onBytes, local };
+    return await translateBody(api, body, source, deps);
+  } catch (error) {
+    held.letGo();
+    throw error;
+  }
+};
+
+/** Plans the run of a request: everything that can be refused before a slot is needed. */
+export const prepareTurn = (
+  api: Api,
+  { parsed, state }: Translated,
+  { headers, exchange, trace, transport, held, isSteered }: TurnSource,
+  deps: TurnDeps,
+): Promise<PreparedRun> => {
+  const request = summaryOf(requestsOf(parsed), held.bytes);
+  exchange.note({ model: parsed.model, stream: parsed.stream, client: parsed.client, request });
+  deps.onParsed(parsed, transport);
+  const call: RunCall = {
+    requestId: exchange.requestId,
+    startedAt: exchange.startedAt,
+    caller: exchange.caller(),
+    session: sessionOf(headers),
+    traceContext: traceOf(headers),
+    trace,
+    held,
+    state,
+    // A client that leaves ends its run.
+    signal: exchange.signal,
+    note: (facts) => exchange.note(facts),
+    keep: null,
+    ...(isSteered === undefined ? {} : { isSteered }),
+  };
+  return prepareRun(api, parsed, call, deps);
+};
+
+export const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
+
+/** What the head of an answer says besides its status. */
+export const answerHeaders = (parsed: ParsedRequest, { head }: Run): Readonly<Record<string, string>> => ({
+  ...head.headers,
+  ...ignoredHeader(head.ignored),
+  ...(parsed.request.maxOutputTokens === 0 ? COUNTED_HEADER : {}),
+  ...servedModelHeader(head.servedModel),
+  ...parsed.dialect?.headers,
+});
