@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { startModelServer, type Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
+import { sharedPostgres } from '../support/postgres.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { inTurn, says } from '../support/scripts.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 
-/** What a server remembers about conversations besides their content survives its restart. */
+/** What a server remembers about conversations besides their content survives its restart, and instances share it. */
 
 const start = freshProxies();
 let script: Script;
@@ -57,25 +59,36 @@ const lastRequest = (): object => {
   return { body, session: model.requests.at(-1)?.headers['session-id'] };
 };
 
-/** The request of the second round: on the server that served the first one, and on the next one. */
-const secondRounds = async (env: Readonly<Record<string, string>>) => {
-  const first = await serve(env);
-  const message = await chat(first, [QUESTION]);
+const itemsSent = (): readonly unknown[] =>
+  sentItems(model).map((item) => item['encrypted_content'] ?? item['role'] ?? item['type']);
+
+interface Round {
+  readonly request: object;
+  readonly items: readonly unknown[];
+}
+
+/** The first round, and the request of the second one, which can be repeated. */
+const firstRound = async (proxy: TestProxy): Promise<(on: TestProxy) => Promise<Round>> => {
+  const message = await chat(proxy, [QUESTION]);
   const outputs = (message.tool_calls ?? []).map(({ id }) => ({
     role: 'tool' as const,
     tool_call_id: id,
     content: 'Sun.',
   }));
-  const messages = [QUESTION, message, ...outputs];
-  await chat(first, messages);
-  const before = { request: lastRequest(), items: itemsSent() };
-  await first.close();
-  await chat(await serve(env), messages);
-  return { before, after: { request: lastRequest(), items: itemsSent() } };
+  return async (on) => {
+    await chat(on, [QUESTION, message, ...outputs]);
+    return { request: lastRequest(), items: itemsSent() };
+  };
 };
 
-const itemsSent = (): readonly unknown[] =>
-  sentItems(model).map((item) => item['encrypted_content'] ?? item['role'] ?? item['type']);
+/** The second round on the server that served the first one, and on the next one. */
+const secondRounds = async (env: Readonly<Record<string, string>>) => {
+  const first = await serve(env);
+  const secondRound = await firstRound(first);
+  const before = await secondRound(first);
+  await first.close();
+  return { before, after: await secondRound(await serve(env)) };
+};
 
 const WHOLE = [
   'user',
@@ -108,6 +121,31 @@ describe('the second round of a tool conversation, after a restart', () => {
   it('has no reasoning if none is remembered, but its cache id', async () => {
     const { before, after } = await secondRounds({ PROXY_REASONING_MEMORY_MB: '0' });
     expect([before.items, after]).toEqual([WITHOUT, before]);
+  });
+});
+
+describe('the second round on another instance with the same PostgreSQL', () => {
+  it('is the same model request as on the first one', async () => {
+    const databaseUrl = await (await sharedPostgres()).createDatabase();
+    const database = new Client({ connectionString: databaseUrl });
+    await database.connect();
+    const env = (name: string) => ({
+      PROXY_DATABASE_URL: databaseUrl,
+      PROXY_STATE_DIR: path.join(stateDir, name),
+    });
+    const [one, other] = [await serve(env('one')), await serve(env('other'))];
+    const secondRound = await firstRound(one);
+    // They are written while the client runs its tools: the cache id, and the reasoning by both calls.
+    await vi.waitFor(async () => {
+      const { rows } = await database.query<{ readonly kind: string }>(
+        'select kind from memory order by kind',
+      );
+      expect(rows.map(({ kind }) => kind)).toEqual(['cache-id', 'reasoning', 'reasoning']);
+    }, 30_000);
+    await database.end();
+    const onOther = await secondRound(other);
+    expect(onOther.items).toEqual(WHOLE);
+    expect(onOther).toEqual(await secondRound(one));
   });
 });
 
