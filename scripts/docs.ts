@@ -17,6 +17,7 @@ import { describeConfigFile } from './pages/config-schema.ts';
 import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
+import { describeStateMatrix } from './pages/state-matrix.ts';
 import { describeSteps } from './pages/steps.ts';
 import { describeChatTranslation, describeResponsesTranslation } from './pages/translation.ts';
 
@@ -95,6 +96,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
 /** Generated parts of handwritten pages, between two comments with the name of the part. */
 const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
   { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
+  { file: 'docs/state.md', name: 'state-matrix', print: describeStateMatrix },
 ];
 
 const withSection = ({ file, name, print }: (typeof SECTIONS)[number]): readonly [string, string] => {

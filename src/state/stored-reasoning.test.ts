@@ -96,6 +96,17 @@ describe('reasoning in the store', () => {
     ]).toEqual([false, false, false, true]);
   });
 
+  it('is not stored if the client wants nothing stored, but remembered', async () => {
+    const { memory, start, pass } = opened();
+    const { backend, shared, sent } = start();
+    const unstored = (turn: Turn): Turn => ({ ...turn, context: { ...turn.context, isUnstored: true } });
+    backend.remember(unstored(asks()), [thought('rs_1'), call('a')]);
+    pass(40 * MINUTE_MS);
+    expect(await sent(unstored(continues(['a'])))).toContain('rs_1');
+    await shared.settled();
+    expect(memory.calls).toEqual([]);
+  });
+
   it('is under keys of one length that contain nothing of the request', async () => {
     const { memory, start } = opened();
     const one = start();

@@ -290,12 +290,16 @@ const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting
       conversation: state.cacheKey ?? conversationKey(one, { caller, session }),
       budget: deps.openBudget(call, trace),
       trace,
+      ...(isUnstored(parsed) ? { isUnstored: true } : {}),
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
       ...(traceContext === null ? {} : { traceContext }),
       ...(isSteered === undefined ? {} : { isSteered }),
     },
   }));
 };
+
+/** `store: false` is an explicit choice of a Responses client; for Chat it is the default. */
+const isUnstored = ({ keeps }: ParsedRequest): boolean => keeps?.kind === 'response' && !keeps.isStored;
 
 /** What is fetched for a request is held as long as its body. */
 const counted =

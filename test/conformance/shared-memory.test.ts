@@ -27,16 +27,19 @@ afterAll(async () => {
   await rm(stateDir, { recursive: true, force: true });
 });
 
-const CALL_ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
+let rounds = 0;
+/** Each test has call ids of its own. */
+const callId = (): string => `call_Ab3dEf6hIj9lMn2pQr5t${rounds}`;
 const TOOL = { type: 'function' as const, function: { name: 'get_weather', parameters: { type: 'object' } } };
 const QUESTION: ChatCompletionMessageParam = { role: 'user', content: 'Weather?' };
 
 beforeEach(() => {
+  rounds += 1;
   script = inTurn(
     says([
       { reasoning: { summary: ['About it.'], encrypted: 'sealed', id: 'rs_1' } },
-      { call: { name: 'get_weather', arguments: {}, callId: CALL_ID } },
-      { call: { name: 'get_weather', arguments: {}, callId: `${CALL_ID}2` } },
+      { call: { name: 'get_weather', arguments: {}, callId: callId() } },
+      { call: { name: 'get_weather', arguments: {}, callId: `${callId()}b` } },
     ]),
     says([{ text: 'Sun.' }]),
   );
@@ -116,6 +119,30 @@ describe('the second round of a tool conversation, after a restart', () => {
     const { before, after } = await secondRounds({ PROXY_STORE: 'off' });
     expect([before.items, after.items]).toEqual([WHOLE, WITHOUT]);
     expect(after.request).not.toMatchObject({ session: (before.request as { session: string }).session });
+  });
+
+  it('has no reasoning of a request with store: false', async () => {
+    const ask = {
+      model: 'gpt-5.5',
+      store: false,
+      tools: [{ type: 'function' as const, name: 'get_weather', parameters: {}, strict: false }],
+    };
+    const question = { role: 'user' as const, content: 'Weather, unstored?' };
+    const first = await serve({});
+    const { output } = await first.openai.responses.create({ ...ask, input: [question] });
+    const calls = output.filter((item) => item.type === 'function_call');
+    const outputs = calls.map(({ call_id }) => ({
+      type: 'function_call_output' as const,
+      call_id,
+      output: 'Sun.',
+    }));
+    const second = async (proxy: TestProxy): Promise<readonly unknown[]> => {
+      await proxy.openai.responses.create({ ...ask, input: [question, ...calls, ...outputs] });
+      return itemsSent();
+    };
+    const before = await second(first);
+    await first.close();
+    expect([before, await second(await serve({}))]).toEqual([WHOLE, WITHOUT]);
   });
 
   it('has no reasoning if none is remembered, but its cache id', async () => {

@@ -11,6 +11,8 @@ export interface TurnContext {
   readonly budget: ModelBudget;
   /** Records what is sent and received; `NO_TRACE` records nothing. */
   readonly trace: Trace;
+  /** The client wants nothing of the turn to be stored. */
+  readonly isUnstored?: boolean;
   /** The distributed trace of the client's request, if it has one. */
   readonly traceContext?: TraceContext;
   /** Called each time the model starts to answer. From then on it can be steered. */

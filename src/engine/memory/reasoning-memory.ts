@@ -96,7 +96,7 @@ class RememberedOfBackend implements BackendMemory {
     const keys = calls.map((callId) => this.#keyOf(turn, { callId, asked }));
     const answer = callingAnswerOf(items);
     if (answer !== null) {
-      if (this.#add(turn, keys, answer)) shared?.save(keys, answer);
+      if (this.#add(turn, keys, answer) && turn.context.isUnstored !== true) shared?.save(keys, answer);
       return;
     }
     // An id that is used again means its newest call, even one without reasoning.
@@ -124,7 +124,8 @@ class RememberedOfBackend implements BackendMemory {
       return found?.value ?? null;
     });
     for (const key of needed.keys()) this.#answers.renew(key);
-    for (const { keys, value } of new Set(needed.values())) shared?.renew(keys, value);
+    if (turn.context.isUnstored !== true)
+      for (const { keys, value } of new Set(needed.values())) shared?.renew(keys, value);
     return { history, missing };
   }
 
