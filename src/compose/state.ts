@@ -94,11 +94,12 @@ const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): K
     waitMs: config.state.conversationWaitMs,
     onError: (err) => logger.warn({ err }, 'the lock of a conversation could not be renewed or released'),
   });
+  const chains = new Chains({ store, maxBytes, clock, onChange: onChange('chains') });
   return {
     store,
-    chains: new Chains({ store, maxBytes, clock, onChange: onChange('chains') }),
+    chains,
     items: createReferredItems(store, new RecentItems({ maxBytes, clock, onChange: onChange('items') })),
-    openConversation: createOpenConversation(store, locks),
+    openConversation: createOpenConversation({ store, chains, locks }),
     chats: new StoredChats({ store, clock, ttlMs }),
     conversations: new Conversations({ store, locks, ambient: systemAmbient, ttlMs }),
     ttlMs,

@@ -2,7 +2,7 @@ import type { Item } from '../canonical/request/item.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { FairCache } from '../kit/collections/fair-cache.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
-import type { Position, Store, TurnRow } from '../store/store.ts';
+import type { ConversationRow, Position, Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
 import { isConversationId } from './conversation-id.ts';
 import { readTurn, sentItems } from './stored-turn.ts';
@@ -18,7 +18,7 @@ export interface Chain {
   readonly cacheKey: string;
   /** Characters of all turns as they are stored. */
   readonly chars: number;
-  /** It has turns of a conversation with a name, whose items can be deleted: it is loaded each time. */
+  /** It has turns of a conversation with a name, whose items can be deleted. */
   readonly canChange: boolean;
 }
 
@@ -45,30 +45,57 @@ export class Chains {
     this.#hot = new FairCache({ maxBytes, maxAgeMs: HOT_FOR_MS, clock, onChange });
   }
 
-  /** The conversation up to this place; null if it is unknown. */
-  async upTo(owner: string, at: Position, { onBytes, signal }: LoadLimits): Promise<Chain | null> {
-    const hot = this.#hot.get(keyOf(owner, at))?.value;
-    if (hot !== undefined) {
-      onBytes(hot.chars);
-      return hot;
-    }
+  /** The conversation up to a response; null if it is unknown. */
+  async upTo(owner: string, at: Position, limits: LoadLimits): Promise<Chain | null> {
+    const hot = isConversationId(at.segment) ? null : this.#hotAt(owner, at, limits);
+    if (hot !== null) return hot;
     const [chars, cacheKey] = await Promise.all([
       this.#store.turns.size(owner, at),
       this.#store.turns.cacheKey(owner, at.segment),
     ]);
-    if (chars === null || cacheKey === null) return null;
-    onBytes(chars);
-    const rows = await this.#store.turns.upTo(owner, at);
+    return chars === null || cacheKey === null ? null : this.#load(owner, { at, chars, cacheKey }, limits);
+  }
+
+  /** A whole conversation with a name. Every change of it adds a turn, so what is in memory is still right. */
+  async whole(
+    owner: string,
+    { id, tip, cacheKey }: Pick<ConversationRow, 'id' | 'tip' | 'cacheKey'>,
+    limits: LoadLimits,
+  ): Promise<Chain> {
+    const at = { segment: id, pos: tip };
+    if (tip < 0) return { at, cacheKey, canChange: true, items: [], chars: 0 };
+    const hot = this.#hotAt(owner, at, limits);
+    if (hot !== null) return hot;
+    const chars = (await this.#store.turns.size(owner, at)) ?? 0;
+    return this.#load(owner, { at, chars, cacheKey }, limits);
+  }
+
+  #hotAt(owner: string, at: Position, { onBytes }: LoadLimits): Chain | null {
+    const hot = this.#hot.get(keyOf(owner, at))?.value ?? null;
+    if (hot !== null) onBytes(hot.chars);
+    return hot;
+  }
+
+  async #load(
+    owner: string,
+    found: Pick<Chain, 'at' | 'chars' | 'cacheKey'>,
+    { onBytes, signal }: LoadLimits,
+  ): Promise<Chain> {
+    onBytes(found.chars);
+    const rows = await this.#store.turns.upTo(owner, found.at);
     const canChange = rows.some(({ segment }) => isConversationId(segment));
-    const chain = { at, cacheKey, chars, canChange, items: await runSliced(parseTurns(rows), signal) };
+    const chain = { ...found, canChange, items: await runSliced(parseTurns(rows), signal) };
     this.keep(owner, chain, null);
     return chain;
   }
 
-  /** Keeps a conversation in memory, in place of the shorter one that it continues. */
+  /**
+   * Keeps a conversation in memory, in place of the shorter one that it continues. What continues a response of a
+   * conversation with a name is loaded each time, because items that are deleted there are not sent any more.
+   */
   keep(owner: string, chain: Chain, instead: Chain | null): void {
     if (instead !== null) this.#hot.drop(keyOf(owner, instead.at));
-    if (chain.canChange) return;
+    if (chain.canChange && !isConversationId(chain.at.segment)) return;
     const key = keyOf(owner, chain.at);
     this.#hot.add({ holder: owner, keys: [key], value: chain, bytes: BYTES_PER_CHAR * chain.chars });
   }
@@ -84,7 +111,7 @@ const BYTES_PER_CHAR = 2;
 const keyOf = (owner: string, { segment, pos }: Position): string => JSON.stringify([owner, segment, pos]);
 
 /** In slices: a conversation may be megabytes long. */
-export function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
+function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
   const items: Item[] = [];
   for (const row of rows) {
     for (const item of sentItems(row.key, readTurn(row))) items.push(item);

@@ -76,16 +76,8 @@ export class Conversations {
   async addItems(ask: LockAsk, id: string, items: readonly Item[]): Promise<readonly StoredItem[]> {
     return this.#locked(ask, id, async () => {
       if (items.length === 0) return [];
-      const turn = await this.#newTurn(items, ask.signal);
-      const position = await this.#deps.store.turns.commit({
-        owner: ask.caller,
-        onto: { kind: 'conversation', id },
-        turn,
-        response: null,
-        expiresAt: this.#expiresAt(),
-      });
-      if (position === null) throw unknownConversation(id);
-      return storedItems(turn.key, { input: items, output: [] });
+      const { key } = await this.#addTurn(ask, id, items);
+      return storedItems(key, { input: items, output: [] });
     });
   }
 
@@ -112,7 +104,10 @@ export class Conversations {
           turnBody({ ...turn, hidden: [...(turn.hidden ?? []), itemId] }),
           ask.signal,
         );
-        if (await this.#deps.store.turns.rewrite(ask.caller, found.row, body)) return shown(row);
+        if (!(await this.#deps.store.turns.rewrite(ask.caller, found.row, body))) continue;
+        // Other processes see by an empty turn that the conversation changed.
+        await this.#addTurn(ask, id, []);
+        return shown(row);
       }
       throw gatewayError('conversation_locked', { param: 'conversation' });
     });
@@ -129,6 +124,19 @@ export class Conversations {
     } finally {
       lock.release();
     }
+  }
+
+  async #addTurn({ caller, signal }: LockAsk, id: string, items: readonly Item[]): Promise<NewTurn> {
+    const turn = await this.#newTurn(items, signal);
+    const position = await this.#deps.store.turns.commit({
+      owner: caller,
+      onto: { kind: 'conversation', id },
+      turn,
+      response: null,
+      expiresAt: this.#expiresAt(),
+    });
+    if (position === null) throw unknownConversation(id);
+    return turn;
   }
 
   async #row(caller: string, id: string): Promise<ConversationRow> {

@@ -53,6 +53,8 @@ export const recordResponse = async (
     throw onto.kind === 'conversation' ? unknownConversation(onto.id) : gatewayError('store_unavailable');
   }
   for (const item of made) kept.items.remember(ask.caller, item);
+  // Another turn came in between: its writer had lost the lock, or took it from this one.
+  if (onto.kind === 'conversation' && position.pos !== (continued.chain?.at.pos ?? -1) + 1) return;
   const canChange = continued.chain?.canChange ?? false;
   kept.chains.keep(ask.caller, { at: position, items, cacheKey, chars, canChange }, continued.chain);
 };

@@ -23,10 +23,14 @@ const said = (text: string, role: 'user' | 'assistant' = 'user'): Item => ({
   parts: [{ kind: 'text', text }],
 });
 
+const textOf = (item: Item): string =>
+  item.kind === 'message' && item.parts[0]?.kind === 'text' ? item.parts[0].text : '';
+
 /** What an instance of the server has. */
 const open = ({ clock }: StoreHarness, store: Store) => {
   const ambient = { ids: systemAmbient.ids, clock };
-  const memory = { maxBytes: 0, clock, onChange() {} };
+  const memory = { maxBytes: 1024 * 1024, clock, onChange() {} };
+  const chains = new Chains({ store, ...memory });
   const deps = { store, ambient, ttlMs: DAY };
   const locks = new ConversationLocks({
     store,
@@ -42,9 +46,9 @@ const open = ({ clock }: StoreHarness, store: Store) => {
       store,
       ttlMs: DAY,
       conversations,
-      chains: new Chains({ store, ...memory }),
+      chains,
       items: createReferredItems(store, new RecentItems(memory)),
-      openConversation: createOpenConversation(store, locks),
+      openConversation: createOpenConversation({ store, chains, locks }),
       chats: new StoredChats({ store, clock, ttlMs: DAY }),
     },
     ambient,
@@ -57,11 +61,11 @@ const open = ({ clock }: StoreHarness, store: Store) => {
     states.open({ ...ask, references: { continues: { kind: 'conversation', id } } });
   const texts = async (id: string): Promise<readonly string[]> => {
     const { items } = await conversations.page(ask, id, { limit: 100, order: 'asc', after: null });
-    return items.map(({ item }) =>
-      item.kind === 'message' && item.parts[0]?.kind === 'text' ? item.parts[0].text : '',
-    );
+    return items.map(({ item }) => textOf(item));
   };
-  return { ask, conversations, begin, texts };
+  const after = (id: string): Promise<TurnState> =>
+    states.open({ ...ask, references: { continues: { kind: 'response', id } } });
+  return { ask, conversations, begin, after, texts };
 };
 
 const answerOf = (text: string): FinishedAnswer => {
@@ -118,6 +122,50 @@ describeStores('a conversation', (harness) => {
     expect(await second.record(answerOf('second'))).toBe(true);
     expect(await first.record(answerOf('first'))).toBe(true);
     expect(await one.texts(id)).toEqual(['second', 're: second', 'first', 're: first']);
+  });
+
+  it('is in memory after an answer, until another process changes it', async () => {
+    const { store, openAnother } = harness();
+    const loads: number[] = [];
+    const counted: Store = {
+      ...store,
+      turns: {
+        ...store.turns,
+        upTo(owner, at) {
+          loads.push(at.pos);
+          return store.turns.upTo(owner, at);
+        },
+      },
+    };
+    const one = open(harness(), counted);
+    const other = open(harness(), await openAnother());
+    const { id } = await one.conversations.create(one.ask, { items: [said('a')], metadata: {} });
+    const read = async (text: string): Promise<readonly string[]> => {
+      const state = await one.begin(id);
+      await state.record(answerOf(text));
+      return state.loaded.chain.map(textOf);
+    };
+    expect(await read('b')).toEqual(['a']);
+    expect(await read('c')).toEqual(['a', 'b', 're: b']);
+    expect(loads).toEqual([0]);
+    const { items } = await other.conversations.page(other.ask, id, {
+      limit: 100,
+      order: 'asc',
+      after: null,
+    });
+    await other.conversations.deleteItem(other.ask, id, items[1]?.id ?? '');
+    expect(await read('d')).toEqual(['a', 're: b', 'c', 're: c']);
+    await other.conversations.addItems(other.ask, id, [said('e')]);
+    expect((await read('f')).slice(-3)).toEqual(['d', 're: d', 'e']);
+    expect(loads).toEqual([0, 3, 5]);
+    // A response that is continued by itself is loaded each time.
+    const { id: itemId } = items[2] ?? { id: '' };
+    const late = answerOf('g');
+    await (await one.begin(id)).record(late);
+    const again = async () => (await one.after(late.keeps.id)).loaded.chain.map(textOf);
+    expect(await again()).toContain('re: b');
+    await other.conversations.deleteItem(other.ask, id, itemId);
+    expect(await again()).not.toContain('re: b');
   });
 
   it('fails an answer if it was deleted in the meantime', async () => {

@@ -99,7 +99,7 @@ describeStores('the items of a conversation', (harness) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 40 });
+    await fc.assert(property, { numRuns: 20 });
   });
 
   it('end a page early if they are very long', async () => {
