@@ -55,7 +55,9 @@ export const readStatus = async (
   about: Pick<StoreStatus, 'kind' | 'place' | 'bytes'>,
   { keys, now }: { readonly keys: readonly string[]; readonly now: number },
 ): Promise<StoreStatus> => {
-  const version = await schemaVersion(db).catch(() => 0);
+  const tables = await db.introspection.getTables();
+  const isEmpty = !tables.some(({ name }) => name === 'schema_version');
+  const version = isEmpty ? 0 : await schemaVersion(db);
   const content = version === MIGRATIONS.length ? await readContent(db, keys, now) : null;
   return { ...about, schemaVersion: version, knownVersion: MIGRATIONS.length, content };
 };
