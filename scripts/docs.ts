@@ -19,6 +19,7 @@ import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
 import { describeStateMatrix } from './pages/state-matrix.ts';
 import { describeSteps } from './pages/steps.ts';
+import { describeStoreSchema } from './pages/store-schema.ts';
 import { describeChatTranslation, describeResponsesTranslation } from './pages/translation.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
@@ -89,6 +90,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/http-api.md': describeRoutes,
   'docs/metrics.md': describeMetrics,
   'docs/parameters.md': describeAllParameters,
+  'docs/store-schema.md': describeStoreSchema,
   'docs/translation/chat-completions-to-jsonrpc.md': describeChatTranslation,
   'docs/translation/responses-to-jsonrpc.md': describeResponsesTranslation,
 };

@@ -1,5 +1,6 @@
 import path from 'node:path';
 
+import { storeFile } from '../compose/describe-store.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
 import type { StoreStatus } from '../store/admin/store-status.ts';
@@ -11,7 +12,7 @@ import { loadSettings } from './load-settings.ts';
 /** Looks after the database of the server, which may run meanwhile. */
 export const db: Run = async (flags, world, [action = '', argument = '']) => {
   const { state } = await loadSettings(world.environment);
-  const file = path.join(state.dir, 'state.db');
+  const file = storeFile(state);
   const { databaseUrl, keys } = state;
   const admin = await plainly(openAdmin({ databaseUrl, file, keys, clock: systemAmbient.clock }));
   if (admin === null) throw new PlainError(`Nothing is stored yet: there is no ${file}.`);

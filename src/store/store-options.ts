@@ -17,8 +17,3 @@ export interface StoreOptions {
 }
 
 export type StoreChange = { readonly kind: 'lost'; readonly reason: string } | { readonly kind: 'back' };
-
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-/** When something that is stored now expires. */
-export const expiryOf = (now: number, ttlDays: number): number => now + Math.round(ttlDays * DAY_MS);

@@ -11,6 +11,10 @@ export class Watchers {
     return () => void this.#all.delete(watcher);
   }
 
+  get isEmpty(): boolean {
+    return this.#all.size === 0;
+  }
+
   wake(responseId: string, what: ResponseChange): void {
     for (const watcher of this.#all) watcher(responseId, what);
   }

@@ -1,6 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { expect, it } from 'vitest';
 
-import { commit, commitChain, DAY, describeStores, responseOf } from '../support/store-harness.ts';
+import {
+  commit,
+  commitChain,
+  DAY,
+  describeStores,
+  responseOf,
+  type StoreHarness,
+} from '../support/store-harness.ts';
 
 describeStores('several stores on one database', (open) => {
   it('see what each other wrote', async () => {
@@ -26,27 +35,49 @@ describeStores('several stores on one database', (open) => {
   });
 });
 
+/** A queued response, and who is woken by its changes in another store on the database. */
+const watched = async (harness: StoreHarness) => {
+  const seen: string[] = [];
+  const other = await harness.openAnother();
+  other.watch((id, what) => void seen.push(`${what} of ${id}`));
+  const row = {
+    ...responseOf(harness, harness.newId('resp')),
+    status: 'queued',
+    isBackground: true,
+  } as const;
+  await harness.store.responses.add({ ...row, owner: 'alice' }, { instance: 'one', beat: 0 });
+  return { seen, other, id: row.id, until: harness.clock.time + DAY };
+};
+
+const WAKES = 'several stores on one database wake readers of each other';
+
 describeStores(
-  'several stores on one database',
+  WAKES,
   (open) => {
-    it('wake readers of each other', async () => {
+    it('with what changed', async () => {
       const harness = open();
-      const other = await harness.openAnother();
-      const seen: string[] = [];
-      other.watch((id, what) => void seen.push(`${what} of ${id}`));
-      const row = {
-        ...responseOf(harness, harness.newId('resp')),
-        status: 'queued',
-        isBackground: true,
-      } as const;
-      const until = harness.clock.time + DAY;
-      await harness.store.responses.add({ ...row, owner: 'alice' }, { instance: 'one', beat: 0 });
-      await harness.store.events.append(row.id, { first: 0, last: 0, body: '' }, until);
-      await expect.poll(() => seen).toEqual([`events of ${row.id}`]);
-      await harness.store.responses.change('alice', row.id, { status: 'cancelled' });
-      await expect.poll(() => seen).toEqual([`events of ${row.id}`, `status of ${row.id}`]);
+      const { seen, id, until } = await watched(harness);
+      await harness.store.events.append(id, { first: 0, last: 0, body: '' }, until);
+      await expect.poll(() => seen).toEqual([`events of ${id}`]);
+      await harness.store.responses.change('alice', id, { status: 'cancelled' });
+      await expect.poll(() => seen).toEqual([`events of ${id}`, `status of ${id}`]);
     });
   },
-  // A SQLite file belongs to one process.
   { kinds: ['postgres'] },
+);
+
+describeStores(
+  WAKES,
+  (open) => {
+    it('after any change', async () => {
+      const harness = open();
+      const { seen, id, until } = await watched(harness);
+      for (let first = 0; seen.length === 0; first += 1) {
+        await harness.store.events.append(id, { first, last: first, body: '' }, until);
+        await sleep(100);
+      }
+      expect(new Set(seen)).toEqual(new Set(['status of *']));
+    });
+  },
+  { kinds: ['sqlite'] },
 );

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import { sharedPostgres } from './postgres.ts';
+import type { Execute } from '../../src/store/connection-dialect.ts';
 import { createPool } from '../../src/store/postgres/connections.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
@@ -27,30 +28,33 @@ export interface StoreHarness {
 export const DAY = 24 * 60 * 60 * 1000;
 export const KEYS = ['0a'.repeat(32), '0b'.repeat(32), '0c'.repeat(32)] as const;
 
-interface Database {
+/** An empty database. */
+export interface Database {
+  readonly kind: Store['kind'];
   readonly options: Pick<StoreOptions, 'databaseUrl' | 'file'>;
-  sql: StoreHarness['sql'];
+  readonly sql: StoreHarness['sql'];
+  /** For kysely. */
+  readonly query: Execute;
   close(): Promise<void>;
 }
 
 const sqliteDatabase = (): Promise<Database> => {
   const directory = mkdtempSync(path.join(tmpdir(), 'store-'));
   const file = path.join(directory, 'state.db');
+  const query: Execute = (text, parameters) => {
+    const database = new DatabaseSync(file, { timeout: 10_000 });
+    try {
+      const rows = database.prepare(text).all(...(parameters as SQLInputValue[]));
+      return { rows: rows.map((row) => ({ ...row })), changes: rows.length };
+    } finally {
+      database.close();
+    }
+  };
   return Promise.resolve({
+    kind: 'sqlite',
     options: { databaseUrl: null, file },
-    sql(text) {
-      const database = new DatabaseSync(file);
-      try {
-        return Promise.resolve(
-          database
-            .prepare(text)
-            .all()
-            .map((row) => ({ ...row })),
-        );
-      } finally {
-        database.close();
-      }
-    },
+    query,
+    sql: async (text) => (await query(text, [])).rows as readonly Readonly<Record<string, unknown>>[],
     close: () => Promise.resolve(rmSync(directory, { recursive: true, force: true })),
   });
 };
@@ -58,12 +62,20 @@ const sqliteDatabase = (): Promise<Database> => {
 const postgresDatabase = async (): Promise<Database> => {
   const databaseUrl = await (await sharedPostgres()).createDatabase();
   const pool = createPool({ databaseUrl, timeoutMs: 30_000 });
+  const query: Execute = async (text, parameters) => {
+    const { rows, rowCount } = await pool.query<Readonly<Record<string, unknown>>>(text, [...parameters]);
+    return { rows, changes: rowCount ?? 0 };
+  };
   return {
+    kind: 'postgres',
     options: { databaseUrl, file: '' },
-    sql: async (text) => (await pool.query<Readonly<Record<string, unknown>>>(text)).rows,
+    query,
+    sql: async (text) => (await query(text, [])).rows as readonly Readonly<Record<string, unknown>>[],
     close: () => pool.end(),
   };
 };
+
+export const openDatabase = (kind: Store['kind']): Promise<Database> => DATABASES[kind]();
 
 const DATABASES: Readonly<Record<Store['kind'], () => Promise<Database>>> = {
   sqlite: sqliteDatabase,
@@ -85,7 +97,7 @@ export const describeStores = (
     let harness: StoreHarness | null = null;
     const closing: (() => Promise<void>)[] = [];
     beforeAll(async () => {
-      const database = await DATABASES[kind]();
+      const database = await openDatabase(kind);
       const clock = { time: Date.now(), now: () => clock.time };
       let count = 0;
       const openAnother = async (options: Partial<StoreOptions> = {}): Promise<Store> => {

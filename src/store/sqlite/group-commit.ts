@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+
+import { read, type Query } from '../operation.ts';
 import { OPERATIONS, type AnyOperation } from '../operations.ts';
 import type { Seal } from '../seal.ts';
 import { failedOutcome, type Job, type Outcome } from './protocol.ts';
@@ -29,8 +32,16 @@ export const runJobs = async (
   }
 };
 
+/** A number that is another one after another process has written to the file. */
+export const FILE_VERSION = 'file-version';
+
+const fileVersion = read(async ({ db }: Query): Promise<number> => {
+  const { rows } = await sql<{ readonly data_version: number }>`pragma data_version`.execute(db);
+  return rows[0]?.data_version ?? 0;
+}) as unknown as AnyOperation;
+
 const operationOf = ({ name }: Job): AnyOperation => {
-  const operation = OPERATIONS.get(name);
+  const operation = name === FILE_VERSION ? fileVersion : OPERATIONS.get(name);
   if (operation === undefined) throw new Error(`the store has no operation ${name}`);
   return operation;
 };

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { changeBy, Watchers } from '../watchers.ts';
 import { DatabaseThread } from './database-thread.ts';
+import { FILE_VERSION } from './group-commit.ts';
 
 /** Opens the SQLite file of a store. Rejects if it cannot be opened or is newer than this program. */
 export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>): Promise<Store> => {
@@ -25,10 +26,35 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
     if (responseId !== null) watchers.wake(responseId, changeBy(name));
     return result;
   };
+  const polling = pollFile(thread, watchers);
   return {
     kind: 'sqlite',
     ...methodsOf(run),
     watch: (onChange) => watchers.add(onChange),
-    close: () => thread.close(),
+    async close() {
+      clearInterval(polling);
+      await thread.close();
+    },
   };
+};
+
+/** Another process does not say what it has changed in the file. */
+const POLL_MS = 500;
+
+/** Wakes watchers after another process has written to the file. */
+const pollFile = (thread: DatabaseThread, watchers: Watchers): NodeJS.Timeout => {
+  let last: unknown = null;
+  let isPolling = false;
+  const poll = async (): Promise<void> => {
+    const version = await thread.run(FILE_VERSION, []).catch(() => null);
+    if (last !== null && version !== null && version !== last) watchers.wake('*', 'status');
+    last = version;
+    isPolling = false;
+  };
+  const timer = setInterval(() => {
+    if (isPolling || watchers.isEmpty) return;
+    isPolling = true;
+    void poll();
+  }, POLL_MS);
+  return timer.unref();
 };
