@@ -1,5 +1,6 @@
+import type { Item } from '../canonical/request/item.ts';
 import type { Ambient, IdSource } from '../kit/ambient.ts';
-import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
+import { charsIn, isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { Onto, ResponseStatus } from '../store/store.ts';
 import type { KeptResponse } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
@@ -19,7 +20,7 @@ interface Recorded {
   readonly kept: Kept | null;
 }
 
-/** Stores a response and its turn, in one transaction, or in the memory of its connection. */
+/** Keeps a response and its turn: in the store, or in the memory of its connection. */
 export const recordResponse = async (
   answer: FinishedResponse,
   continued: Continued,
@@ -27,37 +28,72 @@ export const recordResponse = async (
 ): Promise<void> => {
   const { keeps, turns } = answer;
   const [{ made, reply }] = turns;
-  const key = turnKeyOf(keeps.id);
-  const turn = { input: keeps.input, output: made };
+  const own = { input: keeps.input, output: made };
   const cacheKey = continued.cacheKey ?? answer.cacheKey;
-  const isFailed = reply.outcome.kind === 'failed';
-  const items = [...continued.items, ...sentItems(key, turn)];
-  const onto = ontoOf(continued, isFailed, { cacheKey, ids: ambient.ids });
-  const isKept = kept !== null && (keeps.isStored || onto.kind === 'conversation');
-  const body = isKept || ask.local !== null ? await printed(turnBody(turn), ask.signal) : '';
-  const chars = (continued.chain?.chars ?? 0) + body.length;
-  ask.local?.add(keeps.id, { items, cacheKey, bytes: chars });
-  if (!isKept) return;
-  const expiresAt = ambient.clock.now() + kept.ttlMs;
-  const position = await kept.store.turns.commit({
+  const recorded = {
+    cacheKey,
+    items: [...continued.items, ...sentItems(turnKeyOf(keeps.id), own)],
+    onto: ontoOf(continued, reply.outcome.kind === 'failed', { cacheKey, ids: ambient.ids }),
+  };
+  const remember = (): void => {
+    if (ask.local === null) return;
+    const bytes = continued.bytes + BYTES_PER_CHAR * charsIn(own);
+    ask.local.add(keeps.id, { items: recorded.items, cacheKey, bytes });
+  };
+  if (!keeps.isStored || kept === null) remember();
+  if (kept === null || !(keeps.isStored || recorded.onto.kind === 'conversation')) return;
+  try {
+    await store(answer, continued, { ...recorded, ask, kept, now: ambient.clock.now() });
+  } catch (error) {
+    // The connection can go on.
+    remember();
+    throw error;
+  }
+};
+
+interface Recording {
+  readonly items: readonly Item[];
+  readonly cacheKey: string;
+  readonly onto: Onto;
+  readonly ask: StateAsk;
+  readonly kept: Kept;
+  readonly now: number;
+}
+
+/** In one transaction. */
+const store = async (
+  answer: FinishedResponse,
+  { chain, items: before }: Continued,
+  { items, cacheKey, onto, ask, kept, now }: Recording,
+): Promise<void> => {
+  const { keeps, turns } = answer;
+  const [{ made }] = turns;
+  // What only the connection remembers becomes a part of the first turn that is stored.
+  const input = chain === null ? [...before, ...keeps.input] : keeps.input;
+  const body = await printed(turnBody({ input, output: made }), ask.signal);
+  const expiresAt = now + kept.ttlMs;
+  const at = await kept.store.turns.commit({
     owner: ask.caller,
     onto,
-    turn: { key, body, itemIds: made.map(({ id }) => id) },
+    turn: { key: turnKeyOf(keeps.id), body, itemIds: made.map(({ id }) => id) },
     response: keeps.isStored
       ? { ...(await rowOf(answer, ask.signal)), isBackground: false, expiresAt }
       : null,
     expiresAt,
   });
-  if (position === null) {
+  if (at === null) {
     // Deleted in the meantime, by a process that did not know of the lock any more.
     throw onto.kind === 'conversation' ? unknownConversation(onto.id) : gatewayError('store_unavailable');
   }
   for (const item of made) kept.items.remember(ask.caller, item);
   // Another turn came in between: its writer had lost the lock, or took it from this one.
-  if (onto.kind === 'conversation' && position.pos !== (continued.chain?.at.pos ?? -1) + 1) return;
-  const canChange = continued.chain?.canChange ?? false;
-  kept.chains.keep(ask.caller, { at: position, items, cacheKey, chars, canChange }, continued.chain);
+  if (onto.kind === 'conversation' && at.pos !== (chain?.at.pos ?? -1) + 1) return;
+  const chars = (chain?.chars ?? 0) + body.length;
+  kept.chains.keep(ask.caller, { at, items, cacheKey, chars, canChange: chain?.canChange ?? false }, chain);
 };
+
+/** Parsed objects take about twice their text. */
+const BYTES_PER_CHAR = 2;
 
 /** A response id without its prefix. */
 export const turnKeyOf = (responseId: string): string => responseId.slice(responseId.indexOf('_') + 1);

@@ -40,10 +40,12 @@ export interface Continued {
   readonly cacheKey: string | null;
   /** Where it is stored; null: it is only in the memory of the connection, or new. */
   readonly chain: Awaited<ReturnType<Chains['upTo']>>;
+  /** What the connection remembers of it, approximately. */
+  readonly bytes: number;
   release(): void;
 }
 
-const NEW: Continued = { continues: null, items: [], cacheKey: null, chain: null, release() {} };
+const NEW: Continued = { continues: null, items: [], cacheKey: null, chain: null, bytes: 0, release() {} };
 
 /** What requests refer to and leave behind is in the store, or in the memory of their connection. */
 export const createTurnStates = (deps: TurnStateDeps): TurnStates => ({
@@ -64,16 +66,16 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
   if (continues.kind === 'conversation') {
     if (kept === null) throw unknownConversation(continues.id);
     const { chain, release } = await kept.openConversation(ask, continues.id);
-    return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, release };
+    return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, bytes: 0, release };
   }
   const local = ask.local?.find(continues.id) ?? null;
-  if (local !== null) return { ...NEW, continues, items: local.items, cacheKey: local.cacheKey };
+  if (local !== null) return { ...NEW, continues, ...local };
   const found = (await kept?.store.responses.at(ask.caller, continues.id)) ?? null;
   if (found === null || kept === null) throw previousNotFound(continues.id);
   if (found.position === null) throw previousUnfinished(continues.id);
   const chain = await kept.chains.upTo(ask.caller, found.position, ask);
   if (chain === null) throw previousNotFound(continues.id);
-  return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, release() {} };
+  return { ...NEW, continues, items: chain.items, cacheKey: chain.cacheKey, chain };
 };
 
 const stateOf = (
