@@ -69,6 +69,24 @@ export const CONVERSATIONS: StateArea = {
       },
     },
     {
+      openai: 'Deleting a conversation does not delete its items.',
+      ours: 'same',
+      how: 'Its responses stay, and can be continued by `previous_response_id`, which does not change the conversation.',
+      tests: { [RESPONSES]: ['can be continued by itself, which does not change the conversation'] },
+    },
+    {
+      openai: 'Conversations outlive a failure of a server.',
+      ours: 'same',
+      how: 'Also with several instances on one PostgreSQL.',
+      tests: {
+        'test/faults/killed-writer.test.ts': ['leaves a conversation that goes on after a restart'],
+        'test/conformance/conversation-instances.test.ts': ['adds each answer once, one after the other'],
+        'test/contracts/conversation-state.test.ts': [
+          'gets every turn of writers that do not know of each other, because a lease was lost',
+        ],
+      },
+    },
+    {
       openai: 'Items of a conversation have no time limit.',
       ours: 'differs',
       how: 'A conversation lives for `PROXY_STORE_TTL_DAYS` after the last time that something was written to it.',
