@@ -36,7 +36,8 @@ export interface StateDeps {
 /** The database cannot be used; the message says what to do. */
 export class UnusableStore extends Error {}
 
-const DAY_MS = 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export const openState = async (config: Config, deps: StateDeps): Promise<OpenState> => {
   const { logger } = deps;
@@ -98,7 +99,10 @@ const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): K
   return {
     store,
     chains,
-    items: createReferredItems(store, new RecentItems({ maxBytes, clock, onChange: onChange('items') })),
+    items: createReferredItems(
+      store,
+      new RecentItems({ maxBytes, maxAgeMs: Math.min(ttlMs, HOUR_MS), clock, onChange: onChange('items') }),
+    ),
     openConversation: createOpenConversation({ store, chains, locks }),
     chats: new StoredChats({ store, clock, ttlMs }),
     conversations: new Conversations({ store, locks, ambient: systemAmbient, ttlMs }),

@@ -14,11 +14,11 @@ export interface ItemMemory {
 export interface RecentItemsOptions {
   /** 0 keeps nothing. */
   readonly maxBytes: number;
+  /** From when an item was written. It must not outlive its row in the store. */
+  readonly maxAgeMs: number;
   readonly clock: Clock;
   readonly onChange: (bytes: number) => void;
 }
-
-const KEPT_FOR_MS = 60 * 60_000;
 
 /**
  * Items of recent answers by id, in memory only. Clients that leave `store` at its default send an
@@ -27,8 +27,8 @@ const KEPT_FOR_MS = 60 * 60_000;
 export class RecentItems {
   readonly #cache: FairCache<Item>;
 
-  constructor({ maxBytes, clock, onChange }: RecentItemsOptions) {
-    this.#cache = new FairCache({ maxBytes, maxAgeMs: KEPT_FOR_MS, clock, onChange });
+  constructor(options: RecentItemsOptions) {
+    this.#cache = new FairCache(options);
   }
 
   /** `onRecalled` receives each item that a request refers to: it counts like the body. */
@@ -43,14 +43,15 @@ export class RecentItems {
         cache.add({ holder: caller, keys: [key], value: item, bytes: bytesOfItem(item) + bytesOfText(key) });
       },
       recall(id) {
-        const key = keyOf(id);
-        const found = cache.get(key);
+        const found = cache.get(keyOf(id));
         if (found === undefined) return null;
-        cache.renew(key);
         onRecalled(found.value, found.bytes);
         return found.value;
       },
-      forget: (id) => cache.drop(keyOf(id)),
+      forget(id) {
+        cache.drop(keyOf(id));
+        cache.settle();
+      },
     };
   }
 }

@@ -2,7 +2,7 @@ import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 
-import { openProxy } from '../support/open-proxy.ts';
+import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { expectMatchesSchema } from '../support/schema.ts';
 import { hello, slow } from '../support/scripts.ts';
 import { collect } from '../support/turn-events.ts';
@@ -12,6 +12,7 @@ import { collect } from '../support/turn-events.ts';
 const KEYS = ['sk-test-key-0123456789', 'sk-other-key-0123456789'] as const;
 const proxy = await openProxy(hello, { PROXY_API_KEY: KEYS.join(',') });
 const { openai } = proxy;
+const start = freshProxies();
 const stranger = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: KEYS[1], maxRetries: 0 });
 
 const MODEL = 'gpt-5.5';
@@ -198,5 +199,46 @@ describe('responses.inputItems.list', () => {
     const { id } = await create('hi');
     const answer = await proxy.get(`/v1/responses/${id}/input_items?${query}`);
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code, param } }]);
+  });
+});
+
+it('names query parameters without effect', async () => {
+  const { id } = await create('hi');
+  const ignored = async (at: string) => (await proxy.get(at)).headers.get('x-proxy-ignored-params');
+  expect([
+    await ignored(`/v1/responses/${id}?include_obfuscation=true&colour=red`),
+    await ignored(`/v1/responses/${id}/input_items?limit=5&include[]=reasoning.encrypted_content&page=2`),
+    await ignored(`/v1/responses/${id}`),
+  ]).toEqual(['colour', 'page', null]);
+});
+
+it('has other methods for what it does not serve', async () => {
+  const { id } = await create('hi');
+  const answer = await proxy.post(`/v1/responses/${id}`, {});
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, DELETE']);
+});
+
+describe('PROXY_STORE=off', () => {
+  it('stores nothing, and says so', async () => {
+    const none = await start(hello, { PROXY_STORE: 'off' });
+    const first = await none.openai.responses.create({ model: MODEL, input: 'hi', store: true });
+    expect(first).toMatchObject({ store: false });
+    const { id } = first;
+    for (const call of [
+      () => none.openai.responses.retrieve(id),
+      () => none.openai.responses.delete(id),
+      () => none.openai.responses.inputItems.list(id),
+    ]) {
+      await expect(call()).rejects.toMatchObject(notFound(id));
+    }
+    const next = { model: MODEL, input: 'x' };
+    await expect(none.openai.responses.create({ ...next, previous_response_id: id })).rejects.toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    const bare = { type: 'reasoning' as const, id: 'rs_0123456789abcdef', summary: [] };
+    const sent = [bare, { role: 'user' as const, content: 'x' }];
+    await expect(none.openai.responses.create({ ...next, input: sent })).resolves.toMatchObject({
+      status: 'completed',
+    });
   });
 });

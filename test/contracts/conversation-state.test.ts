@@ -47,7 +47,7 @@ const open = ({ clock }: StoreHarness, store: Store) => {
       ttlMs: DAY,
       conversations,
       chains,
-      items: createReferredItems(store, new RecentItems(memory)),
+      items: createReferredItems(store, new RecentItems({ ...memory, maxAgeMs: DAY })),
       openConversation: createOpenConversation({ store, chains, locks }),
       chats: new StoredChats({ store, clock, ttlMs: DAY }),
     },

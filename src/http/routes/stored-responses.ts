@@ -4,8 +4,10 @@ import { readInclude } from '../../openai/responses/output/include.ts';
 import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
 import { listBody, pageOf } from '../../openai/shared/list-page.ts';
 import { readListQuery } from '../../openai/shared/list-query.ts';
+import { unreadQuery } from '../../openai/shared/unread-query.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import type { BodyBudget } from '../../turns/body-budget.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import type { Route } from '../server.ts';
@@ -29,7 +31,8 @@ const getResponse =
     const include = readInclude(query);
     const found = await responses.find(exchange.caller(), idOf(params), loadLimits(exchange, room));
     if (query.get('stream') === 'true') throw notStreamable();
-    return jsonResponse(projectStoredResponse(found, include), {}, exchange.signal);
+    const ignored = ignoredHeader(unreadQuery(query, ['include', 'stream', 'include_obfuscation']));
+    return jsonResponse(projectStoredResponse(found, include), ignored, exchange.signal);
   };
 
 /** Only background responses keep their events. */
@@ -56,7 +59,8 @@ const listInputItems =
     const items = await responses.inputItems(exchange.caller(), idOf(params), loadLimits(exchange, room));
     const { entries, hasMore } = pageOf(items, list);
     const data = entries.map((entry) => projectStoredItem(entry, include));
-    return jsonResponse(listBody(data, hasMore), {}, exchange.signal);
+    const ignored = ignoredHeader(unreadQuery(query, ['limit', 'order', 'after', 'before', 'include']));
+    return jsonResponse(listBody(data, hasMore), ignored, exchange.signal);
   };
 
 const idOf = (params: Readonly<Record<string, string>>): string => params['id'] ?? '';
