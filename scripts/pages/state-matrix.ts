@@ -1,10 +1,11 @@
+import { CHAINS } from './state-matrix/chains.ts';
 import { CHATS_AREA } from './state-matrix/chats.ts';
 import { CONVERSATIONS } from './state-matrix/conversations.ts';
 import { RESPONSES } from './state-matrix/responses.ts';
 import type { StateArea, StateRow } from './state-matrix/row.ts';
 import { STORE } from './state-matrix/store.ts';
 
-export const STATE_AREAS: readonly StateArea[] = [RESPONSES, CONVERSATIONS, CHATS_AREA, STORE];
+export const STATE_AREAS: readonly StateArea[] = [RESPONSES, CHAINS, CONVERSATIONS, CHATS_AREA, STORE];
 
 const hereOf = ({ ours, how }: StateRow): string => `**${ours}**${how === undefined ? '' : `: ${how}`}`;
 

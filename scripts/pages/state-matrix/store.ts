@@ -53,6 +53,18 @@ export const STORE: StateArea = {
       },
     },
     {
+      openai: 'Any server answers any request.',
+      ours: 'same',
+      how: 'All instances that share a PostgreSQL database.',
+      tests: {
+        'test/contracts/store-instances.test.ts': [
+          'see what each other wrote',
+          'fork where both continue the same turn',
+        ],
+        'test/conformance/conversation-instances.test.ts': ['adds each answer once, one after the other'],
+      },
+    },
+    {
       openai: 'The prompt cache stays warm over the turns of a conversation.',
       ours: 'more',
       how: 'Without a hint from the client, over restarts and instances. So does reasoning that a Chat client cannot send back.',
