@@ -1,3 +1,4 @@
+import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
 import { describeStore, storeFile } from './describe-store.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -14,7 +15,8 @@ import { StoredChats } from '../state/stored-chats.ts';
 import { createTurnStates, type Kept } from '../state/turn-states.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
-import type { StoreChange } from '../store/store-options.ts';
+import type { StoreOptions } from '../store/store-options.ts';
+import { startSweeper } from '../store/sweeper.ts';
 import type { TurnStates } from '../turns/turn-state.ts';
 
 /** What is kept between requests. */
@@ -48,14 +50,36 @@ export const openState = async (config: Config, deps: StateDeps): Promise<OpenSt
     ambient: systemAmbient,
     onUnstored: (err) => logger.error({ err }, 'an answer could not be stored'),
   });
-  return { store, states, kept, responses: createStoredResponses(kept), close: async () => store?.close() };
+  const sweeper =
+    store === null
+      ? null
+      : startSweeper({
+          store,
+          onSwept: (rows) => deps.metrics.storeSwept.inc(rows),
+          onError: (err) => logger.warn({ err }, 'expired rows could not be deleted'),
+        });
+  return {
+    store,
+    states,
+    kept,
+    responses: createStoredResponses(kept),
+    async close() {
+      await sweeper?.stop();
+      await store?.close();
+    },
+  };
 };
 
-const openedStore = async (config: Config, { logger }: StateDeps): Promise<Store> => {
+const openedStore = async (config: Config, { logger, metrics }: StateDeps): Promise<Store> => {
   try {
-    return await openConfiguredStore(config, ({ kind, ...facts }) =>
-      logger.warn(facts, kind === 'lost' ? 'the store is lost' : 'the store is back'),
-    );
+    return await openConfiguredStore(config, {
+      onChange: ({ kind, ...facts }) =>
+        logger.warn(facts, kind === 'lost' ? 'the store is lost' : 'the store is back'),
+      onOperation(operation, milliseconds, error) {
+        metrics.storeSeconds.observe({ operation }, milliseconds / 1000);
+        if (error !== null) metrics.storeErrors.inc({ operation, code: failureOf(error).code });
+      },
+    });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UnusableStore(
@@ -68,7 +92,7 @@ const openedStore = async (config: Config, { logger }: StateDeps): Promise<Store
 /** Opens the store of a configuration. Rejects with the reason if it cannot. */
 export const openConfiguredStore = (
   { state }: Config,
-  onChange: (change: StoreChange) => void = () => {},
+  hooks: Pick<StoreOptions, 'onChange' | 'onOperation'> = {},
 ): Promise<Store> =>
   openStore({
     databaseUrl: state.databaseUrl,
@@ -76,7 +100,7 @@ export const openConfiguredStore = (
     keys: state.keys,
     timeoutMs: state.timeoutMs,
     clock: systemAmbient.clock,
-    onChange,
+    ...hooks,
   });
 
 /** Half of the memory is for conversations, half for items that are referred to. */

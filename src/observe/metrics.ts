@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { assertNever } from '../kit/assert-never.ts';
 import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
 import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
+import { STORE_METRICS } from './store-metrics.ts';
 import { TRANSPORT_METRICS } from './transport-metrics.ts';
 
 /** All metrics; docs/metrics.md is generated from this table. */
@@ -48,10 +49,7 @@ export const METRICS = {
     'proxy_reasoning_memory_bytes',
     'Bytes of reasoning kept for the next rounds of tool conversations.',
   ),
-  itemBytesRemembered: gauge(
-    'proxy_item_memory_bytes',
-    'Bytes of items of recent responses, kept for requests that refer to them.',
-  ),
+  ...STORE_METRICS,
   reasoningRecalled: counter(
     'proxy_reasoning_recalled_total',
     'Reasoning items that a client did not send back and that this server added again.',

@@ -6,6 +6,7 @@ import { memoryOperations } from './queries/memory.ts';
 import { responseOperations } from './queries/responses.ts';
 import { sweep } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
+import type { StoreOptions } from './store-options.ts';
 import type { Store } from './store.ts';
 
 const PARTS = {
@@ -31,8 +32,12 @@ export const OPERATIONS: ReadonlyMap<string, AnyOperation> = new Map([
 
 export type RunOperation = (name: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** The methods of a store, each of which runs its operation. */
-export const methodsOf = (run: RunOperation): Omit<Store, 'kind' | 'watch' | 'close'> => {
+/** The methods of a store, each of which runs its operation, and reports how long that took. */
+export const methodsOf = (
+  runOperation: RunOperation,
+  { onOperation }: Pick<StoreOptions, 'onOperation'> = {},
+): Omit<Store, 'kind' | 'watch' | 'close'> => {
+  const run = onOperation === undefined ? runOperation : measured(runOperation, onOperation);
   const parts = Object.entries(PARTS).map(([part, operations]) => [
     part,
     Object.fromEntries(
@@ -47,3 +52,17 @@ export const methodsOf = (run: RunOperation): Omit<Store, 'kind' | 'watch' | 'cl
     sweep: (limit) => run('sweep', [limit]) as Promise<number>,
   };
 };
+
+const measured =
+  (run: RunOperation, onOperation: NonNullable<StoreOptions['onOperation']>): RunOperation =>
+  async (name, args) => {
+    const startedAt = performance.now();
+    try {
+      const result = await run(name, args);
+      onOperation(name, performance.now() - startedAt, null);
+      return result;
+    } catch (error) {
+      onOperation(name, performance.now() - startedAt, error);
+      throw error;
+    }
+  };

@@ -67,6 +67,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/relay/server/resends.ts: Math.random': 'jitter of a pause',
   'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
   'src/http/answer/sse-response.ts: performance': 'the gap between two writes: decides when, not what',
+  'src/store/operations.ts: performance': 'the duration of an operation, for a metric',
   'src/http/listen/connection-limit.ts: performance': 'the age of a connection; this clock never jumps',
   'src/cli/signals.ts: performance': 'default of a parameter: the age of a signal; this clock never jumps',
   'src/cli/doctor/probe.ts: performance': 'measures a duration that is only displayed',

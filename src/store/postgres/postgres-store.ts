@@ -72,7 +72,7 @@ export const openPostgresStore = async (
   };
   return {
     kind: 'postgres',
-    ...methodsOf(run),
+    ...methodsOf(run, options),
     watch: (onChange) => watchers.add(onChange),
     async close() {
       await listener.stop();

@@ -29,7 +29,7 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
   const polling = pollFile(thread, watchers);
   return {
     kind: 'sqlite',
-    ...methodsOf(run),
+    ...methodsOf(run, options),
     watch: (onChange) => watchers.add(onChange),
     async close() {
       clearInterval(polling);
