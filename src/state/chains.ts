@@ -1,3 +1,4 @@
+import { afterCompaction } from '../canonical/request/compaction.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { FairCache } from '../kit/collections/fair-cache.ts';
@@ -117,5 +118,5 @@ function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
     for (const item of sentItems(row.key, readTurn(row))) items.push(item);
     yield;
   }
-  return items;
+  return afterCompaction(items);
 }

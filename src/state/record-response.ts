@@ -1,3 +1,4 @@
+import { afterCompaction } from '../canonical/request/compaction.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Ambient, IdSource } from '../kit/ambient.ts';
 import { charsIn, isJsonObject, type JsonObject } from '../kit/json/json.ts';
@@ -32,7 +33,7 @@ export const recordResponse = async (
   const cacheKey = continued.cacheKey ?? answer.cacheKey;
   const recorded = {
     cacheKey,
-    items: [...continued.items, ...sentItems(turnKeyOf(keeps.id), own)],
+    items: afterCompaction([...continued.items, ...sentItems(turnKeyOf(keeps.id), own)]),
     onto: ontoOf(continued, reply.outcome.kind === 'failed', { cacheKey, ids: ambient.ids }),
   };
   const remember = (): void => {

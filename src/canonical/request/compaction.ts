@@ -31,6 +31,16 @@ export const isKeptByCompaction = (item: Item): boolean =>
     ? item.role !== 'assistant'
     : item.kind === 'loaded-tools' && item.raw.type === 'additional_tools';
 
+/** A conversation without what its last compaction replaces. A call that is still open stays, because its output follows. */
+export const afterCompaction = (items: readonly Item[]): readonly Item[] => {
+  const last = items.findLastIndex((item) => item.kind === 'compaction' || isEncryptedCompaction(item));
+  if (last <= 0) return items;
+  const before = items.slice(0, last);
+  const answered = new Set(before.flatMap((item) => (item.kind === 'tool-output' ? [item.callId] : [])));
+  const isOpen = (item: Item): boolean => item.kind === 'tool-call' && !answered.has(item.callId);
+  return [...before.filter((item) => isKeptByCompaction(item) || isOpen(item)), ...items.slice(last)];
+};
+
 /** Asks a model for a summary, for backends without a compaction of their own. */
 export const summaryRequest = (): Message => userMessage(ASK);
 
