@@ -7,10 +7,9 @@ import { sentItems } from './responses-sent.ts';
 
 /** Tool conversations reach the model unchanged. */
 
-const PROXIES = {
-  'with the relay, in strict mode': await openProxy(hello, { PROXY_STRICT_PARAMS: 'true' }),
-  'without the relay': await openProxy(hello, { PROXY_WIRE: 'off' }),
-};
+const relayed = await openProxy(hello, { PROXY_STRICT_PARAMS: 'true' });
+const unrelayed = await openProxy(hello, { PROXY_WIRE: 'off' });
+const PROXIES = { 'with the relay, in strict mode': relayed, 'without the relay': unrelayed };
 
 const MODEL = 'gpt-5.5';
 const TOOL = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -196,16 +195,29 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
 });
 
 describe('a tool conversation on several instances', () => {
-  it('continues on an instance that has not seen it', async () => {
+  const callId = 'call_Ab3dEf6hIj9lMn2pQr5tc';
+  const ask = { model: MODEL, tools: [TOOL], input: [text('user', 'Go.')] };
+
+  /** The second request of the conversation, at an instance with a store of its own. */
+  const continued = async (more: JsonObject): Promise<Response> => {
     const thought = { reasoning: { summary: [], encrypted: 'far away' } };
-    const callId = 'call_Ab3dEf6hIj9lMn2pQr5tc';
-    const [one, other] = Object.values(PROXIES);
-    one?.use(says([thought, { call: { name: 'look', arguments: '{}', callId } }]));
-    other?.use(says([{ text: 'Done.' }]));
-    const ask = { model: MODEL, tools: [TOOL], input: [text('user', 'Go.')] };
-    const first = (await (await one?.post('/v1/responses', ask))?.json()) as JsonObject;
+    relayed.use(says([thought, { call: { name: 'look', arguments: '{}', callId } }]));
+    unrelayed.use(says([{ text: 'Done.' }]));
+    const first = (await (await relayed.post('/v1/responses', { ...ask, ...more })).json()) as JsonObject;
     const input = [...ask.input, ...(first['output'] as JsonObject[]), output(callId)];
-    const second = (await (await other?.post('/v1/responses', { ...ask, input }))?.json()) as JsonObject;
-    expect(second['output']).toMatchObject([{ content: [{ text: 'Done.' }] }]);
+    return unrelayed.post('/v1/responses', { ...ask, ...more, input });
+  };
+
+  it('continues on an instance that has not seen it, if it carries its reasoning', async () => {
+    const second = await continued({ include: ['reasoning.encrypted_content'], store: false });
+    expect(await second.json()).toMatchObject({ output: [{ content: [{ text: 'Done.' }] }] });
+  });
+
+  it('has to carry its reasoning, or share a store', async () => {
+    const second = await continued({});
+    expect([second.status, await second.json()]).toMatchObject([
+      404,
+      { error: { message: expect.stringMatching(/^Item with id 'rs_\w+' not found\./), param: 'input' } },
+    ]);
   });
 });

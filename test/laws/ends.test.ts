@@ -65,6 +65,7 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
   const relay = {
     profile: profileOf({ kind: 'none' }, null),
     refusedFor: () => new Set(),
+    sessionOf: async () => 'session',
     expect: () => ({ expiresAtMs: null, started() {}, claim, refuseFurtherRequests() {} }),
   } as Partial<Relay> as Relay;
   const claim: HeldTurnHandle['claim'] = ({ onUpstreamEvent }) => {
