@@ -106,7 +106,7 @@ const stateOf = (
 const hasFailed = ({ turns }: FinishedAnswer): boolean =>
   turns.some(({ reply }) => reply.outcome.kind === 'failed');
 
-export const previousNotFound = (id: string): GatewayError =>
+const previousNotFound = (id: string): GatewayError =>
   gatewayError('previous_response_not_found', {
     param: 'previous_response_id',
     message: `Previous response with id '${quoted(id)}' not found.`,

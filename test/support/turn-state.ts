@@ -1,5 +1,5 @@
 import { NOTHING_LOADED } from '../../src/turns/api.ts';
-import type { TurnState, TurnStates } from '../../src/turns/turn-state.ts';
+import type { TurnState } from '../../src/turns/turn-state.ts';
 
 /** A state of a request that refers to nothing, and of which nothing is kept. */
 export const noState: TurnState = {
@@ -8,5 +8,3 @@ export const noState: TurnState = {
   record: async () => true,
   release() {},
 };
-
-export const noStates: TurnStates = { open: async () => noState };
