@@ -55,6 +55,7 @@ export const openState = async (config: Config, deps: StateDeps): Promise<OpenSt
       ? null
       : startSweeper({
           store,
+          clock: systemAmbient.clock,
           onSwept: (rows) => deps.metrics.storeSwept.inc(rows),
           onError: (err) => logger.warn({ err }, 'expired rows could not be deleted'),
         });
@@ -81,7 +82,7 @@ const openedStore = async (config: Config, { logger, metrics }: StateDeps): Prom
       },
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
     throw new UnusableStore(
       `The store cannot be opened (${describeStore(config.state)}): ${reason}. Check PROXY_DATABASE_URL, PROXY_STORE_KEY or the file, or start with PROXY_STORE=off.`,
       { cause: error },

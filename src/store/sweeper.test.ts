@@ -18,6 +18,7 @@ it('goes on while there is something to delete, and after errors', async () => {
         return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
       },
     },
+    clock: { now: () => 0 },
     intervalMs: 1,
     limit: 7,
     onSwept: (rows) => void seen.push(rows),
@@ -49,6 +50,7 @@ it('waits for the step that runs, and then stops', async () => {
         return step.promise;
       },
     },
+    clock: { now: () => 0 },
     intervalMs: 1,
     onError: () => undefined,
   });

@@ -1,7 +1,10 @@
+import type { Clock } from '../kit/ambient.ts';
+import { createClockTrust } from './clock-trust.ts';
 import type { Store } from './store.ts';
 
 export interface SweeperOptions {
   readonly store: Pick<Store, 'sweep'>;
+  readonly clock: Clock;
   /** Between two looks for expired rows. */
   readonly intervalMs?: number;
   /** Rows of each kind in one step. */
@@ -24,6 +27,7 @@ const PAUSE_MS = 100;
 /** Deletes expired rows in small steps for as long as the server runs. It does not keep the process alive. */
 export const startSweeper = ({
   store,
+  clock,
   intervalMs = INTERVAL_MS,
   limit = LIMIT,
   onSwept,
@@ -32,6 +36,7 @@ export const startSweeper = ({
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> | null = null;
   let isStopped = false;
+  const isTrusted = createClockTrust(clock);
   const schedule = (milliseconds: number): void => {
     if (isStopped) return;
     timer = setTimeout(() => void (running = step()), milliseconds);
@@ -40,7 +45,7 @@ export const startSweeper = ({
   const step = async (): Promise<void> => {
     let rows = 0;
     try {
-      rows = await store.sweep(limit);
+      if (isTrusted()) rows = await store.sweep(limit);
       if (rows > 0) onSwept?.(rows);
     } catch (error) {
       onError(error);

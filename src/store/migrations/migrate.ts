@@ -8,7 +8,7 @@ import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts'
 export const MIGRATIONS: readonly Migration[] = [first];
 
 /** A database of a newer program: this one does not know what its columns mean. */
-class NewerSchemaError extends Error {
+export class NewerSchemaError extends Error {
   constructor(found: number, known: number) {
     super(
       `The database has schema version ${found}, and this version of the program knows only up to ${known}. Install the newer program again, or restore a backup.`,
@@ -28,7 +28,7 @@ export const schemaVersion = async (db: Kysely<Tables>): Promise<number> => {
 
 /**
  * Brings the schema up to date, in the transaction of the caller, who holds a lock that lets only one process in. Throws
- * if the schema is newer than this program.
+ * `NewerSchemaError` if the schema is newer than this program.
  */
 export const migrate = async (
   db: Kysely<Tables>,

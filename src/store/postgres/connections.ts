@@ -46,6 +46,8 @@ export const createPool = (options: ConnectionOptions): Pool => {
   });
   // An idle connection broke: the pool makes another one when it needs it.
   pool.on('error', () => undefined);
+  // One in use broke: its query fails, too.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 };
 

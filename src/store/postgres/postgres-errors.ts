@@ -28,13 +28,17 @@ export const isConflict = (error: unknown): boolean => CONFLICT.has(codeOf(error
 
 /** Messages of `pg` for a connection that broke or was not made: it gives them no code. */
 const BROKEN_MESSAGE =
-  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|Query read timeout)/;
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Client was closed|Query read timeout)/;
 /** Of the system, or of a server that starts, ends, or has too many connections. */
 const BROKEN_CODE = /^(?:E[A-Z_]{3,}|08\w{3}|57P0[1-3]|53300)$/;
 
 /** The connection broke or could not be made. */
 export const isBroken = (error: unknown): boolean =>
   BROKEN_CODE.test(codeOf(error)) || (error instanceof Error && BROKEN_MESSAGE.test(error.message));
+
+/** The connection was broken before: nothing was sent. */
+export const isUnsent = (error: unknown): boolean =>
+  error instanceof Error && error.message.endsWith('is not queryable');
 
 /** An error of the database as one for clients. */
 export const toStoreError = (error: unknown): GatewayError => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Pool } from 'pg';
 
 import { systemAmbient } from '../../kit/system-ambient.ts';
-import { migrate } from '../migrations/migrate.ts';
+import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
 import { createSeal } from '../seal.ts';
 import { unexpected } from '../store-errors.ts';
@@ -107,6 +107,8 @@ const migrateDatabase = async (options: ConnectionOptions, now: number): Promise
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await migrate(kyselyOf(client), 'postgres', now);
     await client.query('commit');
+  } catch (error) {
+    throw error instanceof NewerSchemaError ? error : toStoreError(error);
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -7,7 +7,7 @@ import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { unavailable } from '../store-errors.ts';
 import type { Tables } from '../tables.ts';
 import { kyselyOf } from './connections.ts';
-import { isBroken, isConflict, toStoreError } from './postgres-errors.ts';
+import { isBroken, isConflict, isUnsent, toStoreError } from './postgres-errors.ts';
 
 export interface Work<Result> {
   /** Reads need no transaction. */
@@ -122,8 +122,8 @@ const inTransaction = async <Result>(client: PoolClient, work: Work<Result>): Pr
   try {
     await client.query('commit');
   } catch (error) {
-    // If the connection broke, no one knows whether the transaction ended.
-    throw isConflict(error) ? new Interrupted(error) : error;
+    // If the connection broke meanwhile, no one knows whether the transaction ended.
+    throw isConflict(error) || isUnsent(error) ? new Interrupted(error) : error;
   }
   return result;
 };

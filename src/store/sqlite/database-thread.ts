@@ -129,7 +129,7 @@ export class DatabaseThread {
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
     this.#worker = worker;
-    let problem = 'its thread ended';
+    let problem = 'it ended by itself';
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'ended') this.#settle(message.id, message);
       else if (message.kind === 'failed-to-open') problem = message.message;
