@@ -69,10 +69,9 @@ const LAYOUT: readonly string[] = [
   '',
   '## Item references',
   '',
-  'Nothing is stored, but the items of answers are kept in memory for an hour (`PROXY_ITEM_MEMORY_MB`), per key, unless the request says',
-  '`store: false`. An `item_reference` in `input` is replaced by such an item. Empty assistant messages in `input`, and references to them, are left',
-  'out. A reference to reasoning that is not kept any more is left out and named in `x-proxy-ignored-params`; any other unknown reference',
-  'is a 400. Several instances, and a restart, do not share the memory: there, `store: false` makes clients send the items themselves.',
+  'An `item_reference` in `input` is replaced by the item of a stored response or conversation of the same key; so is reasoning that has an id and no',
+  'content. Those of recent answers are found in memory (`PROXY_ITEM_MEMORY_MB`), also with `PROXY_STORE=off`. Empty assistant messages in',
+  '`input`, and references to them, are left out. An unknown item is a 404. Items of a response with `store: false` cannot be referred to.',
   '',
 ];
 

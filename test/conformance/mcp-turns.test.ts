@@ -187,6 +187,17 @@ describe('a turn with an MCP server', () => {
     expect(await costOf([asked, approval(true)])).toEqual({ ...declined, messages: declined.messages + 1 });
   });
 
+  it('runs an approved call of a stored response once, also when the chain goes on', async () => {
+    const tools = [{ ...WEB, require_approval: 'always' }];
+    proxy.use(inTurn(says([calls('add', { a: 2, b: 3 }, 'call_1')]), hello, hello));
+    const first = await ask({ tools });
+    const approved = { ...approval(true), approval_request_id: first.output.at(-1)?.id ?? '' };
+    const second = await ask({ tools, input: [approved], previous_response_id: first.id });
+    expect(second.output).toMatchObject([{ type: 'mcp_call', output: '5' }, { type: 'message' }]);
+    const third = await ask({ tools, previous_response_id: second.id });
+    expect(third.output).toMatchObject([{ type: 'message' }]);
+  });
+
   it('does not delay other requests while a server starts slowly', async () => {
     proxy.use(hello);
     const order: string[] = [];

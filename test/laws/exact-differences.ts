@@ -84,7 +84,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   {
     field: '`store`',
     arrives: '`store: false`',
-    why: 'Nothing is stored. `true` is named in `x-proxy-ignored-params`.',
+    why: 'This server stores, not the backend.',
     apply: (own) => ({ ...own, store: false }),
   },
   {

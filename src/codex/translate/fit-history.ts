@@ -101,7 +101,7 @@ const isFitting = (item: Item, next: Item | undefined, rules: HistoryRules): boo
   return isUsableReasoning(item);
 };
 
-/** Nothing is stored between requests, so reasoning with only an id and a summary is lost. */
+/** An id and a summary are not enough for a model. */
 export const isUsableReasoning = (reasoning: Reasoning): boolean =>
   isEncrypted(reasoning) || (reasoning.content ?? []).some((text) => text !== '');
 const isCutImage = (item: Item): boolean =>

@@ -147,7 +147,7 @@ class Reader {
     const requestId = textIn(raw, 'approval_request_id');
     const request = this.#requests.get(requestId);
     if (request === undefined) {
-      const why = `there is no approval request '${quoted(requestId)}' in the input. Responses are not stored: include the approval request in the input.`;
+      const why = `there is no approval request '${quoted(requestId)}' in the input, or in the conversation that it continues.`;
       this.#refused.push({ path: { item: place }, kind: 'invalid_value', why });
       return;
     }

@@ -152,7 +152,7 @@ const unusable = (
 const NOTHING_LEFT: Rejection = {
   path: { item: 0 },
   kind: 'invalid_value',
-  why: 'it contains only reasoning without encrypted content. Reasoning is not stored: send its encrypted content, or other items.',
+  why: 'it contains only reasoning without encrypted content: send its encrypted content, or other items.',
 };
 
 /** Adds a message about a forced call, if the request has no field for it or the model ignored that. */
