@@ -43,6 +43,7 @@ export const admissionCost = async (rounds: number): Promise<Row> => {
     maxRunning: 256,
     maxQueued: 1024,
     queueTimeoutMs: 30_000,
+    backgroundTimeoutMs: 30_000,
     clock: { now: () => Date.now() },
     onChange: nothing,
     onWaited: nothing,
@@ -51,7 +52,13 @@ export const admissionCost = async (rounds: number): Promise<Row> => {
   const { signal } = new AbortController();
   const run = async (): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
-      const [place] = await admission.enter({ caller: 'bench', turns: 1, param: 'n', signal });
+      const [place] = await admission.enter({
+        caller: 'bench',
+        turns: 1,
+        param: 'n',
+        signal,
+        isBackground: false,
+      });
       place.leave();
     }
   };

@@ -96,6 +96,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
     ),
     formats,
     captures: { open: () => now },
+    background: null,
     states: { open: async () => ({ loaded, cacheKey: null, record: async () => true, release() {} }) },
     fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
   });

@@ -32,6 +32,7 @@ import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { describeStore } from './describe-store.ts';
 import { openSharedMemory } from './shared-memory.ts';
+import { openBackground } from './background.ts';
 import { openState } from './state.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
@@ -64,6 +65,8 @@ export interface AppDeps {
   readonly log?: Pick<LogSink, 'onDropped'>;
   /** Interval for checking the login. */
   readonly lookEveryMs?: number;
+  /** Interval for renewing leases. */
+  readonly leaseEveryMs?: number;
 }
 
 const LOOK_EVERY_MS = 2_000;
@@ -113,22 +116,26 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     await state.close();
     throw error;
   });
+  const apis = apisOf(config, metrics, tokenizer);
+  const background = openBackground(config, { ...deps, state, metrics });
+  const turns = {
+    engine: active.engine,
+    models: active.models,
+    tokens: tokenizer,
+    formats,
+    sideTurns: createSideTurns(
+      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+      { engine: active.engine, models: active.models, logger, metrics },
+    ),
+    captures,
+    states: state.states,
+    background,
+    ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
+  };
   const server = createServer({
     routes: routeTable({
-      apis: apisOf(config, metrics, tokenizer),
-      turns: {
-        engine: active.engine,
-        models: active.models,
-        tokens: tokenizer,
-        formats,
-        sideTurns: createSideTurns(
-          { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-          { engine: active.engine, models: active.models, logger, metrics },
-        ),
-        captures,
-        states: state.states,
-        ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
-      },
+      apis,
+      turns,
       storedResponses: state.responses,
       kept: state.kept,
       countLine: createCountLine({
@@ -153,6 +160,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     metrics,
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
+  background?.start(apis, turns);
   return {
     fetch: server.fetch,
     refuse: (failed, origin) => server.refuse(failed, origin),
@@ -162,7 +170,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     workers: () => active.backend.workers(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      await server.exchanges.drain(timeoutMs);
+      await Promise.all([server.exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
       await threads.close();
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();

@@ -22,13 +22,17 @@ export const turnDeps = (
   metrics: Metrics,
   /** Observers of every turn. */
   observers: readonly TurnObserver[],
-): Omit<TurnDeps, 'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states'> => ({
+): Omit<
+  TurnDeps,
+  'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states' | 'background'
+> => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
     maxQueued: config.load.maxQueuedTurns,
     queueTimeoutMs: config.load.queueTimeoutMs,
+    backgroundTimeoutMs: config.load.backgroundQueueTimeoutMs,
     clock: systemAmbient.clock,
     onChange({ inside, waiting }) {
       metrics.turnsRunning.set(inside);

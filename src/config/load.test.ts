@@ -35,6 +35,8 @@ const defaults: Omit<Config, 'sources'> = {
     maxConcurrentTurns: 256,
     maxQueuedTurns: 1024,
     queueTimeoutMs: 30_000,
+    maxBackgroundResponses: 1024,
+    backgroundQueueTimeoutMs: 3_600_000,
     maxBytesInFlightMb: 256,
     maxModelRequests: 64,
   },
@@ -63,6 +65,7 @@ const defaults: Omit<Config, 'sources'> = {
     keys: [],
     timeoutMs: 5_000,
     conversationWaitMs: 10_000,
+    backgroundResume: 'off',
   },
   api: {
     strictParams: false,
@@ -139,6 +142,9 @@ describe('loadConfig', () => {
       PROXY_STORE_KEY: `${'0a'.repeat(32)}, ${'A'.repeat(43)}=`,
       PROXY_STORE_TIMEOUT_MS: '1500',
       PROXY_CONVERSATION_WAIT_MS: '2500',
+      PROXY_BACKGROUND_RESUME: 'on',
+      PROXY_MAX_BACKGROUND_RESPONSES: '20',
+      PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: '60000',
       PROXY_STRICT_PARAMS: '1',
       PROXY_INSTRUCTIONS_TARGET: 'developer',
       PROXY_IGNORE_CLIENT_SYSTEM_PROMPT: 'true',
@@ -201,6 +207,8 @@ describe('loadConfig', () => {
         queueTimeoutMs: 500,
         maxBytesInFlightMb: 64,
         maxModelRequests: 7,
+        maxBackgroundResponses: 20,
+        backgroundQueueTimeoutMs: 60_000,
       },
       upstream: {
         baseUrl: 'https://models.example/v1',
@@ -227,6 +235,7 @@ describe('loadConfig', () => {
         keys: ['0a'.repeat(32), `${'A'.repeat(43)}=`],
         timeoutMs: 1_500,
         conversationWaitMs: 2_500,
+        backgroundResume: 'on',
       },
       api: {
         strictParams: true,

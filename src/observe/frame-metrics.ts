@@ -58,7 +58,9 @@ const RESPONSE_EVENTS: Readonly<Record<string, readonly string[]>> = {
 /** The events that the proxy writes. Hosted tools report progress with the backend's event types. */
 const labelOf = knownLabel(
   new Set([
-    ...['created', 'in_progress', 'completed', 'incomplete', 'failed'].map((end) => `response.${end}`),
+    ...['created', 'queued', 'in_progress', 'completed', 'incomplete', 'failed'].map(
+      (end) => `response.${end}`,
+    ),
     ...Object.entries(RESPONSE_EVENTS).flatMap(([thing, events]) =>
       events.map((event) => `response.${thing}.${event}`),
     ),

@@ -34,13 +34,20 @@ export const METRICS = {
   turnsActive: gauge('proxy_turns_active', 'Turns whose answer is not yet completely delivered.'),
   turnsRunning: gauge('proxy_turns_running', 'Turns that hold one of the PROXY_MAX_CONCURRENT_TURNS slots.'),
   turnsQueued: gauge('proxy_turns_queued', 'Turns that wait for a slot.'),
+  backgroundQueued: gauge('proxy_background_queued', 'Background responses of this server that wait.'),
+  backgroundRunning: gauge('proxy_background_running', 'Background responses that run on this server.'),
+  backgroundLost: counter(
+    'proxy_background_lost_total',
+    'Background responses whose server has stopped, as this server found them: `failed`, or `resumed` (run again).',
+    ['result'],
+  ),
   queueSeconds: histogram(
     'proxy_queue_seconds',
     'How long turns waited for a slot; only turns that waited and got one.',
   ),
   refused: counter(
     'proxy_refused_total',
-    'Requests rejected for lack of capacity, by reason: `share` (the fair share of the key is used up), `full` (the queue is full), `late` (the wait was too long), `bytes` (request bodies).',
+    'Requests rejected for lack of capacity, by reason: `share` (the fair share of the key is used up), `full` (the queue is full), `late` (the wait was too long), `bytes` (request bodies), `background` (background responses).',
     ['reason'],
   ),
   bytesInFlight: gauge('proxy_bytes_in_flight', 'Bytes of the bodies of requests in progress.'),

@@ -5,12 +5,22 @@ import { charsIn, isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { Onto, ResponseStatus } from '../store/store.ts';
 import type { KeptResponse } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
-import { gatewayError } from '../canonical/failure/failure.ts';
+import { failure, GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { unknownConversation } from './conversation-locks.ts';
 import { printed } from './print-body.ts';
-import { responseBody } from './stored-response.ts';
+import { isRunning, responseBody } from './stored-response.ts';
 import { sentItems, turnBody } from './stored-turn.ts';
 import type { Continued, Kept } from './turn-states.ts';
+
+/** How long the events of a stream, and background responses with `store: false`, are kept after their end. */
+export const SHORT_TTL_MS = 10 * 60_000;
+
+/** A background response was cancelled, deleted or taken over by another instance before its answer could be stored. */
+export class ResponseGone extends GatewayError {
+  constructor() {
+    super(failure('unknown_response'));
+  }
+}
 
 export type FinishedResponse = FinishedAnswer & { readonly keeps: KeptResponse };
 
@@ -42,7 +52,8 @@ export const recordResponse = async (
     ask.local.add(keeps.id, { items: recorded.items, cacheKey, bytes });
   };
   if (!keeps.isStored || kept === null) remember();
-  if (kept === null || !(keeps.isStored || recorded.onto.kind === 'conversation')) return;
+  const isKept = keeps.isStored || keeps.queued !== null || recorded.onto.kind === 'conversation';
+  if (kept === null || !isKept) return;
   try {
     await store(answer, continued, { ...recorded, ask, kept, now: ambient.clock.now() });
   } catch (error) {
@@ -71,21 +82,25 @@ const store = async (
   const [{ made }] = turns;
   // What only the connection remembers becomes a part of the first turn that is stored.
   const input = chain === null ? [...before, ...keeps.input] : keeps.input;
-  const body = await printed(turnBody({ input, output: made }), ask.signal);
+  const isBackground = keeps.queued !== null;
+  const row = keeps.isStored || isBackground ? await rowOf(answer) : null;
+  if (row !== null && !keeps.isStored && onto.kind !== 'conversation') {
+    await endUnstored(row, { owner: ask.caller, kept, now });
+    return;
+  }
+  const body = await printed(turnBody({ input, output: made }), answer.signal);
   const expiresAt = now + kept.ttlMs;
   const at = await kept.store.turns.commit({
     owner: ask.caller,
     onto,
     turn: { key: turnKeyOf(keeps.id), body, itemIds: made.map(({ id }) => id) },
-    response: keeps.isStored
-      ? { ...(await rowOf(answer, ask.signal)), isBackground: false, expiresAt }
-      : null,
+    response:
+      row === null
+        ? null
+        : { ...row, isBackground, expiresAt: keeps.isStored ? expiresAt : now + SHORT_TTL_MS },
     expiresAt,
   });
-  if (at === null) {
-    // Deleted in the meantime, by a process that did not know of the lock any more.
-    throw onto.kind === 'conversation' ? unknownConversation(onto.id) : gatewayError('store_unavailable');
-  }
+  if (at === null) throw await reasonOf(answer, onto, { owner: ask.caller, kept });
   for (const item of made) kept.items.remember(ask.caller, item);
   // Another turn came in between: its writer had lost the lock, or took it from this one.
   if (onto.kind === 'conversation' && at.pos !== (chain?.at.pos ?? -1) + 1) return;
@@ -95,6 +110,30 @@ const store = async (
 
 /** Parsed objects take about twice their text. */
 const BYTES_PER_CHAR = 2;
+
+/** The end of a background response with `store: false`. It has no turn, so no request can continue it. */
+const endUnstored = async (
+  { id, status, body }: Awaited<ReturnType<typeof rowOf>>,
+  { owner, kept, now }: Pick<Recording, 'kept' | 'now'> & { readonly owner: string },
+): Promise<void> => {
+  const end = { status, body, expiresAt: now + SHORT_TTL_MS };
+  if ((await kept.store.responses.change(owner, id, end)) === null) throw new ResponseGone();
+};
+
+/** Why nothing was written. */
+const reasonOf = async (
+  { keeps: { id, queued } }: FinishedResponse,
+  onto: Onto,
+  { owner, kept }: Pick<Recording, 'kept'> & { readonly owner: string },
+): Promise<GatewayError> => {
+  if (queued !== null) {
+    const found = await kept.store.responses.at(owner, id);
+    if (found === null || !isRunning(found.status)) return new ResponseGone();
+  }
+  // Deleted in the meantime, by a process that did not know of the lock any more.
+  if (onto.kind === 'conversation') return unknownConversation(onto.id);
+  return gatewayError('previous_response_not_found');
+};
 
 /** A response id without its prefix. */
 export const turnKeyOf = (responseId: string): string => responseId.slice(responseId.indexOf('_') + 1);
@@ -112,12 +151,14 @@ const ontoOf = (
     : { kind: 'after', at: chain.at, fork: segment, cacheKey };
 };
 
-const rowOf = async ({ keeps, turns: [{ made, reply }], project }: FinishedResponse, signal: AbortSignal) => {
+const rowOf = async ({ keeps, turns: [{ made, reply }], project, signal }: FinishedResponse) => {
   const projected = project();
   // The items are stored apart. Its place is kept, so that every answer has the same order of members.
   const object: JsonObject = isJsonObject(projected) ? { ...projected, output: [] } : {};
   const isAsMade =
-    made.length === reply.items.length && made.every((item, index) => item === reply.items[index]);
+    keeps.isStored &&
+    made.length === reply.items.length &&
+    made.every((item, index) => item === reply.items[index]);
   return {
     id: keeps.id,
     status: statusOf(object),

@@ -1,6 +1,6 @@
 import type { Produced } from '../canonical/request/item.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
-import type { ResponseRow } from '../store/store.ts';
+import type { ResponseRow, ResponseStatus } from '../store/store.ts';
 import { corrupt, isProduced, parseBody } from './stored-turn.ts';
 
 /** What a response has besides the items of its turn. */
@@ -11,7 +11,21 @@ export interface StoredResponse {
   readonly shown?: readonly Produced[];
   /** The `include` of the request that created it; absent: none. */
   readonly include?: readonly string[];
+  /** The request of a background response that has not ended, if it can run again. */
+  readonly request?: StoredRequest;
 }
+
+/** A request as its client sent it. */
+export interface StoredRequest {
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How many times it has been run again. */
+  readonly reruns: number;
+}
+
+const RUNNING: ReadonlySet<ResponseStatus> = new Set(['queued', 'in_progress']);
+
+export const isRunning = (status: ResponseStatus): boolean => RUNNING.has(status);
 
 const FORM = 1;
 
@@ -19,11 +33,18 @@ export const responseBody = (response: StoredResponse): object => ({ form: FORM,
 
 /** Throws if the row is not what this program wrote. */
 export const readResponse = ({ id, body }: Pick<ResponseRow, 'id' | 'body'>): StoredResponse => {
-  const { form, object, shown, include } = parseBody(body, `response ${id}`);
+  const { form, object, shown, include, request } = parseBody(body, `response ${id}`);
   if (form !== FORM || !isJsonObject(object)) throw corrupt(`response ${id}`);
   return {
     object,
     ...(isProduced(shown) ? { shown } : {}),
     ...(Array.isArray(include) ? { include: include as readonly string[] } : {}),
+    ...(isStoredRequest(request) ? { request } : {}),
   };
 };
+
+const isStoredRequest = (value: unknown): value is StoredRequest =>
+  isJsonObject(value) &&
+  isJsonObject(value['body']) &&
+  isJsonObject(value['headers']) &&
+  typeof value['reruns'] === 'number';

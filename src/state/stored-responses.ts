@@ -46,7 +46,8 @@ export const createStoredResponses = (
       limits.onBytes(row.body.length);
       const { object, shown, include = [] } = readResponse(row);
       const items = shown ?? (row.position === null ? [] : await outputOf(owner, id, limits));
-      return { row, object, items, include };
+      // Its status changes while it runs.
+      return { row, object: row.isBackground ? { ...object, status: row.status } : object, items, include };
     },
     async delete(owner, id) {
       const found = await store.responses.at(owner, id);

@@ -11,7 +11,9 @@ import type { Conversations } from './conversations.ts';
 import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
 import type { StoredChats } from './stored-chats.ts';
+import { insistently } from './insistently.ts';
 import { recordResponse } from './record-response.ts';
+import { isRunning } from './stored-response.ts';
 
 export interface TurnStateDeps {
   /** Null: nothing is stored. */
@@ -72,7 +74,9 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
   if (local !== null) return { ...NEW, continues, ...local };
   const found = (await kept?.store.responses.at(ask.caller, continues.id)) ?? null;
   if (found === null || kept === null) throw previousNotFound(continues.id);
-  if (found.position === null) throw previousUnfinished(continues.id);
+  if (found.position === null) {
+    throw isRunning(found.status) ? previousUnfinished(continues.id) : previousNotFound(continues.id);
+  }
   const chain = await kept.chains.upTo(ask.caller, found.position, ask);
   if (chain === null) throw previousNotFound(continues.id);
   return { ...NEW, continues, items: chain.items, cacheKey: chain.cacheKey, chain };
@@ -88,12 +92,15 @@ const stateOf = (
   async record(answer: FinishedAnswer) {
     const { keeps } = answer;
     try {
-      if (keeps.kind === 'response') await recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
-      else if (!hasFailed(answer)) await deps.kept?.chats.add(ask, keeps, answer.project());
+      if (keeps.kind === 'response') {
+        const record = () => recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
+        await (keeps.queued === null ? record() : insistently(record, answer.signal));
+      } else if (!hasFailed(answer)) await deps.kept?.chats.add(ask, keeps, answer.project());
       return true;
     } catch (error) {
-      // Its conversation would go on without it.
-      if (continued.continues?.kind === 'conversation') throw error;
+      // Its conversation would go on without it, or those who poll it would not learn that it has ended.
+      const isNeeded = keeps.kind === 'response' && keeps.queued !== null;
+      if (isNeeded || continued.continues?.kind === 'conversation') throw error;
       deps.onUnstored(error);
       return false;
     } finally {

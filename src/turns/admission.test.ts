@@ -14,6 +14,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
     maxRunning: 2,
     maxQueued: 2,
     queueTimeoutMs: 30_000,
+    backgroundTimeoutMs: 600_000,
     clock: { now: () => Date.now() },
     onChange: () => {},
     onWaited: (ms) => told.push(['waited', ms]),
@@ -21,7 +22,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
     ...different,
   });
   const enter = (caller: string, turns = 1, signal = never): Promise<readonly AdmissionPlace[]> =>
-    admission.enter({ caller, turns, param: 'n', signal });
+    admission.enter({ caller, turns, param: 'n', signal, isBackground: caller === 'background' });
   /** Starts an admission and records its outcome without waiting for it. */
   const ask = (caller: string, turns = 1, signal = never): { outcome: unknown } => {
     const asked: { outcome: unknown } = { outcome: 'waits' };
@@ -110,6 +111,26 @@ describe('createAdmission', () => {
     places[1]?.leave();
     await settle();
     expect([large.outcome, small.outcome, told]).toEqual(['runs', 'waits', [['waited', 250]]]);
+  });
+
+  it('background turns leave a slot to clients, and wait longer than those', async () => {
+    const { ask } = admissionOf({ maxRunning: 4 });
+    const background = Array.from({ length: 5 }, () => ask('background'));
+    const client = ask('a');
+    const next = ask('a');
+    await vi.advanceTimersByTimeAsync(30_000);
+    const late = failure('server_overloaded', { retryAfterSeconds: 1 });
+    expect([background, client, next].flat().map(({ outcome }) => outcome)).toEqual([
+      'runs',
+      'runs',
+      'runs',
+      'waits',
+      'waits',
+      'runs',
+      late,
+    ]);
+    await vi.advanceTimersByTimeAsync(570_000);
+    expect(background[4]?.outcome).toEqual(late);
   });
 
   it('rejects more choices than there are slots as invalid', async () => {

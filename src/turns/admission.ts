@@ -19,6 +19,8 @@ export interface AdmissionAsk {
   /** The field of the body that asks for this many turns. */
   readonly param: string;
   readonly signal: AbortSignal;
+  /** No client waits for the turns: others come first, and they may wait longer. */
+  readonly isBackground: boolean;
 }
 
 /** The slot of a running turn. */
@@ -31,17 +33,25 @@ export interface AdmissionOptions {
   readonly maxRunning: number;
   readonly maxQueued: number;
   readonly queueTimeoutMs: number;
+  readonly backgroundTimeoutMs: number;
   readonly clock: Clock;
   readonly onChange: (state: GateState) => void;
   readonly onWaited: (ms: number) => void;
   readonly onRefused: (why: LimiterRefusal) => void;
 }
 
+/** The part of the slots that background turns may use, so that a client does not have to wait until one of them ends. */
+const BACKGROUND_PART = 3 / 4;
+
 export const createAdmission = (options: AdmissionOptions): Admission => {
   const limiter = new Limiter({
     capacity: options.maxRunning,
     maxWaiting: options.maxQueued,
     waitMs: options.queueTimeoutMs,
+    low: {
+      capacity: Math.max(1, Math.floor(options.maxRunning * BACKGROUND_PART)),
+      waitMs: options.backgroundTimeoutMs,
+    },
     clock: options.clock,
     onChange: options.onChange,
     onWaited: options.onWaited,
@@ -51,14 +61,14 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
     },
   });
   return {
-    async enter({ caller, turns, param, signal }) {
+    async enter({ caller, turns, param, signal, isBackground }) {
       if (turns > options.maxRunning) {
         throw gatewayError('invalid_value', {
           param,
           message: `Invalid value: '${param}' asks for ${turns} turns, but this server runs at most ${options.maxRunning} at once.`,
         });
       }
-      const permit = await limiter.enter(caller, turns, signal);
+      const permit = await limiter.enter(caller, turns, signal, isBackground ? 'low' : 'normal');
       const place = (): AdmissionPlace => {
         let isLeft = false;
         return {

@@ -40,6 +40,14 @@ export interface ParseContext {
   readonly headers: Headers;
   readonly ambient: Ambient;
   readonly models: ModelNames;
+  /** The response that the request began before, if it runs again. */
+  readonly again?: Again;
+}
+
+export interface Again {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
 }
 
 /** A body names what is stored by id. */
@@ -116,6 +124,8 @@ export interface KeptResponse {
   readonly input: readonly Item[];
   /** The optional fields that the request asked for: what later requests do not ask for is not shown to them. */
   readonly include: readonly string[];
+  /** The response object of a background response before it runs; null: the client waits for the answer. */
+  readonly queued: object | null;
 }
 
 export interface KeptChat {
@@ -157,7 +167,18 @@ export interface Frame {
   readonly data: unknown;
   /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
   readonly note?: string;
+  /** A frame that was encoded before: its bytes, in place of the data. */
+  readonly text?: string;
 }
+
+/** A response that runs without a client. */
+export type BackgroundResponse = KeptResponse & { readonly queued: object };
+
+/** Null: the client waits for the answer. */
+export const backgroundOf = ({ keeps }: Pick<ParsedRequest, 'keeps'>): BackgroundResponse | null => {
+  if (keeps?.kind !== 'response' || keeps.queued === null) return null;
+  return { ...keeps, queued: keeps.queued };
+};
 
 /** All requests, in the order of their answers. */
 export const requestsOf = ({ request, further = [] }: ParsedRequest): OneOrMore<TurnRequest> => [

@@ -4,7 +4,7 @@ import { failureOf } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
-import type { Api, ParsedRequest } from './api.ts';
+import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import type { FinishedTurn, TurnState } from './turn-state.ts';
 
 type Events = AsyncIterable<TurnEvent>;
@@ -45,15 +45,17 @@ export const recorderOf = (
   api: Api,
   parsed: ParsedRequest,
   state: TurnState,
-  { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
+  how: { readonly cacheKey: string; readonly ids: IdSource; readonly signal: AbortSignal },
 ): Recording['record'] => {
   const { keeps, meta, stream } = parsed;
   if (keeps === undefined) return null;
   return async (turns) => {
     const replies = mapAll(turns, ({ reply }) => reply);
-    // Sent whole, it is an HTTP error without an id.
-    if (!stream && replies.some(({ outcome }) => outcome.kind === 'failed')) return true;
-    return state.record({ keeps, cacheKey, turns, project: () => api.project(meta, replies, ids) });
+    // Sent whole to a client that waits, it is an HTTP error without an id.
+    if (!stream && backgroundOf(parsed) === null && replies.some(({ outcome }) => outcome.kind === 'failed'))
+      return true;
+    const { cacheKey, ids, signal } = how;
+    return state.record({ keeps, cacheKey, turns, signal, project: () => api.project(meta, replies, ids) });
   };
 };
 

@@ -1,9 +1,10 @@
-import { Accumulator, fold, type Reply } from '../canonical/events/accumulate.ts';
+import { fold, type Reply } from '../canonical/events/accumulate.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
+import type { Clock } from '../kit/ambient.ts';
 import { untilAborted } from '../kit/async/abort.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { Api, Frame } from './api.ts';
-import { FrameLog } from './frame-log.ts';
 
 /**
  * One answer in the making: the turns of a request, from their start to their last event. It owns its admission slots,
@@ -19,12 +20,10 @@ export interface Run {
   /** How many turns it has. */
   readonly turns: number;
   /**
-   * The frames of the answer, numbered from 0 in their order. A foreground run can be read once and only from its
-   * start, and runs no faster than it is read. A kept run can be read at any time, by any number of readers, and
-   * starts after the frame `after`; throws if its frames exceed the limit for keeping them.
+   * The frames of the answer, numbered from 0 in their order. It can be read once, and runs no faster than it is read.
    */
-  events(after?: number): AsyncIterable<Frame>;
-  /** The whole answer, when it has ended. Of a foreground run that streams there is none. */
+  events(): AsyncIterable<Frame>;
+  /** The whole answer, when it has ended. In place of its frames. */
   reply(): Promise<OneOrMore<Reply>>;
   cancel(reason?: unknown): void;
   /** Resolves when nothing runs any more and the reply is complete. */
@@ -37,11 +36,6 @@ export interface RunHead {
   readonly headers: Readonly<Record<string, string>>;
   /** The model that answers; absent: the requested one. */
   readonly servedModel?: string;
-}
-
-/** How much of a kept run may be held in memory. */
-export interface KeepLimit {
-  readonly maxBytes: number;
 }
 
 export interface RunParts extends Pick<Run, 'id' | 'meta' | 'head' | 'ended' | 'cancel'> {
@@ -66,8 +60,7 @@ export const foregroundRun = ({ api, events, signal, abandon, ...parts }: RunPar
       if (!isRead) abandon();
     },
     turns: events.length,
-    events(after) {
-      if (after !== undefined) throw new Error('a foreground run is read from its start');
+    events() {
       take();
       return api.render(parts.meta, events);
     },
@@ -78,37 +71,51 @@ export const foregroundRun = ({ api, events, signal, abandon, ...parts }: RunPar
   };
 };
 
-/** A run that needs no reader: it runs to its end by itself, and its frames are kept for readers that come later. */
-export const keptRun = ({ api, events, signal, ...parts }: RunParts, { maxBytes }: KeepLimit): Run => {
-  const log = new FrameLog(maxBytes);
-  const reply = (async (): Promise<OneOrMore<Reply>> => {
-    const turns = mapAll(events, (turn) => ({ turn, all: new Accumulator() }));
-    try {
-      const watched = mapAll(turns, ({ turn, all }) => accumulated(untilAborted(turn, signal), all));
-      for await (const frame of api.render(parts.meta, watched)) log.add(frame);
-      log.end();
-      return mapAll(turns, ({ all }) => all.reply());
-    } catch (error) {
-      log.fail(error);
-      throw error;
-    }
-  })();
-  reply.catch(() => {});
-  return {
-    ...parts,
-    turns: events.length,
-    ended: reply.then(
-      () => parts.ended,
-      () => parts.ended,
-    ),
-    events: (after = -1) => log.read(after + 1),
-    reply: () => reply,
-  };
-};
+/** A run without a client. It runs while its frames are read. */
+export interface DetachedRun extends Pick<Run, 'id' | 'meta' | 'cancel' | 'ended'> {
+  /** Once. Throws the reason as soon as the run is cancelled. */
+  events(): AsyncIterable<Frame>;
+}
 
-async function* accumulated(events: AsyncIterable<TurnEvent>, all: Accumulator): AsyncGenerator<TurnEvent> {
-  for await (const event of events) {
-    all.add(event);
-    yield event;
+export const detachedRun = ({
+  api,
+  events,
+  signal,
+  ...parts
+}: Omit<RunParts, 'head' | 'abandon'>): DetachedRun => ({
+  ...parts,
+  events: () =>
+    api.render(
+      parts.meta,
+      mapAll(events, (turn) => untilAborted(turn, signal)),
+    ),
+});
+
+interface LateTurn {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Called with an error that is not a failure of the turn. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** The events of a turn that is started when they are read. If that fails, the failure is their end. */
+export async function* lateTurn(
+  start: () => Promise<AsyncIterable<TurnEvent>>,
+  { clock, signal, onBug }: LateTurn,
+): AsyncGenerator<TurnEvent> {
+  let events: AsyncIterable<TurnEvent>;
+  try {
+    events = await start();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof GatewayError)) onBug(error);
+    yield {
+      type: 'turn-ended',
+      outcome: { kind: 'failed', failure: failureOf(error) },
+      usage: null,
+      at: clock.now(),
+    };
+    return;
   }
+  yield* events;
 }

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { turnDeps } from '../compose/edge.ts';
 import { loadConfig } from '../config/load.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -17,8 +18,7 @@ import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
 import { noState } from '../../test/support/turn-state.ts';
 import { NOTHING_LOADED, type Frame } from './api.ts';
-import type { KeepLimit, Run } from './run.ts';
-import { startRun } from './start-run.ts';
+import { prepareRun, type PreparedRun } from './start-run.ts';
 
 const api = responsesApi({
   layout: 'natural',
@@ -63,14 +63,17 @@ class ManualTurn {
   }
 }
 
-interface Started {
-  readonly run: Run;
+interface Prepared {
+  readonly prepared: PreparedRun;
   readonly turn: ManualTurn;
   /** What the run still holds. */
   readonly holds: () => readonly string[];
 }
 
-const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null): Promise<Started> => {
+const prepared = async (
+  signal: AbortSignal | null = null,
+  admit: () => Promise<void> = async () => {},
+): Promise<Prepared> => {
   const metrics = createMetrics();
   const turn = new ManualTurn();
   const ambient = fixedAmbient();
@@ -90,7 +93,7 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
     context,
   );
   const logger = createLogger({ level: 'silent' });
-  const run = await startRun(
+  const run = await prepareRun(
     api,
     parsed,
     {
@@ -104,7 +107,6 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
       state: noState,
       signal,
       note() {},
-      keep,
     },
     {
       ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, []),
@@ -115,13 +117,19 @@ const started = async (keep: KeepLimit | null, signal: AbortSignal | null = null
       formats,
       admission: {
         async enter() {
+          await admit();
           holds.add('slot');
           return [{ leave: () => void holds.delete('slot') }];
         },
       },
     },
   );
-  return { run, turn, holds: () => [...holds] };
+  return { prepared: run, turn, holds: () => [...holds] };
+};
+
+const started = async (signal: AbortSignal | null = null) => {
+  const { prepared: ready, ...rest } = await prepared(signal);
+  return { run: await ready.start(), ...rest };
 };
 
 const soon = (): Promise<void> =>
@@ -131,73 +139,68 @@ const soon = (): Promise<void> =>
 
 const names = (frames: readonly Frame[]): readonly (string | null)[] => frames.map(({ event }) => event);
 
-const KEPT = { maxBytes: 1_000_000 };
+const ENDED = [
+  'response.created',
+  'response.in_progress',
+  'response.output_item.added',
+  'response.content_part.added',
+  'response.output_text.delta',
+  'response.output_text.delta',
+  'response.output_text.done',
+  'response.content_part.done',
+  'response.output_item.done',
+  'response.completed',
+  'done',
+];
 
-describe('a kept run', () => {
-  it('runs to its end without any client and has its reply', async () => {
-    const { run, turn, holds } = await started(KEPT);
-    expect(holds()).toEqual(['body', 'slot']);
+describe('a detached run', () => {
+  it('starts when its frames are read, and gives back what it holds', async () => {
+    const { prepared: ready, turn, holds } = await prepared();
+    const run = ready.detach();
+    await soon();
+    expect(holds()).toEqual(['body']);
     turn.step();
     turn.step();
+    expect(names(await collect(run.events()))).toEqual(ENDED);
     await run.ended;
     expect(holds()).toEqual([]);
-    expect(await run.reply()).toMatchObject([
-      { outcome: { kind: 'completed' }, items: [{ parts: [{ text: 'Hello' }] }] },
-    ]);
-  });
-
-  it('gives every reader the same frames, from the start or after a number, during the run and later', async () => {
-    const { run, turn } = await started(KEPT);
-    const live = collect(run.events());
-    turn.step();
-    await soon();
-    const late = collect(run.events());
-    const rest = collect(run.events(4));
-    turn.step();
-    const frames = await live;
-    expect(names(frames)).toEqual([
-      'response.created',
-      'response.in_progress',
-      'response.output_item.added',
-      'response.content_part.added',
-      'response.output_text.delta',
-      'response.output_text.delta',
-      'response.output_text.done',
-      'response.content_part.done',
-      'response.output_item.done',
-      'response.completed',
-      'done',
-    ]);
-    expect(await late).toEqual(frames);
-    expect(await rest).toEqual(frames.slice(5));
-    await run.ended;
-    expect(await collect(run.events())).toEqual(frames);
-    expect(await collect(run.events(8))).toEqual(frames.slice(9));
     // What was stored can be rendered again: the meta is data.
     expect(JSON.parse(JSON.stringify(run.meta))).toEqual(run.meta);
   });
 
-  it('keeps no more than its limit, and still has its reply', async () => {
-    const { run, turn } = await started({ maxBytes: 500 });
-    const reading = collect(run.events()).catch((error: unknown) => error);
-    turn.step();
-    turn.step();
-    expect(await reading).toMatchObject({ failure: { code: 'response_not_found' } });
-    expect(await run.reply()).toMatchObject([{ outcome: { kind: 'completed' } }]);
+  it('ends with the failure if it is not accepted', async () => {
+    const { prepared: ready, holds } = await prepared(null, () =>
+      Promise.reject(gatewayError('server_overloaded')),
+    );
+    const frames = await collect(ready.detach().events());
+    expect(names(frames)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'error',
+      'response.failed',
+      'done',
+    ]);
+    expect(frames[3]?.data).toMatchObject({
+      response: { status: 'failed', error: { code: 'server_error' } },
+    });
+    expect(holds()).toEqual([]);
   });
 
-  it('ends when it is cancelled', async () => {
-    const { run, holds } = await started(KEPT);
+  it('throws the reason as soon as it is cancelled', async () => {
+    const { prepared: ready, holds } = await prepared();
+    const run = ready.detach();
+    const reading = collect(run.events());
+    await soon();
     run.cancel(new Error('no longer needed'));
+    await expect(reading).rejects.toThrow('no longer needed');
     await run.ended;
     expect(holds()).toEqual([]);
-    await expect(run.reply()).rejects.toThrow('no longer needed');
   });
 });
 
 describe('a foreground run', () => {
   it('runs no faster than it is read', async () => {
-    const { run, turn, holds } = await started(null);
+    const { run, turn, holds } = await started();
     const reader = run.events()[Symbol.asyncIterator]();
     const read: (string | null)[] = [];
     const next = async (): Promise<void> => {
@@ -223,7 +226,7 @@ describe('a foreground run', () => {
 
   it('can be read once, and ends with the signal of its exchange', async () => {
     const exchange = new AbortController();
-    const { run, holds } = await started(null, exchange.signal);
+    const { run, holds } = await started(exchange.signal);
     const reading = run.reply();
     expect(() => run.events()).toThrow('only once');
     exchange.abort(new Error('the client left'));
@@ -233,7 +236,7 @@ describe('a foreground run', () => {
   });
 
   it('gives back what it holds if it is cancelled before it is read', async () => {
-    const { run, holds } = await started(null);
+    const { run, holds } = await started();
     run.cancel();
     await run.ended;
     expect(holds()).toEqual([]);

@@ -1,8 +1,7 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace } from '../canonical/context/trace.ts';
-import type { TraceContext, Turn } from '../canonical/context/turn-context.ts';
+import type { TraceContext } from '../canonical/context/turn-context.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
-import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import type { Engine, Plan } from '../engine/engine.ts';
@@ -15,21 +14,21 @@ import { mapAll } from '../kit/collections/one-or-more.ts';
 import type { AccessFacts } from '../observe/access-log.ts';
 import { tap, type TurnObserver } from '../observe/observer.ts';
 import type { Admission } from './admission.ts';
-import { requestsOf, type Api, type ParsedRequest } from './api.ts';
+import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
 import type { HeldBytes } from './body-budget.ts';
 import { runChoices } from './choices.ts';
 import { allPastCommitPoint } from './commit-point.ts';
-import { conversationKey } from './conversation-key.ts';
 import { emptyTurn } from './empty-turn.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 import type { FormatChecks } from './format/check-format.ts';
 import { formatObserver } from './format/format-observer.ts';
 import { planAnswer } from './plan-answer.ts';
+import { turnsOf } from './turns-of-request.ts';
 import { recordAnswer, recorderOf } from './record-answer.ts';
 import { Owned } from './owned.ts';
-import { foregroundRun, keptRun, type KeepLimit, type Run, type RunParts } from './run.ts';
+import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
 import type { RunningResponses } from './running-responses.ts';
 import type { SideTurns } from './side-turns.ts';
 import type { TurnState } from './turn-state.ts';
@@ -81,8 +80,8 @@ export interface RunCall {
   readonly signal: AbortSignal | null;
   /** Adds to the access log line of the request. */
   note(facts: Partial<AccessFacts>): void;
-  /** Null: a foreground run, which keeps nothing. */
-  readonly keep: KeepLimit | null;
+  /** The backend has accepted the turns. Must not throw. */
+  readonly onAccepted?: () => Promise<void>;
   /** See `TurnContext`. */
   readonly isSteered?: () => boolean;
 }
@@ -90,16 +89,19 @@ export interface RunCall {
 /** Large requests are rare, and copying them costs more than a short wait. */
 const LARGE_BYTES = 1024 * 1024;
 
-/** A request that can run: its plan is made, and nothing of it was refused. */
+/** A request that can run: its plan is made, and nothing of it was refused. Exactly one of its methods is called. */
 export interface PreparedRun {
+  /** Parameters that have no effect, as far as it is known before the turns run. */
+  readonly ignored: readonly string[];
   /**
    * Waits for a slot and starts the turns. Resolves when they were accepted, or a stream has waited long enough. Rejects
-   * with the failure if they were not: then nothing runs. Called once.
+   * with the failure if they were not: then nothing runs.
    */
   start(): Promise<Run>;
-  /** In place of `start`: an empty answer. Its input is kept, and no model reads it. */
+  /** The same, when its frames are read. It cannot fail: if the turn is not accepted, that is the end of the answer. */
+  detach(): DetachedRun;
+  /** An empty answer. Its input is kept, and no model reads it. */
   skip(): Run;
-  /** In place of both. */
   giveUp(): void;
 }
 
@@ -129,9 +131,20 @@ export const prepareRun = async (
     }
   };
   const prepared = await orRelease(() => prepare(parsed, call, { deps, owned }));
+  const all = { deps, owned, prepared };
+  const begin = () => orRelease(() => start(parsed, call, all));
   return {
-    start: () => orRelease(() => start(api, parsed, call, { deps, owned, prepared })),
-    skip: () => skip(api, parsed, call, { deps, owned, prepared }),
+    ignored: namesWithoutEffect(parsed, prepared.planned[0].plan.ignored),
+    start: async () => runOf(api, parsed, call, await begin()),
+    detach() {
+      const events = lateTurn(async () => (await begin()).events[0], {
+        clock: deps.ambient.clock,
+        signal: prepared.signal,
+        onBug: (error) => deps.onBug(error, call),
+      });
+      return detachedRun(partsOf(api, parsed, call, { ...all, events: [events] }));
+    },
+    skip: () => runOf(api, parsed, call, skipped(parsed, all)),
     giveUp: () => owned.release(),
   };
 };
@@ -173,14 +186,14 @@ const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: St
 };
 
 const start = async (
-  api: Api,
   parsed: ParsedRequest,
   call: RunCall,
   { deps, owned, prepared }: Prepared,
-): Promise<Run> => {
+): Promise<Begun> => {
   const { signal, turns, planned, keepsFormat } = prepared;
   const { caller, held } = call;
   const { clock } = deps.ambient;
+  const isBackground = backgroundOf(parsed) !== null;
   const observers = deps.observersOf(parsed, call);
   // Nothing is committed while a turn waits here: a refusal is still a status.
   const places = await deps.admission.enter({
@@ -188,6 +201,7 @@ const start = async (
     turns: turns.length * parsed.choices,
     param: turns.length > 1 ? parsed.nameOf('items') : 'n',
     signal,
+    isBackground,
   });
   owned.add(() => places.forEach((place) => place.leave()));
   held.settle();
@@ -204,7 +218,7 @@ const start = async (
     tap(turn, watchers, { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal }),
   );
   const committed = await allPastCommitPoint(events, {
-    idleMs: parsed.stream ? deps.keepaliveMs : null,
+    idleMs: parsed.stream && !isBackground ? deps.keepaliveMs : null,
     clock,
     stop: () => stop.abort(),
     onBug(error) {
@@ -219,30 +233,32 @@ const start = async (
     await Promise.all(committed.map((turn) => turn.giveUp()));
     throw late;
   }
-  return runOf(api, parsed, call, {
+  const ignored = namesWithoutEffect(parsed, paths);
+  deps.onIgnored(ignored);
+  await call.onAccepted?.();
+  return {
     deps,
     owned,
     prepared,
-    ignored: paths,
+    ignored,
     accepted,
     events: mapAll(committed, (turn) => turn.events),
     abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
-  });
+  };
 };
 
-const skip = (api: Api, parsed: ParsedRequest, call: RunCall, { deps, owned, prepared }: Prepared): Run =>
-  runOf(api, parsed, call, {
-    deps,
-    owned,
-    prepared,
-    ignored: prepared.planned[0].plan.ignored,
-    accepted: null,
-    events: mapAll(prepared.turns, () => emptyTurn(deps.ambient.clock, () => owned.release())),
-    abandon: () => owned.release(),
-  });
+const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: Prepared): Begun => ({
+  deps,
+  owned,
+  prepared,
+  ignored: namesWithoutEffect(parsed, prepared.planned[0].plan.ignored),
+  accepted: null,
+  events: mapAll(prepared.turns, () => emptyTurn(deps.ambient.clock, () => owned.release())),
+  abandon: () => owned.release(),
+});
 
 interface Begun extends Prepared {
-  readonly ignored: readonly Path[];
+  readonly ignored: readonly string[];
   readonly accepted: TurnAccepted | null;
   readonly events: RunParts['events'];
   readonly abandon: () => void;
@@ -253,53 +269,40 @@ const runOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, prepared: { cancelled, signal, turns }, accepted, events, abandon, ...begun }: Begun,
-): Run => {
-  const { ids } = deps.ambient;
-  const ignored = namesWithoutEffect(parsed, begun.ignored);
-  deps.onIgnored(ignored);
-  const parts: RunParts = {
-    id: parsed.id ?? ids.mint('run'),
-    meta: parsed.meta,
+  { ignored, accepted, abandon, ...begun }: Begun,
+): Run =>
+  foregroundRun({
+    ...partsOf(api, parsed, call, begun),
     head: {
       ignored,
       headers: { ...accepted?.headers },
       ...(accepted?.servedModel === undefined ? {} : { servedModel: accepted.servedModel }),
     },
+    abandon,
+  });
+
+/** What every run has. */
+const partsOf = (
+  api: Api,
+  parsed: ParsedRequest,
+  call: RunCall,
+  { deps, owned, prepared: { cancelled, signal, turns }, events }: Prepared & Pick<RunParts, 'events'>,
+) => {
+  const { ids } = deps.ambient;
+  const cacheKey = turns[0].context.conversation;
+  return {
+    id: parsed.id ?? ids.mint('run'),
+    meta: parsed.meta,
     ended: owned.released,
     cancel: (reason?: unknown) => cancelled.abort(reason),
-    abandon,
     api,
     events: recordAnswer(events, {
       arrange: (turn) => parsed.arrange(turn),
-      record: recorderOf(api, parsed, call.state, { cacheKey: turns[0].context.conversation, ids }),
+      record: recorderOf(api, parsed, call.state, { cacheKey, ids, signal }),
     }),
     signal,
   };
-  return call.keep === null ? foregroundRun(parts) : keptRun(parts, call.keep);
 };
-
-const turnsOf = (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
-  const { caller, session, state, trace, traceContext, isSteered } = call;
-  const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
-  owned.add(() => running?.end());
-  return mapAll(requestsOf(parsed), (one): Turn => ({
-    request: deps.strictParams ? { ...one, isStrict: true } : one,
-    context: {
-      caller: { keyId: caller },
-      conversation: state.cacheKey ?? conversationKey(one, { caller, session }),
-      budget: deps.openBudget(call, trace),
-      trace,
-      ...(isUnstored(parsed) ? { isUnstored: true } : {}),
-      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
-      ...(traceContext === null ? {} : { traceContext }),
-      ...(isSteered === undefined ? {} : { isSteered }),
-    },
-  }));
-};
-
-/** `store: false` is an explicit choice of a Responses client; for Chat it is the default. */
-const isUnstored = ({ keeps }: ParsedRequest): boolean => keeps?.kind === 'response' && !keeps.isStored;
 
 /** What is fetched for a request is held as long as its body. */
 const counted =

@@ -1,7 +1,7 @@
 import type { Trace } from '../canonical/context/trace.ts';
 import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import type { Api, ParsedRequest } from './api.ts';
+import type { Again, Api, ParsedRequest } from './api.ts';
 import type { LocalResponses, TurnState, TurnStates } from './turn-state.ts';
 
 /** Where a body came from. */
@@ -16,6 +16,8 @@ export interface BodySource {
   readonly onBytes: (bytes: number) => void;
   readonly local: LocalResponses | null;
   readonly isOnlyRead?: boolean;
+  /** See `ParseContext`. */
+  readonly again?: Again;
 }
 
 export interface TranslateDeps {
@@ -36,8 +38,8 @@ export const translateBody = async (
   source: BodySource,
   deps: TranslateDeps,
 ): Promise<Translated> => {
-  const { caller, signal, onBytes, local, trace, isOnlyRead = false } = source;
-  const context = { headers: source.headers, ambient: deps.ambient, models: source.models };
+  const { caller, headers, models, signal, onBytes, local, trace, again, isOnlyRead = false } = source;
+  const context = { headers, ambient: deps.ambient, models, ...(again === undefined ? {} : { again }) };
   const parsed = api.parse(body, context);
   const state = await deps.states.open({ caller, references: parsed, signal, onBytes, local, isOnlyRead });
   try {

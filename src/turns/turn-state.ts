@@ -45,6 +45,8 @@ export interface FinishedAnswer {
   readonly turns: OneOrMore<FinishedTurn>;
   /** The body of the JSON answer. */
   readonly project: () => unknown;
+  /** Aborted if the run is cancelled. */
+  readonly signal: AbortSignal;
 }
 
 export interface FinishedTurn {

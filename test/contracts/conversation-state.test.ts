@@ -76,6 +76,7 @@ const answerOf = (text: string): FinishedAnswer => {
     isStored: true,
     input: [said(text)],
     include: [],
+    queued: null,
   };
   const made = [{ ...said(`re: ${text}`, 'assistant'), id: systemAmbient.ids.mint('msg') }] as never;
   const reply = { items: made, outcome: { kind: 'completed' }, usage: null, endedAt: 1 } as never;
@@ -84,6 +85,7 @@ const answerOf = (text: string): FinishedAnswer => {
     cacheKey: 'cache',
     turns: [{ made, reply }],
     project: () => ({ id: keeps.id, status: 'completed' }),
+    signal: new AbortController().signal,
   };
 };
 

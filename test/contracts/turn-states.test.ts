@@ -52,9 +52,10 @@ const answer = async (opened: TurnState, text: string, isStored: boolean): Promi
   const made = [said(`${text}!`)];
   const reply = { items: made, outcome: { kind: 'completed' }, usage: null, endedAt: 0 } as const;
   const isKept = await opened.record({
-    keeps: { kind: 'response', id, createdAt: 0, isStored, input: [user(text)], include: [] },
+    keeps: { kind: 'response', id, createdAt: 0, isStored, input: [user(text)], include: [], queued: null },
     cacheKey: 'cache',
     turns: [{ made, reply }],
+    signal: new AbortController().signal,
     project: () => ({ id, object: 'response', status: 'completed', output: [] }),
   });
   expect(isKept).toBe(true);

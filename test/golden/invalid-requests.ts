@@ -88,7 +88,7 @@ const RESPONSES: Bodies = {
   max_tokens: responses({ max_tokens: 5 }),
   'max_output_tokens of 1': responses({ max_output_tokens: 1 }),
   'n of 2': responses({ n: 2 }),
-  background: responses({ background: true }),
+  'background, not a boolean': responses({ background: 'yes' }),
   previous_response_id: responses({ previous_response_id: 'resp_1' }),
   conversation: responses({ conversation: 'conv_1' }),
   'temperature that is a text': responses({ temperature: 'hot' }),

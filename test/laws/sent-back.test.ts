@@ -143,6 +143,7 @@ describe('an answer of the Responses API, sent back', () => {
       includeEncryptedReasoning: encrypted,
       isStored: false,
       continues: null,
+      isBackground: false,
       isForCodex: false,
       usagePolicy: 'exact' as const,
     };

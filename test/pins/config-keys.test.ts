@@ -86,5 +86,8 @@ it('has these settings, each with its default', () => {
     PROXY_STORE_KEY: '',
     PROXY_STORE_TIMEOUT_MS: '5000',
     PROXY_CONVERSATION_WAIT_MS: '10000',
+    PROXY_BACKGROUND_RESUME: 'off',
+    PROXY_MAX_BACKGROUND_RESPONSES: '1024',
+    PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: '3600000',
   });
 });

@@ -7,6 +7,7 @@ it('has these error codes, each with its status and type', () => {
   const visible = Object.entries(FAILURES).map(([code, { status, type }]) => `${code} ${status} ${type}`);
   expect(visible.toSorted()).toEqual([
     'account_unavailable 503 server_error',
+    'background_limit 429 rate_limit_error',
     'client_too_slow 500 server_error',
     'concurrency_limit 429 rate_limit_error',
     'content_policy_violation 400 invalid_request_error',
@@ -30,6 +31,8 @@ it('has these error codes, each with its status and type', () => {
     'model_not_found 404 invalid_request_error',
     'model_request_limit_exceeded 400 invalid_request_error',
     'moderation_blocked 400 image_generation_user_error',
+    'not_cancellable 400 invalid_request_error',
+    'not_streamable 400 invalid_request_error',
     'out_of_resources 503 server_error',
     'previous_response_not_found 400 invalid_request_error',
     'rate_limit_exceeded 429 rate_limit_error',

@@ -29,6 +29,7 @@ const metaOf = ({ parsed, request }: TranslatedResponse): ResponseMeta => ({
   includeEncryptedReasoning: parsed.include?.includes('reasoning.encrypted_content') ?? false,
   usagePolicy: 'exact',
   isStored: false,
+  isBackground: false,
   continues: null,
   isForCodex: false,
 });

@@ -12,6 +12,7 @@ export const responseMeta = (different: Partial<ResponseMeta> = {}): ResponseMet
   usagePolicy: 'exact',
   isForCodex: false,
   isStored: false,
+  isBackground: false,
   continues: null,
   ...different,
 });

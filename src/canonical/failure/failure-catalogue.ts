@@ -1,28 +1,5 @@
-export interface CatalogueEntry {
-  readonly status: number;
-  /** OpenAI's error type. */
-  readonly type: string;
-  readonly message: string;
-  /** When a client sees this error, for the docs. */
-  readonly when: string;
-  /** A retry cannot succeed: sends `x-should-retry: false`, which OpenAI clients respect. */
-  readonly final?: true;
-  /** OpenAI sends `code: null` with it. */
-  readonly codeless?: true;
-}
-
-/** A row: its status, its message for the client, and when a client sees it. */
-const row = (
-  status: number,
-  message: string,
-  when: string,
-  more: Partial<CatalogueEntry> = {},
-): CatalogueEntry => ({ status, type: typeFor(status), message, when, ...more });
-
-const typeFor = (status: number): string => {
-  if (status === 429) return 'rate_limit_error';
-  return status < 500 ? 'invalid_request_error' : 'server_error';
-};
+import { row, type CatalogueEntry } from './catalogue-row.ts';
+import { STATE_FAILURES } from './state-failures.ts';
 
 /** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
@@ -105,40 +82,7 @@ export const FAILURES = {
     'No running response has this id.',
     'steering a response that is unknown, has ended, or belongs to another key; responses are not stored',
   ),
-  unknown_response: row(
-    404,
-    'This response was not found.',
-    'the response is unknown, deleted, expired, belongs to another key, was not stored, or still runs in the foreground',
-    { codeless: true },
-  ),
-  unknown_conversation: row(
-    404,
-    'This conversation was not found.',
-    'the conversation is unknown, deleted, expired, or belongs to another key',
-    { codeless: true },
-  ),
-  unknown_chat_completion: row(
-    404,
-    'This chat completion was not found.',
-    'the chat completion is unknown, deleted, expired, belongs to another key, or was not created with `store: true`',
-    { codeless: true },
-  ),
-  unknown_item: row(
-    404,
-    'This item was not found.',
-    'an item that the request names is not stored, or belongs to another key',
-    { codeless: true },
-  ),
-  previous_response_not_found: row(
-    400,
-    'The previous response was not found.',
-    'the response in `previous_response_id` is unknown, deleted, expired, belongs to another key, or was not stored',
-  ),
-  conversation_locked: row(
-    400,
-    'Another process is currently operating on this conversation. Please retry in a few seconds.',
-    'other requests have been writing to the same conversation for longer than this one waits',
-  ),
+  ...STATE_FAILURES,
   endpoint_not_supported: row(
     404,
     'This endpoint is not supported.',

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { FAILURES, type CatalogueEntry, type FailureCode } from './failure-catalogue.ts';
+import type { CatalogueEntry } from './catalogue-row.ts';
+import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 
 /** An error as plain data, made from a row of the catalogue. `GatewayError` wraps it where code throws. */
 export interface Failure {

@@ -1,7 +1,6 @@
 import { isJsonObject } from '../../kit/json/json.ts';
-import { isHeavy } from '../../kit/json/json-writer.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
-import { encodeFrame, encodeFrameSteps, KEEPALIVE } from '../../openai/shared/sse.ts';
+import { encodeFrame, encodeFrameSteps, isHeavyFrame, KEEPALIVE } from '../../openai/shared/sse.ts';
 import type { Frame } from '../../turns/api.ts';
 
 /**
@@ -22,14 +21,19 @@ export interface SseOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Called with each frame before it is written. */
   readonly onFrame?: (frame: Frame) => void;
+  /** Called with the bytes of each frame, as text. */
+  readonly onText?: (text: string) => void;
   /** The client has disconnected. */
   readonly onGone: () => void;
   /** The last byte was handed over, or the client has disconnected and the turn has ended. Called once. */
   readonly onEnd: () => void;
   /** The frames threw: a bug of the proxy. */
   readonly onBug: (error: unknown) => void;
-  /** The frames that end the stream then. They are renumbered to follow those already sent. */
-  readonly endOfBroken: () => AsyncIterable<Frame>;
+  /**
+   * The frames that end the stream then. They are renumbered to follow those already sent. Null: the connection breaks, and
+   * the client can ask for the rest.
+   */
+  readonly endOfBroken: (() => AsyncIterable<Frame>) | null;
 }
 
 /** A streaming response. Frames that are ready together go out in one write. */
@@ -119,10 +123,11 @@ class SseBody {
     for await (const one of frames) {
       if (this.#over) return;
       const frame = change(one);
-      if (isHeavy(frame.data, HIGH_WATER_CHARS)) await this.#addLong(frame);
+      if (isHeavyFrame(frame, HIGH_WATER_CHARS)) await this.#addLong(frame);
       else {
         const text = encodeFrame(frame);
         this.#options.onFrame?.(frame);
+        this.#options.onText?.(text);
         // Awaited only when needed: there are thousands of frames.
         if (!this.#add(text)) await this.#drained();
       }
@@ -135,9 +140,10 @@ class SseBody {
   async #endBroken(error: unknown): Promise<void> {
     if (this.#over) return;
     this.#options.onBug(error);
+    const { endOfBroken } = this.#options;
     // Half a frame was sent: nothing after it could be parsed.
-    if (this.#isInsideFrame) throw error;
-    await this.#write(this.#options.endOfBroken(), (frame) =>
+    if (this.#isInsideFrame || endOfBroken === null) throw error;
+    await this.#write(endOfBroken(), (frame) =>
       sequenceOf(frame) === null ? frame : withSequence(frame, this.#sequence + 1),
     );
   }
@@ -154,6 +160,7 @@ class SseBody {
   async #addLong(frame: Frame): Promise<void> {
     const pieces = await runSliced(encodeFrameSteps(frame), this.#stopped.signal);
     this.#options.onFrame?.(frame);
+    this.#options.onText?.(pieces.join(''));
     this.#isInsideFrame = true;
     for (const piece of pieces) {
       if (this.#over) return;

@@ -22,19 +22,25 @@ export interface TracedRequest {
   readonly headers: Headers;
 }
 
+/** Keeps the trace of a request open until this has ended too. */
+export type KeepTrace = (until: Promise<unknown>) => void;
+
 /** Captures a request completely if capture is on. */
 export const traced = async <Answer>(
   { exchange, method, path, headers }: TracedRequest,
   { errorBody }: Pick<Api, 'errorBody'>,
   deps: { readonly captures: Captures | null },
-  answer: (trace: Trace) => Promise<Answer>,
+  answer: (trace: Trace, keepTrace: KeepTrace) => Promise<Answer>,
 ): Promise<Answer> => {
   const trace = deps.captures?.open(exchange.requestId) ?? null;
-  if (trace === null) return answer(NO_TRACE);
-  exchange.atEnd(() => void trace.end({ isAborted: exchange.signal.aborted }));
+  if (trace === null) return answer(NO_TRACE, () => {});
+  let until: Promise<unknown> = Promise.resolve();
+  exchange.atEnd(() => void until.then(() => trace.end({ isAborted: exchange.signal.aborted })));
   trace.record('asked', { method, path, head: safeHeaders(headers) });
   try {
-    return await answer(trace);
+    return await answer(trace, (ended) => {
+      until = ended;
+    });
   } catch (error) {
     const failed = failureOf(error);
     trace.record('answered', { status: failed.status, body: errorBody(failed) });
@@ -73,7 +79,7 @@ const HEADERS: ReadonlySet<string> = new Set([
 ]);
 const PREFIXES = ['openai-beta', 'x-codex-', 'x-proxy-', 'x-stainless-'];
 
-const safeHeaders = (headers: Headers): Record<string, string> =>
+export const safeHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries(
     [...headers]
       .filter(([name]) => HEADERS.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))

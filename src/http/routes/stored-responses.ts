@@ -1,4 +1,3 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { readInclude } from '../../openai/responses/output/include.ts';
 import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
@@ -6,15 +5,17 @@ import { listBody, pageOf } from '../../openai/shared/list-page.ts';
 import { readListQuery } from '../../openai/shared/list-query.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
-import type { BodyBudget } from '../../turns/body-budget.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import type { Route } from '../server.ts';
+import type { StreamingDeps } from '../turn/serve-background.ts';
+import type { TurnDeps } from '../turn/start-turn.ts';
+import { responseStream } from './response-stream.ts';
 
 export interface StoredResponseDeps {
   readonly responses: StoredResponses;
-  readonly room: { readonly bodies: BodyBudget };
+  readonly room: Pick<TurnDeps, 'bodies' | 'background' | keyof StreamingDeps>;
 }
 
 /** The routes of stored responses. */
@@ -24,23 +25,19 @@ export const storedResponseRoutes = (deps: StoredResponseDeps): readonly Route[]
   { method: 'GET', path: `${RESPONSES_PATH}/:id/input_items`, access: 'key', handle: listInputItems(deps) },
 ];
 
+/** What a query may have. */
+const QUERY = ['include', 'stream', 'starting_after', 'include_obfuscation'] as const;
+
 const getResponse =
   ({ responses, room }: StoredResponseDeps): Route['handle'] =>
   async (http, exchange, params) => {
     const query = queryOf(http);
     const include = readInclude(query);
     const found = await responses.find(exchange.caller(), idOf(params), loadLimits(exchange, room));
-    if (query.get('stream') === 'true') throw notStreamable();
-    const ignored = ignoredHeader(unreadQuery(query, ['include', 'stream', 'include_obfuscation']));
+    if (query.get('stream') === 'true') return responseStream(found, query, exchange, room);
+    const ignored = ignoredHeader(unreadQuery(query, QUERY));
     return jsonResponse(projectStoredResponse(found, include), ignored, exchange.signal);
   };
-
-/** Only background responses keep their events. */
-const notStreamable = (): GatewayError =>
-  gatewayError('invalid_value', {
-    param: 'stream',
-    message: 'This response cannot be streamed because it was not created with background=true.',
-  });
 
 const deleteResponse =
   ({ responses }: StoredResponseDeps): Route['handle'] =>

@@ -16,6 +16,7 @@ import type { Route } from '../server.ts';
 import { inputTokensRoute, type CountLine } from './input-tokens.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { conversationRoutes, type KeptConversations } from './conversations.ts';
+import { cancelRoute } from './cancel-response.ts';
 import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
@@ -55,6 +56,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
+  cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
   ...conversationRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...storedChatRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...unsupportedRoutes([

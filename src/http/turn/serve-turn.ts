@@ -1,7 +1,7 @@
 import type { Trace } from '../../canonical/context/trace.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { UNSTORED } from '../../openai/shared/sse.ts';
-import type { Api } from '../../turns/api.ts';
+import { backgroundOf, type Api } from '../../turns/api.ts';
 import type { Run } from '../../turns/run.ts';
 import { endOfBrokenStream } from '../answer/broken-stream.ts';
 import { jsonResponse } from '../answer/json-response.ts';
@@ -11,6 +11,7 @@ import { isForm, readForm } from '../body/read-form.ts';
 import { readJson } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { traced } from '../exchange/trace-request.ts';
+import { serveBackground } from './serve-background.ts';
 import {
   answerHeaders,
   COUNTED_HEADER,
@@ -28,10 +29,15 @@ export const serveTurn =
   (http: Request, exchange: Exchange): Promise<Response> => {
     const { method, headers } = http;
     const { pathname } = new URL(http.url);
-    return traced({ exchange, method, path: pathname, headers }, api, deps, async (trace) => {
+    return traced({ exchange, method, path: pathname, headers }, api, deps, async (trace, keepTrace) => {
       const held = deps.bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
       const source: TurnSource = { headers, exchange, trace, transport: 'http', local: null, held };
       const read = await readTurn(api, (limits) => readBody(api, http, limits), source, deps);
+      const background = backgroundOf(read.parsed);
+      if (background !== null && deps.background !== null) {
+        const serving = { api, source, keepTrace, deps: { ...deps, background: deps.background } };
+        return serveBackground({ ...read, background, held }, serving);
+      }
       const run = await (await prepareTurn(api, read, source, deps)).start();
       const showing = { headers: answerHeaders(read.parsed, run), exchange, trace, deps };
       return read.parsed.stream ? streamed(api, run, showing) : whole(api, run, showing);

@@ -3,7 +3,9 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { COUNTED } from '../../openai/shared/sse.ts';
-import { requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import type { StoredRequest } from '../../state/stored-response.ts';
+import { backgroundOf, requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
 import { prepareRun, type PreparedRun, type RunCall, type RunDeps } from '../../turns/start-run.ts';
@@ -16,7 +18,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { summaryOf } from '../exchange/request-summary.ts';
 import { namedSessionOf, sessionOf } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
-import { recordBody, type Captures } from '../exchange/trace-request.ts';
+import { recordBody, safeHeaders, type Captures } from '../exchange/trace-request.ts';
+import type { BackgroundDeps } from './serve-background.ts';
 
 export interface TurnDeps extends RunDeps, TranslateDeps {
   readonly bodies: BodyBudget;
@@ -28,6 +31,8 @@ export interface TurnDeps extends RunDeps, TranslateDeps {
   /** Where whole requests are captured; null: nowhere. */
   readonly captures: Captures | null;
   readonly maxBodyBytes: number;
+  /** Null: nothing is stored, so nothing runs without a client. */
+  readonly background: BackgroundDeps | null;
 }
 
 /** How a request reached this server. */
@@ -47,13 +52,18 @@ export interface TurnSource {
   readonly isSteered?: RunCall['isSteered'];
 }
 
+export interface ReadTurn extends Translated {
+  /** The request itself, if it has to be stored. */
+  readonly stored: StoredRequest | null;
+}
+
 /** Reads a request and translates it. A function of its own, so that nothing of the body outlives its reading. */
 export const readTurn = async (
   api: Api,
   readBody: (limits: ReadLimits) => Promise<unknown>,
   { headers, exchange, trace, local, held }: TurnSource,
   deps: TurnDeps,
-): Promise<Translated> => {
+): Promise<ReadTurn> => {
   const { signal } = exchange;
   exchange.note({ named: namedSessionOf(headers) });
   try {
@@ -63,23 +73,36 @@ export const readTurn = async (
     if (trace.isRecording) recordBody(trace, body, models);
     const onBytes = referredCounter(limits);
     const source = { headers, caller: exchange.caller(), models, signal, trace, onBytes, local };
-    return await translateBody(api, body, source, deps);
+    const translated = await translateBody(api, body, source, deps);
+    const isStored = backgroundOf(translated.parsed) !== null && deps.background?.keepsRequests === true;
+    const stored = isStored && isJsonObject(body) ? { body, headers: safeHeaders(headers), reruns: 0 } : null;
+    return { ...translated, stored };
   } catch (error) {
     held.letGo();
     throw error;
   }
 };
 
+/** Tells the log and the metrics about a request. */
+export const noteTurn = (
+  parsed: ParsedRequest,
+  { exchange, transport, held }: TurnSource,
+  deps: TurnDeps,
+): void => {
+  const request = summaryOf(requestsOf(parsed), held.bytes);
+  exchange.note({ model: parsed.model, stream: parsed.stream, client: parsed.client, request });
+  deps.onParsed(parsed, transport);
+};
+
 /** Plans the run of a request: everything that can be refused before a slot is needed. */
 export const prepareTurn = (
   api: Api,
   { parsed, state }: Translated,
-  { headers, exchange, trace, transport, held, isSteered }: TurnSource,
+  source: TurnSource,
   deps: TurnDeps,
 ): Promise<PreparedRun> => {
-  const request = summaryOf(requestsOf(parsed), held.bytes);
-  exchange.note({ model: parsed.model, stream: parsed.stream, client: parsed.client, request });
-  deps.onParsed(parsed, transport);
+  noteTurn(parsed, source, deps);
+  const { headers, exchange, trace, held, isSteered } = source;
   const call: RunCall = {
     requestId: exchange.requestId,
     startedAt: exchange.startedAt,
@@ -92,7 +115,6 @@ export const prepareTurn = (
     // A client that leaves ends its run.
     signal: exchange.signal,
     note: (facts) => exchange.note(facts),
-    keep: null,
     ...(isSteered === undefined ? {} : { isSteered }),
   };
   return prepareRun(api, parsed, call, deps);

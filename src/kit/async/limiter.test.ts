@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Limiter, type LimiterOptions, type GateState, type Permit } from './limiter.ts';
+import { Limiter, type LimiterOptions, type GateState, type Permit, type Rank } from './limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
@@ -25,9 +25,9 @@ const limiterOf = (different: Partial<LimiterOptions> = {}) => {
   const diary: string[] = [];
   const permits = new Map<string, Permit>();
   /** "a1" belongs to the key "a". */
-  const come = async (name: string, size = 1, signal = never): Promise<void> => {
+  const come = async (name: string, size = 1, signal = never, rank: Rank = 'normal'): Promise<void> => {
     try {
-      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal));
+      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal, rank));
       diary.push(`${name} in`);
     } catch (error) {
       diary.push(`${name} ${(error as Error).message}`);
@@ -75,6 +75,38 @@ describe('Limiter', () => {
       permit((last[0] ?? '').slice(0, 2)).leave();
     }
     expect(order).toEqual(['a1 in', 'a2 in', 'b1 in', 'c1 in', 'a3 in', 'b2 in', 'a4 in']);
+  });
+
+  it('admits entries of low rank after others, but not last of all', async () => {
+    const { come, news, permit, state } = limiterOf({
+      capacity: 1,
+      maxWaiting: 10,
+      low: { capacity: 1, waitMs: 60_000 },
+    });
+    void come('a1');
+    for (const name of ['x1', 'x2', 'y1']) void come(name, 1, never, 'low');
+    for (const name of ['a2', 'b1', 'a3', 'b2', 'a4', 'b3']) void come(name);
+    expect(state()).toEqual({ inside: 1, waiting: 6 });
+    const order: string[] = [];
+    for (let last = await news(); last.length > 0; last = await news()) {
+      order.push(...last);
+      permit((last[0] ?? '').slice(0, 2)).leave();
+    }
+    expect(order.join(' ')).toBe('a1 in a2 in b1 in a3 in b2 in x1 in a4 in b3 in y1 in x2 in');
+  });
+
+  it('keeps room free of entries of low rank, which wait as long as they may', async () => {
+    const { come, news, permit } = limiterOf({ capacity: 3, low: { capacity: 2, waitMs: 60_000 } });
+    for (const name of ['x1', 'x2', 'x3', 'x4']) void come(name, 1, never, 'low');
+    void come('a1');
+    expect(await news()).toEqual(['x1 in', 'x2 in', 'a1 in']);
+    permit('a1').leave();
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(await news()).toEqual([]);
+    permit('x1').leave();
+    expect(await news()).toEqual(['x3 in']);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await news()).toEqual(['x4 late, 1 s']);
   });
 
   it('admits a large entry completely or not at all, and nothing overtakes it', async () => {

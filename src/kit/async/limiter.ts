@@ -12,12 +12,17 @@ export interface GateState {
   readonly waiting: number;
 }
 
+/** `low`: an entry without a client that waits for it. */
+export type Rank = 'normal' | 'low';
+
 export interface LimiterOptions {
   /** The total size of running entries. All sizes have the same unit. */
   readonly capacity: number;
   /** The total size of waiting entries. */
   readonly maxWaiting: number;
   readonly waitMs: number;
+  /** For entries of low rank, whose caller limits how many wait; absent: there are none. */
+  readonly low?: { readonly capacity: number; readonly waitMs: number };
   readonly clock: Clock;
   readonly refuse: (why: LimiterRefusal, retryAfterSeconds: number) => Error;
   readonly onChange: (state: GateState) => void;
@@ -34,22 +39,30 @@ export interface Permit {
 interface Waiter {
   readonly key: string;
   readonly size: number;
+  readonly rank: Rank;
   readonly since: number;
   readonly enter: () => void;
   readonly dismiss: (error: unknown) => void;
 }
 
+/** After so many others, an entry of low rank comes first: it waits longer than others, but not forever. */
+const BEFORE_LOW = 4;
+
 /**
  * Admits entries that fit, and queues the rest for a limited time, fairly between keys. When the queue is full, the key
- * furthest above an equal share of all running and waiting entries loses its newest waiting entry.
+ * furthest above an equal share of all running and waiting entries loses its newest waiting entry. Entries of low rank
+ * wait in a queue of their own, and leave most of the room to others.
  */
 export class Limiter {
   readonly #options: LimiterOptions;
-  readonly #line = new FairLine<Waiter>();
-  /** Running and waiting sizes by key. */
+  readonly #lines = { normal: new FairLine<Waiter>(), low: new FairLine<Waiter>() };
+  /** Running and waiting sizes by key; of low rank only the running ones. */
   readonly #held = new Map<string, number>();
   #inside = 0;
+  #insideLow = 0;
   #waiting = 0;
+  /** How many others were admitted while an entry of low rank waited. */
+  #beforeLow = 0;
   /** The wait of the entry admitted last. */
   #lastWaitMs = 0;
 
@@ -58,48 +71,56 @@ export class Limiter {
   }
 
   /** Rejects with a refusal, or with the signal's reason. */
-  enter(key: string, asked: number, signal: AbortSignal): Promise<Permit> {
+  enter(key: string, asked: number, signal: AbortSignal, rank: Rank = 'normal'): Promise<Permit> {
+    const isLow = rank === 'low';
+    const { capacity, waitMs } = (isLow ? this.#options.low : null) ?? this.#options;
     // An entry larger than the capacity is admitted alone.
-    const size = Math.min(asked, this.#options.capacity);
+    const size = Math.min(asked, capacity);
     if (signal.aborted) return Promise.reject(signal.reason as Error);
-    this.#hold(key, size);
+    const line = this.#lines[rank];
+    if (!isLow) this.#hold(key, size);
     return new Promise<Permit>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const stopWaiting = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', giveUp);
-        this.#waiting -= size;
+        if (!isLow) this.#waiting -= size;
       };
       const waiter: Waiter = {
         key,
         size,
+        rank,
         since: this.#options.clock.now(),
         enter: () => {
           stopWaiting();
           this.#inside += size;
-          resolve(this.#permit(key, size));
+          if (isLow) {
+            this.#insideLow += size;
+            this.#hold(key, size);
+          }
+          resolve(this.#permit(key, rank, size));
         },
         dismiss: (error) => {
           stopWaiting();
-          this.#hold(key, -size);
-          this.#line.leave(key, waiter);
+          if (!isLow) this.#hold(key, -size);
+          line.leave(key, waiter);
           reject(error);
           // It may have been the first, and blocked others.
           this.#advance();
         },
       };
       const giveUp = (): void => waiter.dismiss(signal.reason);
-      this.#waiting += size;
-      this.#line.join(key, waiter);
+      if (!isLow) this.#waiting += size;
+      line.join(key, waiter);
       this.#advance();
-      if (this.#line.newestOf(key) !== waiter) return;
+      if (line.newestOf(key) !== waiter) return;
       signal.addEventListener('abort', giveUp, { once: true });
-      timer = setTimeout(() => waiter.dismiss(this.#refusal('late')), this.#options.waitMs);
-      this.#makeRoomFor(waiter);
+      timer = setTimeout(() => waiter.dismiss(this.#refusal('late')), waitMs);
+      if (!isLow) this.#makeRoomFor(waiter);
     });
   }
 
-  #permit(key: string, size: number): Permit {
+  #permit(key: string, rank: Rank, size: number): Permit {
     let rest = size;
     return {
       leave: (some = rest) => {
@@ -107,6 +128,7 @@ export class Limiter {
         if (given === 0) return;
         rest -= given;
         this.#inside -= given;
+        if (rank === 'low') this.#insideLow -= given;
         this.#hold(key, -given);
         this.#advance();
       },
@@ -116,18 +138,33 @@ export class Limiter {
   /** Admits all that fit. */
   #advance(): void {
     for (let next = this.#next(); next !== null; next = this.#next()) {
-      this.#lastWaitMs = this.#options.clock.now() - next.since;
-      this.#line.serve(next.key, next);
+      const waitedMs = this.#options.clock.now() - next.since;
+      // It is what a client may expect.
+      if (next.rank === 'normal') this.#lastWaitMs = waitedMs;
+      this.#lines[next.rank].serve(next.key, next);
+      this.#beforeLow = next.rank === 'low' || !this.#hasLow() ? 0 : this.#beforeLow + 1;
       next.enter();
-      if (this.#lastWaitMs > 0) this.#options.onWaited?.(this.#lastWaitMs);
+      if (waitedMs > 0) this.#options.onWaited?.(waitedMs);
     }
     this.#tell();
   }
 
   /** The first entry is not overtaken even if it does not fit, so that large ones are admitted. */
   #next(): Waiter | null {
-    const [first] = this.#line.heads();
+    const [normal] = this.#lines.normal.heads();
+    const low = this.#nextLow();
+    const first = normal === undefined || this.#beforeLow >= BEFORE_LOW ? (low ?? normal) : normal;
     return first !== undefined && this.#inside + first.size <= this.#options.capacity ? first : null;
+  }
+
+  #nextLow(): Waiter | undefined {
+    const [first] = this.#lines.low.heads();
+    const capacity = this.#options.low?.capacity ?? 0;
+    return first !== undefined && this.#insideLow + first.size <= capacity ? first : undefined;
+  }
+
+  #hasLow(): boolean {
+    return !this.#lines.low.heads().next().done;
   }
 
   /** Drops an entry if the queue is too long. */
@@ -151,9 +188,9 @@ export class Limiter {
   #greediest(): Waiter | null {
     const fairShare = (this.#inside + this.#waiting) / this.#held.size;
     const [most] = [...this.#held]
-      .filter(([key, held]) => held > fairShare && this.#line.has(key))
+      .filter(([key, held]) => held > fairShare && this.#lines.normal.has(key))
       .toSorted(([, one], [, other]) => other - one);
-    return most === undefined ? null : (this.#line.newestOf(most[0]) ?? null);
+    return most === undefined ? null : (this.#lines.normal.newestOf(most[0]) ?? null);
   }
 
   /** Suggests retrying after the last observed wait. */

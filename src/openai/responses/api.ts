@@ -1,3 +1,4 @@
+import { gatewayError } from '../../canonical/failure/failure.ts';
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -6,9 +7,10 @@ import { sideRequestOf } from '../clients/side-request.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import { separateMessages } from '../dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from './output/layout.ts';
-import { projectReply, type ResponseMeta } from './output/project.ts';
+import { projectReply, projectStarted, type ResponseMeta } from './output/project.ts';
 import { renderResponse } from './output/render.ts';
 import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
+import type { CreateResponse } from './input/schema.ts';
 import { invalidChoice } from '../shared/validation.ts';
 import type { Api } from '../../turns/api.ts';
 import { errorBody } from '../shared/error-body.ts';
@@ -33,7 +35,7 @@ const LAYOUTS = ['message-first', 'natural'] as const;
 export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, ResponseMeta> => ({
   path: RESPONSES_PATH,
   parse: parseResponse,
-  toTurn(parsed, loaded, { headers, ambient, models }) {
+  toTurn(parsed, loaded, { headers, ambient, models, again }) {
     const requested = requestedLayout(headers);
     const read = toTurnRequest(parsed, {
       models,
@@ -56,8 +58,8 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
     });
     const { input: _, ...echoed } = fields;
     const meta: ResponseMeta = {
-      id: ambient.ids.mint('resp'),
-      createdAt: Math.floor(ambient.clock.now() / 1000),
+      id: again?.id ?? ambient.ids.mint('resp'),
+      createdAt: again?.createdAt ?? Math.floor(ambient.clock.now() / 1000),
       echo: options.parallelCalls ? echoed : { ...echoed, parallel_tool_calls: false },
       tools: request.tools,
       effort: request.reasoning.effort,
@@ -67,6 +69,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       isForCodex,
       // OpenAI stores answers by default.
       isStored: options.stores && fields.store !== false,
+      isBackground: readBackground(fields, options.stores),
       continues: parsed.continues,
     };
     const shown = { ids: ambient.ids, showCommentary: request.format.kind === 'text' };
@@ -88,6 +91,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
         isStored: meta.isStored,
         input: read.input,
         include: fields.include ?? [],
+        queued: meta.isBackground ? projectStarted(meta, 'queued') : null,
       },
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
@@ -96,6 +100,17 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
   render: (meta, [events]) => renderResponse(events, meta),
   project: (meta, [reply]) => projectReply(reply, meta),
 });
+
+/** Throws if the server has no store: a background response could not be retrieved. */
+const readBackground = ({ background }: Pick<CreateResponse, 'background'>, stores: boolean): boolean => {
+  if (background !== true) return false;
+  if (stores) return true;
+  throw gatewayError('unsupported_parameter', {
+    param: 'background',
+    message:
+      "Unsupported parameter: 'background'. This server stores nothing (PROXY_STORE=off), so a background response could not be retrieved.",
+  });
+};
 
 type Events = AsyncIterable<TurnEvent>;
 const same = (events: Events): Events => events;

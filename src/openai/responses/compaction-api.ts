@@ -12,7 +12,7 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
   return {
     path: `${responses.path}/compact`,
     parse(body, context) {
-      rejectStream(body);
+      rejectModes(body);
       return responses.parse(body, context);
     },
     toTurn(parsed, loaded, context) {
@@ -40,11 +40,15 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
   };
 };
 
-/** Rejects `stream`, because the answer is not a stream. */
-const rejectStream = (body: unknown): void => {
-  if (!isJsonObject(body) || body['stream'] !== true) return;
+const NEVER = { stream: 'streamed', background: 'made in the background' } as const;
+
+/** The answer is neither a stream nor a response that can be retrieved. */
+const rejectModes = (body: unknown): void => {
+  if (!isJsonObject(body)) return;
+  const param = (['stream', 'background'] as const).find((name) => body[name] === true);
+  if (param === undefined) return;
   throw gatewayError('unsupported_parameter', {
-    param: 'stream',
-    message: "Unsupported parameter: 'stream'. A compacted conversation is never streamed.",
+    param,
+    message: `Unsupported parameter: '${param}'. A compacted conversation is never ${NEVER[param]}.`,
   });
 };

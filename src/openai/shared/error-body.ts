@@ -1,4 +1,5 @@
-import { FAILURES, type CatalogueEntry } from '../../canonical/failure/failure-catalogue.ts';
+import type { CatalogueEntry } from '../../canonical/failure/catalogue-row.ts';
+import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Json } from '../../kit/json/json.ts';
 

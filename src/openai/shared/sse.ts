@@ -1,5 +1,5 @@
 import type { Usage } from '../../canonical/events/usage.ts';
-import { writeJsonSteps } from '../../kit/json/json-writer.ts';
+import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
 import type { Frame } from '../../turns/api.ts';
 
@@ -24,13 +24,34 @@ export const DONE = '[DONE]';
 
 /** Encodes a large frame in slices, so that the event loop is not blocked. */
 export function* encodeFrameSteps(frame: Frame): Sliced<readonly string[]> {
+  if (frame.text !== undefined) return slices(frame.text);
   return [frameHead(frame), ...(yield* writeJsonSteps(frame.data)), '\n\n'];
 }
 
 /** Encodes a frame as one string, so that it is written at once and a reader never sees half an event. */
 export const encodeFrame = (frame: Frame): string => {
+  if (frame.text !== undefined) return frame.text;
   const data = frame.data === DONE ? DONE : JSON.stringify(frame.data);
   return `${frameHead(frame)}${data}\n\n`;
+};
+
+/** Whether a frame is too large to be encoded at once. */
+export const isHeavyFrame = ({ data, text }: Frame, chars: number): boolean =>
+  text === undefined ? isHeavy(data, chars) : text.length > chars;
+
+const SLICE_CHARS = 32 * 1024;
+
+/** Keeps surrogate pairs together. */
+const slices = (text: string): readonly string[] => {
+  const all: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const end = at + SLICE_CHARS;
+    const code = text.charCodeAt(end - 1);
+    const next = code >= 0xd800 && code <= 0xdbff ? end + 1 : end;
+    all.push(text.slice(at, next));
+    at = next;
+  }
+  return all;
 };
 
 /** The note is a separate block, because simple parsers read only the first line of a block. */

@@ -72,7 +72,10 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     policy: 'mapped',
     note: 'Default `true`. The response shows the effective value: with `PROXY_STORE=off`, or if the store is unavailable, `false`.',
   },
-  background: { policy: 'rejected', note: 'Background responses are not supported yet.' },
+  background: {
+    policy: 'mapped',
+    note: 'Answered at once with `status: queued`; the response runs without the client and can be retrieved, streamed and cancelled. Rejected with `PROXY_STORE=off`. With `store: false` it is kept for ten minutes after its end.',
+  },
   previous_response_id: {
     policy: 'mapped',
     note: 'The stored conversation up to that response comes before the input. Not with `conversation`.',

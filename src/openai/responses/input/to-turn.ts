@@ -142,8 +142,7 @@ export const toTurnRequest = (
 const unlessEmpty = (list: readonly JsonObject[] | null | undefined): readonly JsonObject[] | null =>
   list === null || list === undefined || list.length === 0 ? null : list;
 
-const refuseUnsupported = ({ background, prompt }: CreateResponse): void =>
-  rejectUsed({ background, prompt }, RESPONSES_PARAMETERS);
+const refuseUnsupported = ({ prompt }: CreateResponse): void => rejectUsed({ prompt }, RESPONSES_PARAMETERS);
 
 /** The conversation that a body continues, by either of its two names. */
 const continuesOf = ({ previous_response_id: response, conversation }: CreateResponse): Continues | null => {

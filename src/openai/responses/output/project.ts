@@ -33,19 +33,24 @@ export interface ResponseMeta {
   readonly isForCodex: boolean;
   readonly usagePolicy: 'exact' | 'zeros';
   readonly isStored: boolean;
+  /** Whether the response runs without a client. */
+  readonly isBackground: boolean;
   /** The conversation that the response continues. */
   readonly continues: Continues | null;
 }
 
 export type ResponseBody = ReturnType<typeof responseFields> & {
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly output: readonly OutputItemJson[];
 };
 
-/** The response in `response.created` and `response.in_progress`. */
-export const projectStarted = (meta: ResponseMeta): ResponseBody => ({
+/** The response before its first item. */
+export const projectStarted = (
+  meta: ResponseMeta,
+  status: 'queued' | 'in_progress' = 'in_progress',
+): ResponseBody => ({
   ...responseFields(meta),
-  status: 'in_progress',
+  status,
   output: [],
 });
 
@@ -91,7 +96,7 @@ const responseFields = (meta: ResponseMeta) => {
     // The upstream does not report the actual tier; `auto` means the default here.
     service_tier: meta.serviceTier && meta.serviceTier !== 'auto' ? meta.serviceTier : 'default',
     store: meta.isStored,
-    background: false,
+    background: meta.isBackground,
     temperature: echo.temperature ?? 1,
     top_p: echo.top_p ?? 1,
     presence_penalty: echo.presence_penalty ?? 0,

@@ -1,9 +1,9 @@
 import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { errorBody } from '../../shared/error-body.ts';
-import { DONE, usageNote } from '../../shared/sse.ts';
+import { usageNote } from '../../shared/sse.ts';
 import type { Frame } from '../../../turns/api.ts';
+import { failedEvents, LAST_FRAME } from './end-frames.ts';
 import { ItemRenderer, type Emit } from './item-frames.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
@@ -31,10 +31,12 @@ class ResponseRenderer {
     this.#meta = meta;
   }
 
+  /** A background response waits for its turn to be accepted. */
   begin(): readonly Frame[] {
-    const response = projectStarted(this.#meta);
+    const status = this.#meta.isBackground ? 'queued' : 'in_progress';
+    const response = projectStarted(this.#meta, status);
     this.#emit('response.created', { response });
-    this.#emit('response.in_progress', { response });
+    this.#emit(`response.${status}`, { response });
     return this.#taken();
   }
 
@@ -43,7 +45,9 @@ class ResponseRenderer {
     this.#all.add(event);
     switch (event.type) {
       case 'turn-accepted':
-        return [];
+        if (!this.#meta.isBackground) return [];
+        this.#emit('response.in_progress', { response: projectStarted(this.#meta, 'in_progress') });
+        return this.#taken();
       case 'item-started': {
         const { item } = event;
         const renderer = new ItemRenderer(item, this.#all.indexOf(item.id), this.#meta, this.#emit);
@@ -72,15 +76,12 @@ class ResponseRenderer {
     const { outcome } = event;
     const response = projectReply(this.#all.reply(), this.#meta);
     if (outcome.kind === 'failed') {
-      // Some clients read only the nested form, others only the flat one.
-      const { error } = errorBody(outcome.failure);
-      this.#emit('error', { code: error.code, message: error.message, param: error.param, error });
-      this.#emit('response.failed', { response });
+      for (const [type, payload] of failedEvents(outcome.failure, response)) this.#emit(type, payload);
     } else {
       this.#emit(outcome.kind === 'incomplete' ? 'response.incomplete' : 'response.completed', { response });
     }
     const note = usageNote([event]);
-    return [...this.#taken().map((frame) => ({ ...frame, ...note })), { event: 'done', data: DONE }];
+    return [...this.#taken().map((frame) => ({ ...frame, ...note })), LAST_FRAME];
   }
 
   #taken(): readonly Frame[] {

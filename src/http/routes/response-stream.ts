@@ -1,0 +1,40 @@
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { quoted } from '../../kit/text/quote.ts';
+import { isRunning } from '../../state/stored-response.ts';
+import type { FoundResponse } from '../../state/stored-responses.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import { streamEvents, type StreamingDeps } from '../turn/serve-background.ts';
+import type { TurnDeps } from '../turn/start-turn.ts';
+
+/** The stream of a stored response from an event on, as its first reader got it, and live while it runs. */
+export const responseStream = async (
+  { row }: FoundResponse,
+  query: URLSearchParams,
+  exchange: Exchange,
+  deps: StreamingDeps & Pick<TurnDeps, 'background'>,
+): Promise<Response> => {
+  const after = readStartingAfter(query);
+  const events = deps.background?.events;
+  if (events === undefined || !row.isBackground) {
+    throw notStreamable('This response cannot be streamed because it was not created with background=true.');
+  }
+  if (!isRunning(row.status) && !(await events.has(row.id))) {
+    throw notStreamable('This response can no longer be streamed because it is more than 10 minutes old.');
+  }
+  const texts = events.read(row.owner, row.id, after + 1, exchange.signal);
+  return streamEvents(texts, { headers: {}, exchange, deps });
+};
+
+const notStreamable = (message: string): GatewayError =>
+  gatewayError('not_streamable', { param: 'stream', code: 'invalid_request_error', message });
+
+/** -1: from the beginning. */
+const readStartingAfter = (query: URLSearchParams): number => {
+  const value = query.get('starting_after');
+  if (value === null) return -1;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw gatewayError('invalid_type', {
+    param: 'starting_after',
+    message: `Invalid type for 'starting_after': expected the sequence number of an event, but got '${quoted(value)}' instead.`,
+  });
+};

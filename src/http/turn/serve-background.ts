@@ -1,0 +1,211 @@
+import { NO_TRACE } from '../../canonical/context/trace.ts';
+import { sseName } from '../../kit/text/sse-blocks.ts';
+import type { AccessFacts } from '../../observe/access-log.ts';
+import type { BackgroundRuns, LostResponse } from '../../state/background-runs.ts';
+import type { ResponseEvents } from '../../state/response-events.ts';
+import { backgroundOf, type Api, type BackgroundResponse, type Frame } from '../../turns/api.ts';
+import type { BackgroundLimits } from '../../turns/background-limits.ts';
+import type { HeldBytes } from '../../turns/body-budget.ts';
+import { prepareRun, type RunCall } from '../../turns/start-run.ts';
+import { translateBody } from '../../turns/translate.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import { sseResponse } from '../answer/sse-response.ts';
+import { sessionOf } from '../exchange/session.ts';
+import { traceOf } from '../exchange/trace-context.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { KeepTrace } from '../exchange/trace-request.ts';
+import { noteTurn, type ReadTurn, type TurnDeps, type TurnSource } from './start-turn.ts';
+
+/** What background responses need besides the dependencies of turns. */
+export interface BackgroundDeps {
+  readonly runs: BackgroundRuns;
+  readonly limits: BackgroundLimits;
+  readonly events: ResponseEvents;
+  /** Whether a request is stored, so that it can run again. */
+  readonly keepsRequests: boolean;
+  readonly onEnded: (ended: EndedBackground) => void;
+}
+
+export interface EndedBackground {
+  readonly responseId: string;
+  readonly requestId: string;
+  readonly startedAt: number;
+  readonly facts: Partial<AccessFacts>;
+}
+
+/** A request that was read. */
+export interface BackgroundRequest extends ReadTurn {
+  readonly background: BackgroundResponse;
+  readonly held: HeldBytes;
+}
+
+interface Serving {
+  readonly api: Api;
+  readonly source: TurnSource;
+  readonly keepTrace: KeepTrace;
+  readonly deps: TurnDeps & { readonly background: BackgroundDeps };
+}
+
+/** Starts a response that runs without its client, and answers at once, with the response or with its stream. */
+export const serveBackground = async (
+  request: BackgroundRequest,
+  { api, source, keepTrace, deps }: Serving,
+): Promise<Response> => {
+  const { parsed, background } = request;
+  const { headers: asked, exchange, trace } = source;
+  noteTurn(parsed, source, deps);
+  const { events } = deps.background;
+  const caller = exchange.caller();
+  const started = await startBackground(request, {
+    api,
+    call: {
+      requestId: exchange.requestId,
+      startedAt: exchange.startedAt,
+      caller,
+      session: sessionOf(asked),
+      traceContext: traceOf(asked),
+      trace,
+    },
+    firstEvent: 0,
+    deps,
+  });
+  keepTrace(started.ended);
+  const headers = { ...ignoredHeader(started.ignored), ...parsed.dialect?.headers };
+  if (parsed.stream) {
+    trace.record('answered', { status: 200, head: headers });
+    return streamEvents(events.read(caller, background.id, 0, exchange.signal), { headers, exchange, deps });
+  }
+  trace.record('answered', { status: 200, head: headers, body: background.queued });
+  return jsonResponse(background.queued, headers, exchange.signal);
+};
+
+interface Starting {
+  readonly api: Api;
+  readonly call: Omit<RunCall, 'held' | 'state' | 'signal' | 'note' | 'onAccepted'>;
+  /** The number of its first event; above 0: it runs again. */
+  readonly firstEvent: number;
+  readonly deps: Serving['deps'];
+}
+
+/** Rejects if nothing runs. */
+const startBackground = async (
+  { parsed, state, held, background, stored }: BackgroundRequest,
+  { api, call, firstEvent, deps }: Starting,
+): Promise<{ readonly ignored: readonly string[]; readonly ended: Promise<void> }> => {
+  const { runs, limits, onEnded } = deps.background;
+  const { caller } = call;
+  const isAgain = firstEvent > 0;
+  let facts: Partial<AccessFacts> = {};
+  let leave: () => void;
+  try {
+    leave = limits.enter(caller, held.bytes);
+  } catch (error) {
+    held.letGo();
+    state.release();
+    throw error;
+  }
+  // It was accepted: it is not dropped in favour of others.
+  held.settle();
+  const run = runs.open({ owner: caller, response: background, isStream: parsed.stream, firstEvent });
+  try {
+    const prepared = await prepareRun(
+      api,
+      parsed,
+      {
+        ...call,
+        held,
+        state: run.stateOf(state),
+        signal: null,
+        note: (more) => {
+          facts = { ...facts, ...more };
+        },
+        onAccepted: () => run.accepted(),
+      },
+      deps,
+    );
+    if (!isAgain) {
+      await runs.add(run, stored).catch((error: unknown) => {
+        prepared.giveUp();
+        throw error;
+      });
+    }
+    const ended = runs.execute(run, prepared.detach()).finally(() => {
+      leave();
+      const { requestId, startedAt } = call;
+      onEnded({ responseId: background.id, requestId, startedAt, facts: { ...facts, model: parsed.model } });
+    });
+    return { ignored: prepared.ignored, ended };
+  } catch (error) {
+    run.discard();
+    leave();
+    throw error;
+  }
+};
+
+const NEVER = new AbortController().signal;
+
+/** Runs a response again whose server has stopped, until it has ended. Rejects if it cannot. */
+export const rerunBackground = async (
+  api: Api,
+  { row, request, firstEvent }: LostResponse,
+  deps: Serving['deps'],
+): Promise<void> => {
+  const headers = new Headers(request.headers);
+  const held = deps.bodies.open(row.owner, NEVER, () => {});
+  const source = {
+    headers,
+    caller: row.owner,
+    models: await deps.models.names(),
+    signal: NEVER,
+    trace: NO_TRACE,
+    onBytes: (bytes: number) => held.grow(bytes),
+    local: null,
+    again: { id: row.id, createdAt: Math.floor(row.createdAt / 1000) },
+  };
+  held.grow(row.body.length);
+  const translated = await translateBody(api, request.body, source, deps);
+  const background = backgroundOf(translated.parsed);
+  if (background === null) throw new Error('the stored request is not one of a background response');
+  const call = {
+    requestId: deps.ambient.ids.mint('req'),
+    startedAt: deps.ambient.clock.now(),
+    caller: row.owner,
+    session: sessionOf(headers),
+    traceContext: traceOf(headers),
+    trace: NO_TRACE,
+  };
+  const again = { ...translated, background, held, stored: null };
+  const { ended } = await startBackground(again, { api, call, firstEvent, deps });
+  await ended;
+};
+
+export type StreamingDeps = Pick<TurnDeps, 'keepaliveMs' | 'frameTally' | 'onBug'>;
+
+interface Streaming {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly exchange: Exchange;
+  readonly deps: StreamingDeps;
+}
+
+/** Shows the events of a response to one reader. Its run goes on if the reader leaves. */
+export const streamEvents = (
+  texts: AsyncIterable<string>,
+  { headers, exchange, deps }: Streaming,
+): Response => {
+  const tally = deps.frameTally();
+  exchange.atEnd(() => tally.ended());
+  return sseResponse(framesOf(texts), {
+    keepaliveMs: deps.keepaliveMs,
+    headers,
+    onFrame: (frame) => tally.sent(frame),
+    onGone: () => exchange.abort(),
+    onEnd: exchange.hold(),
+    onBug: (error) => deps.onBug(error, exchange),
+    endOfBroken: null,
+  });
+};
+
+async function* framesOf(texts: AsyncIterable<string>): AsyncGenerator<Frame> {
+  for await (const text of texts) yield { event: sseName(text), data: null, text };
+}

@@ -1,0 +1,24 @@
+import { GatewayError } from '../canonical/failure/failure.ts';
+import { pause } from '../kit/async/pause.ts';
+
+/** No client waits for a background response, so its end waits until the database is back. */
+const FOR_MS = 60_000;
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 5_000;
+
+/** Does something with the store, and again for a while if the store is unavailable. */
+export const insistently = async <Value>(work: () => Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  const startedAt = performance.now();
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error) || performance.now() - startedAt > FOR_MS) throw error;
+    }
+    await pause(pauseMs, signal);
+  }
+};
+
+/** Whether the store may do the same later. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof GatewayError && error.failure.kind === 'store_unavailable';
