@@ -33,14 +33,11 @@ const asked = await client.responses.create({ model: 'codex-5', input, tools });
 const call = asked.output.find((item) => item.type === 'function_call');
 console.log(`The model calls ${call.name} with ${call.arguments}`);
 
-// The server stores nothing: send the conversation back with the tool's output.
+// The server has the conversation: send only the tool's output.
 const answered = await client.responses.create({
   model: 'codex-5',
-  input: [
-    ...input,
-    ...asked.output,
-    { type: 'function_call_output', call_id: call.call_id, output: 'Sunny, 21 °C' },
-  ],
+  previous_response_id: asked.id,
+  input: [{ type: 'function_call_output', call_id: call.call_id, output: 'Sunny, 21 °C' }],
   tools,
 });
 console.log(answered.output_text);
