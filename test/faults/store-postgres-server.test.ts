@@ -187,3 +187,22 @@ describe('a database', () => {
     );
   });
 });
+
+describe('a store that is closed', () => {
+  it('ends the operations that run, and takes no others', async () => {
+    const store = await open(direct);
+    const keys = Array.from({ length: 50 }, (_, index) => `close${index}`);
+    const running = keys.map((key) => failureOf(put(store, key)));
+    await store.close();
+    expect(await Promise.all(running)).toEqual(keys.map(() => null));
+    expect(await failureOf(put(store, 'late'))).toBe(unavailable('it is closed'));
+    expect(await keysIn(await open(direct), keys)).toEqual(keys);
+  });
+
+  it('does not wait for a database that does not answer', async () => {
+    const store = await open(forwarded, { timeoutMs: 1_000 });
+    forwarder.pause();
+    await store.close();
+    expect(await failureOf(put(store, 'late'))).toBe(unavailable('it is closed'));
+  });
+});

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { sql } from 'kysely';
 
 import { shellQuoted } from '../../kit/text/shell-quoted.ts';
-import { createClient, kyselyOf } from '../postgres/connections.ts';
+import { createClient, endConnections, kyselyOf } from '../postgres/connections.ts';
 import { toStoreError } from '../postgres/postgres-errors.ts';
 import { openSqliteFile } from '../sqlite/sqlite-file.ts';
 import type { StoreOptions } from '../store-options.ts';
@@ -96,7 +96,7 @@ const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string):
     async vacuum() {
       await client.query('vacuum (analyze)');
     },
-    close: () => client.end(),
+    close: () => endConnections(client),
   };
 };
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { Client, Pool, types, type ClientBase, type ClientConfig } from 'pg';
 
+import { within } from '../../kit/async/within.ts';
 import { kyselyOn } from '../connection-dialect.ts';
 import type { Tables } from '../tables.ts';
 
@@ -70,3 +71,14 @@ export const kyselyOf = (client: ClientBase): Kysely<Tables> => {
 /** PostgreSQL rejects NUL. Contents have none (`Seal`), and no id has one: an id of a client that does is unknown. */
 const storable = (value: unknown): unknown =>
   typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\u{FFFD}') : value;
+
+/** For the good-bye of a connection. A server that hangs is not waited for. */
+const END_TIMEOUT_MS = 2_000;
+
+/** Ends connections. The process stays alive meanwhile, which an idle connection does not achieve. Never rejects. */
+export const endConnections = async (connections: Client | Pool): Promise<void> => {
+  await within(
+    connections.end().catch(() => undefined),
+    END_TIMEOUT_MS,
+  );
+};

@@ -1,5 +1,7 @@
 import type { Client } from 'pg';
 
+import { endConnections } from './connections.ts';
+
 export interface ListenerOptions {
   readonly channel: string;
   readonly connect: () => Client;
@@ -40,7 +42,7 @@ export class Listener {
       client.on('end', () => this.#lose(client, 'the connection ended'));
       await client.query(`listen ${channel}`);
     } catch (error) {
-      void client.end().catch(() => undefined);
+      void endConnections(client);
       throw error;
     }
     this.#client = client;
@@ -56,7 +58,7 @@ export class Listener {
     if (this.#timer !== null) clearTimeout(this.#timer);
     const client = this.#client;
     this.#client = null;
-    await client?.end().catch(() => undefined);
+    if (client !== null) await endConnections(client);
   }
 
   #schedule(milliseconds: number, run: () => void): void {
@@ -80,7 +82,7 @@ export class Listener {
   #lose(client: Client, reason: string): void {
     if (this.#client !== client) return;
     this.#client = null;
-    void client.end().catch(() => undefined);
+    void endConnections(client);
     this.#options.onLost(reason);
     this.#retry();
   }

@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
-import type { Pool } from 'pg';
 
 import { systemAmbient } from '../../kit/system-ambient.ts';
 import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
 import { createSeal } from '../seal.ts';
-import { unexpected } from '../store-errors.ts';
+import { unavailable, unexpected } from '../store-errors.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { ResponseChange, Store } from '../store.ts';
 import { changeBy, Watchers } from '../watchers.ts';
-import { createClient, createPool, kyselyOf, type ConnectionOptions } from './connections.ts';
+import { createClient, createPool, endConnections, kyselyOf, type ConnectionOptions } from './connections.ts';
 import { Listener } from './listener.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { transact } from './transactions.ts';
@@ -48,10 +47,10 @@ export const openPostgresStore = async (
     },
   });
   await listener.start().catch(async (error: unknown) => {
-    await pool.end();
+    await endConnections(pool);
     throw toStoreError(error);
   });
-  const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
+  const runNow = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const operation = OPERATIONS.get(name);
     if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
     const now = clock.now();
@@ -70,13 +69,28 @@ export const openPostgresStore = async (
     if (changed !== null) watchers.wake(changed, changeBy(name));
     return result;
   };
+  const running = new Set<Promise<unknown>>();
+  let isClosed = false;
+  const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
+    if (isClosed) throw unavailable('it is closed');
+    const doing = runNow(name, args);
+    running.add(doing);
+    try {
+      return await doing;
+    } finally {
+      running.delete(doing);
+    }
+  };
   return {
     kind: 'postgres',
     ...methodsOf(run, options),
     watch: (onChange) => watchers.add(onChange),
     async close() {
+      isClosed = true;
+      // Each has a time limit.
+      await Promise.allSettled(running);
       await listener.stop();
-      await endPool(pool, timeoutMs);
+      await endConnections(pool);
     },
   };
 };
@@ -84,14 +98,6 @@ export const openPostgresStore = async (
 const notificationOf = (instance: string, what: ResponseChange, responseId: string): string => {
   const payload = `${instance} ${what} ${responseId}`;
   return Buffer.byteLength(payload) > MAX_NOTIFICATION_BYTES ? `${instance} ${what} *` : payload;
-};
-
-/** Waits for the operations that run, each of which has a time limit. */
-const endPool = async (pool: Pool, timeoutMs: number): Promise<void> => {
-  const timer = Promise.withResolvers<void>();
-  const timeout = setTimeout(timer.resolve, timeoutMs);
-  await Promise.race([pool.end(), timer.promise]);
-  clearTimeout(timeout);
 };
 
 /** Several processes may start at once: one migrates, the others wait for it. */
@@ -110,6 +116,6 @@ const migrateDatabase = async (options: ConnectionOptions, now: number): Promise
   } catch (error) {
     throw error instanceof NewerSchemaError ? error : toStoreError(error);
   } finally {
-    await client.end().catch(() => undefined);
+    await endConnections(client);
   }
 };
