@@ -89,5 +89,5 @@ function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {
   return items;
 }
 
-export const unknownResponse = (id: string): GatewayError =>
+const unknownResponse = (id: string): GatewayError =>
   gatewayError('unknown_response', { message: `Response with id '${quoted(id)}' not found.` });
