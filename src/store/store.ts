@@ -20,7 +20,7 @@ export interface Store {
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.
    */
   watch(onChange: OnChange): () => void;
-  /** Deletes some expired rows, at most `limit` of each kind. Returns how many. */
+  /** Deletes some expired rows, at most `limit` of each kind. Returns how many it looked at; 0: nothing is left to do. */
   sweep(limit: number): Promise<number>;
   close(): Promise<void>;
 }

@@ -106,6 +106,20 @@ describeStores('the sweep', (open) => {
     expect(await counts(harness)).toEqual(EMPTY);
   });
 
+  it('deletes forks of forks of forks', async () => {
+    const harness = open();
+    let last = await commit(harness);
+    for (let depth = 0; depth < 40; depth += 1) {
+      // A second follower makes the next one a fork.
+      await commit(harness, last.at);
+      last = await commit(harness, last.at);
+    }
+    expect(await counts(harness)).toMatchObject({ segments: 41, turns: 81 });
+    harness.clock.time += DAY;
+    await sweepAll(harness, 5);
+    expect(await counts(harness)).toEqual(EMPTY);
+  });
+
   it('deletes a long conversation that was deleted', async () => {
     const harness = open();
     const { store, clock } = harness;

@@ -56,7 +56,10 @@ const deleteMemory = async ({ db, now }: Query, limit: number): Promise<number> 
   return deleted;
 };
 
-/** Deletes at most so many turns and segments. A segment from which others were forked is looked at again when those expire. */
+/**
+ * Deletes at most so many turns and segments. A segment from which others were forked is looked at again when those expire:
+ * it counts as one, so that the sweep goes on until it finds those that have no forks.
+ */
 const deleteSegments = async (query: Query, limit: number): Promise<number> => {
   const { db, now } = query;
   const due = await db
@@ -67,9 +70,9 @@ const deleteSegments = async (query: Query, limit: number): Promise<number> => {
     .limit(limit)
     .forUpdate()
     .execute();
-  let deleted = 0;
+  let done = 0;
   for (const { id, owner, tip, expires_at } of due) {
-    if (deleted >= limit) break;
+    if (done >= limit) break;
     const fork = await db
       .selectFrom('segments')
       .select((of) => of.fn.max('sweep_at').as('sweep_at'))
@@ -83,18 +86,19 @@ const deleteSegments = async (query: Query, limit: number): Promise<number> => {
         .set({ sweep_at: Math.max(keptUntil, now + 1) })
         .where('id', '=', id)
         .execute();
+      done += 1;
       continue;
     }
-    const left = limit - deleted;
+    const left = limit - done;
     if (tip + 1 >= left) {
       await cutSegment(query, id, tip - left);
-      return deleted + left;
+      return done + left;
     }
-    deleted += tip + 2;
+    done += tip + 2;
     const before = await deleteSegment(query, id);
     if (before !== null) await trimSegment(query, owner, before);
   }
-  return deleted;
+  return done;
 };
 
 /** A method of the store itself. */
