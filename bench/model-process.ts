@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
 import type { JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
-import { CALL_FIRST, DELTA, MCP_LABEL, type ModelMessage, type ModelQuestion } from './workload.ts';
+import { CALL_FIRST, DELTA, MCP_LABEL, SLOWLY, type ModelMessage, type ModelQuestion } from './workload.ts';
 
 /**
  * The scripted model in its own process, so that it shares no event loop with what is measured. Answers are prepared
@@ -12,6 +14,8 @@ import { CALL_FIRST, DELTA, MCP_LABEL, type ModelMessage, type ModelQuestion } f
 const MESSAGE = { id: 'msg_bench', type: 'message', role: 'assistant' };
 const PLACE = { item_id: MESSAGE.id, output_index: 0, content_index: 0 };
 const PIECE_CHARS = 64 * 1024;
+/** Between two events of a slow answer. */
+const PAUSE_MS = 10;
 
 /** An answer with this many deltas, split into pieces of one write each. */
 const answerOf = (count: number): readonly string[] => {
@@ -91,9 +95,12 @@ let last: JsonObject | null = null;
 
 const script: Script = async ({ body }, connection) => {
   last = body;
-  for (const piece of answerTo(body)) {
+  const isSlow = JSON.stringify(body['input']).includes(SLOWLY);
+  const pieces = isSlow ? answerTo(body).flatMap((piece) => piece.split(/(?<=\n\n)/u)) : answerTo(body);
+  for (const piece of pieces) {
     connection.write(piece);
     await connection.flush();
+    if (isSlow) await sleep(PAUSE_MS);
   }
 };
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { closedHost } from '../test/support/closed-host.ts';
+import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
 import { hangingRequests, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
@@ -25,6 +26,7 @@ import {
   type Row,
   type Sides,
 } from './rows.ts';
+import { resumeElsewhere } from './resume-rows.ts';
 import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
 import { storeChains } from './stored-chains.ts';
@@ -126,6 +128,16 @@ const STEPS = {
     const [few, many] = [await filled(100), await filled(10_000)];
     await warmUp([few.side, many.side], model);
     return manyChains(few, many);
+  },
+  resume: async (_, { start, model }) => {
+    const postgres = await startPostgres();
+    const databaseUrl = await postgres.createDatabase();
+    const [one, other] = [
+      await start('one instance', model.baseUrl, { PROXY_DATABASE_URL: databaseUrl }),
+      await start('another instance', model.baseUrl, { PROXY_DATABASE_URL: databaseUrl }),
+    ];
+    await warmUp([one, other], model);
+    return resumeElsewhere(one, other);
   },
   // Last, because this process is no longer fresh.
   memory: async ({ bare, proxy }) => [await memory({ bare, proxy }, MEMORY_TURNS)],

@@ -119,7 +119,7 @@ const CHAIN_TURNS = 200;
 const TURN_KB = 3;
 
 const userItem = (): JsonObject => ({ role: 'user', content: inputOf(TURN_KB) });
-const answerItem: JsonObject = { role: 'assistant', content: [{ type: 'output_text', text: ANSWER }] };
+export const answerItem: JsonObject = { role: 'assistant', content: [{ type: 'output_text', text: ANSWER }] };
 
 /** A conversation by `previous_response_id`, and the same one as a client would send it. */
 const longConversation = async (chained: ProxySide, sent: ProxySide): Promise<Runs> => {

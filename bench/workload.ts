@@ -19,6 +19,8 @@ export interface Ask {
 export const MCP_LABEL = 'bench';
 /** A prompt with this text makes the model call a tool of that server first. */
 export const CALL_FIRST = 'Add two numbers first.';
+/** A prompt with this word makes the model pause before each delta. */
+export const SLOWLY = 'slowly';
 
 export interface Tool {
   readonly name: string;
