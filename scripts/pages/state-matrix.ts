@@ -1,3 +1,4 @@
+import { BACKGROUND_AREA } from './state-matrix/background.ts';
 import { CHAINS } from './state-matrix/chains.ts';
 import { CHATS_AREA } from './state-matrix/chats.ts';
 import { CONVERSATIONS } from './state-matrix/conversations.ts';
@@ -5,7 +6,14 @@ import { RESPONSES } from './state-matrix/responses.ts';
 import type { StateArea, StateRow } from './state-matrix/row.ts';
 import { STORE } from './state-matrix/store.ts';
 
-export const STATE_AREAS: readonly StateArea[] = [RESPONSES, CHAINS, CONVERSATIONS, CHATS_AREA, STORE];
+export const STATE_AREAS: readonly StateArea[] = [
+  RESPONSES,
+  CHAINS,
+  CONVERSATIONS,
+  BACKGROUND_AREA,
+  CHATS_AREA,
+  STORE,
+];
 
 const hereOf = ({ ours, how }: StateRow): string => `**${ours}**${how === undefined ? '' : `: ${how}`}`;
 

@@ -70,6 +70,11 @@ export const CHAINS: StateArea = {
       openai: 'An `item_reference` finds every stored item of the caller.',
       ours: 'same',
       tests: {
+        'test/conformance/item-references.test.ts': [
+          'is replaced by the output item or the input item that it names',
+          'is a 404 if the item is unknown, was not stored, was deleted, or belongs to another key',
+          'is not looked up for items that have content, whatever their ids are',
+        ],
         [CLIENTS]: [
           'sends references, also after a restart (stream: %s)',
           'sends reasoning back without its content, and the model gets it whole',
