@@ -8,9 +8,13 @@ export type Outcome =
   | { readonly kind: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly kind: 'failed'; readonly failure: Failure };
 
-/** `max_model_requests`: the answer used up its model requests. `max_tool_calls`: the model called too many tools. */
+/**
+ * `max_model_requests`: the answer used up its model requests. `max_tool_calls`: the model called too many tools.
+ * `steered`: another answer continues it with more input of the client.
+ */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'
   | 'max_model_requests'
-  | 'max_tool_calls';
+  | 'max_tool_calls'
+  | 'steered';

@@ -22,7 +22,8 @@ export const countEnds: Step<CountDeps> = {
     (next, { tokenizer, clock, stopEarly }) =>
     (request, context) => {
       const plan = next(request, context);
-      if (request.maxOutputTokens === null && request.stop.length === 0 && stopEarly === null) return plan;
+      const isLimited = request.maxOutputTokens !== null || request.stop.length > 0;
+      if (!isLimited && stopEarly === null && context.isSteered === undefined) return plan;
       const caller = context.caller.keyId;
       return { ...plan, run: (...how) => counted(plan, how, request, { tokenizer, clock, caller }) };
     },

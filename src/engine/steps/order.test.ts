@@ -39,6 +39,7 @@ describe('the list of steps', () => {
     // Failures of all steps of a backend are cleaned.
     ['hide-secrets', 'end-within-budget'],
     // What ends an answer must be counted.
+    ['count-ends', 'end-steered'],
     ['count-ends', 'stop-early'],
     ['count-ends', 'limit-output'],
     ['count-ends', 'stop-sequences'],

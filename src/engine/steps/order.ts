@@ -2,6 +2,7 @@ import { toolsInProse } from '../prose-tools/prose-engine.ts';
 import { answerShortly } from './answer-shortly.ts';
 import { compactConversations } from './compact-conversations.ts';
 import { countEnds } from './count-ends.ts';
+import { endSteered } from './end-steered.ts';
 import { endWithinBudget } from './end-within-budget.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { keepToolChoice } from './keep-tool-choice.ts';
@@ -20,6 +21,7 @@ import { stopSequences } from './stop-sequences.ts';
 export const ANSWER_STEPS = [
   needLogprobs,
   countEnds,
+  endSteered,
   answerShortly,
   retryWhole,
   stopEarly,
