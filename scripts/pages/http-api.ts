@@ -28,6 +28,9 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
   'key POST /v1/responses/input_tokens':
     'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
+  'key GET /v1/responses':
+    'Opens a WebSocket that runs many turns; see [WebSocket mode](websocket.md). Without an upgrade: 405.',
+  'key GET /backend-api/codex/responses': 'The same, where codex looks for it.',
   'key POST /v1/responses/{id}/steer':
     'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'key GET /v1/responses/{id}':

@@ -57,6 +57,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
     (http, connectionInfo) => running?.fetch(http, connectionInfo) ?? startingFetch(http, cors),
     {
       ...config.http,
+      upgrades: () => running?.upgrades ?? null,
       refuse: (failed, origin) =>
         running?.refuse(failed, origin) ?? cors.share(errorResponse(failed), origin ?? null),
       onAcceptError: (err) => logger.warn({ err }, 'a connection could not be accepted'),

@@ -14,11 +14,11 @@ import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts'
 import { createDocPages } from '../http/front/doc-pages.ts';
 import { createFormatChecks } from '../turns/format/check-format.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
-import { createAuthenticator } from '../http/guards/authenticate.ts';
-import { createCors } from '../http/guards/cors.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
+import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
+import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
@@ -27,7 +27,7 @@ import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { apisOf } from './apis.ts';
-import { turnDeps } from './edge.ts';
+import { guardsOf, openSockets, turnDeps } from './edge.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { describeStore } from './describe-store.ts';
@@ -43,6 +43,8 @@ import { VERSION } from '../version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
+  /** Opens WebSockets. */
+  readonly upgrades: Upgrades;
   /** Answers bytes that are not a valid request. */
   readonly refuse: HttpServer['refuse'];
   /** The state of the active backend. */
@@ -67,6 +69,8 @@ export interface AppDeps {
   readonly lookEveryMs?: number;
   /** Interval for renewing leases. */
   readonly leaseEveryMs?: number;
+  /** Of WebSockets, where they differ from the usual ones. */
+  readonly socketTimes?: Partial<ConnectionTimes>;
 }
 
 const LOOK_EVERY_MS = 2_000;
@@ -89,12 +93,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
     onChange: (bytes) => metrics.bytesUnread.set(bytes),
   });
-  const reasoning = new ReasoningMemory({
-    maxBytes: config.upstream.reasoningMemoryMb * 1024 * 1024,
-    clock: systemAmbient.clock,
-    onChange: (bytes) => metrics.bytesRemembered.set(bytes),
-    ...(shared.reasoning === null ? {} : { shared: shared.reasoning }),
-  });
+  const reasoning = openReasoningMemory(config, metrics, shared);
   const threads = openThreads(config, logger, metrics);
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
@@ -132,6 +131,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     background,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
   };
+  const guards = guardsOf(config, ownKey);
   const server = createServer({
     routes: routeTable({
       apis,
@@ -153,24 +153,29 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       isReady: () => active.backend.ready() && !server.exchanges.isDraining,
       backendHealth: () => watch.health(),
     }),
-    authenticate: createAuthenticator(ownKey === null ? config.http.apiKeys : [ownKey.key]),
-    cors: createCors(config.http.corsAllowedOrigins),
+    ...guards,
     ambient: systemAmbient,
     logger,
     metrics,
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
   background?.start(apis, turns);
+  const { exchanges } = server;
+  const sockets = openSockets(config, { ...deps, ...guards, apis, turns, exchanges, metrics });
   return {
     fetch: server.fetch,
+    upgrades: sockets,
     refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => active.backend.state,
     store: describeStore(config.state),
     ownKey,
     workers: () => active.backend.workers(),
-    answersUnderWay: () => server.exchanges.count,
+    answersUnderWay: () => exchanges.count,
     async stop(timeoutMs) {
-      await Promise.all([server.exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
+      const drained = Promise.all([exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
+      sockets.drain();
+      await drained;
+      await sockets.close();
       await threads.close();
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();
@@ -180,6 +185,18 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     },
   };
 };
+
+const openReasoningMemory = (
+  { upstream }: Config,
+  metrics: Metrics,
+  { reasoning: shared }: Awaited<ReturnType<typeof openSharedMemory>>,
+): ReasoningMemory =>
+  new ReasoningMemory({
+    maxBytes: upstream.reasoningMemoryMb * 1024 * 1024,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.bytesRemembered.set(bytes),
+    ...(shared === null ? {} : { shared }),
+  });
 
 const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend): RouteDeps['codex'] => ({
   codexAccount: () => active.backend.codexAccount,

@@ -1,18 +1,25 @@
 import type { Config } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
-import { requestsOf, type ParsedRequest } from '../turns/api.ts';
+import { requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
+import type { OwnKey } from '../http/guards/api-key-file.ts';
+import { createAuthenticator } from '../http/guards/authenticate.ts';
+import { createCors } from '../http/guards/cors.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
+import { websocketApis } from '../http/routes/websocket.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
+import type { ConnectionTimes } from '../http/websocket/liveness.ts';
+import { Sockets, type SocketsDeps } from '../http/websocket/sockets.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
 import { frameTally } from '../observe/frame-metrics.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
+import type { Api } from '../turns/api.ts';
 import { turnTotal } from '../observe/turn-total.ts';
 
 /** The dependencies of all turns besides the engine. */
@@ -53,7 +60,8 @@ export const turnDeps = (
     allowPrivate: config.images.fetchPrivate,
   }),
   passesImageUrls: config.images.urls === 'auto',
-  onParsed: ({ client, dialect }: ParsedRequest) => {
+  onParsed: ({ client, dialect }, transport) => {
+    metrics.turnRequests.inc({ transport });
     metrics.clientRequests.inc({ family: client.name, tier: client.source });
     if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
   },
@@ -84,4 +92,40 @@ export const turnDeps = (
   maxBodyBytes: config.http.maxBodyBytes,
   keepaliveMs: config.http.sseKeepaliveMs,
   strictParams: config.api.strictParams,
+});
+
+const HOUR_MS = 60 * 60_000;
+/** Below the idle time of usual proxies and load balancers. */
+const PING_MS = 25_000;
+
+/** The WebSockets of clients. */
+export const openSockets = (
+  config: Config,
+  deps: Omit<SocketsDeps, 'apis' | 'maxSockets' | 'memory' | 'times' | 'metrics'> & {
+    readonly apis: readonly Api[];
+    readonly metrics: Metrics;
+    readonly socketTimes?: Partial<ConnectionTimes>;
+  },
+): Sockets =>
+  new Sockets({
+    ...deps,
+    apis: websocketApis(deps.apis),
+    maxSockets: config.http.maxWebsockets,
+    memory: {
+      maxBytes: config.http.websocketMemoryMb * 1024 * 1024,
+      onChange: (bytes) => deps.metrics.socketBytesRemembered.set(bytes),
+    },
+    times: {
+      maxAgeMs: HOUR_MS,
+      idleMs: config.http.websocketIdleTimeoutMs,
+      pingMs: PING_MS,
+      uploadIdleMs: config.http.uploadIdleTimeoutMs,
+      ...deps.socketTimes,
+    },
+  });
+
+/** Who may ask: the key of a request, and the origin of a page. */
+export const guardsOf = ({ http }: Config, ownKey: OwnKey | null) => ({
+  authenticate: createAuthenticator(ownKey === null ? http.apiKeys : [ownKey.key]),
+  cors: createCors(http.corsAllowedOrigins),
 });

@@ -194,7 +194,8 @@ const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
   params: {},
 });
 
-const isWebSocket = ({ headers }: Request): boolean => headers.get('upgrade')?.toLowerCase() === 'websocket';
+export const isWebSocket = ({ headers }: Request): boolean =>
+  headers.get('upgrade')?.toLowerCase() === 'websocket';
 
 const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
   const failed = gatewayError('method_not_allowed', {

@@ -16,6 +16,16 @@ export const METRICS = {
     'Requests for turns, by detected client, and by what identified it: header, body, none.',
     ['family', 'tier'],
   ),
+  turnRequests: counter(
+    'proxy_turn_requests_total',
+    'Requests for turns, by transport: `http`, `websocket`.',
+    ['transport'],
+  ),
+  clientSockets: gauge('proxy_client_websockets', 'Open WebSockets of clients.'),
+  socketBytesRemembered: gauge(
+    'proxy_client_websocket_memory_bytes',
+    'Bytes of conversations that WebSockets of clients remember.',
+  ),
   outputModes: counter(
     'proxy_output_mode_requests_total',
     'Chat and Responses requests, by output mode for tool calls: `openai-json`, `obsidian-xml`.',

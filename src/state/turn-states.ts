@@ -71,7 +71,10 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
     return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, bytes: 0, release };
   }
   const local = ask.local?.find(continues.id) ?? null;
-  if (local !== null) return { ...NEW, continues, ...local };
+  if (local !== null) {
+    ask.onBytes(local.bytes);
+    return { ...NEW, continues, ...local };
+  }
   const found = (await kept?.store.responses.at(ask.caller, continues.id)) ?? null;
   if (found === null || kept === null) throw previousNotFound(continues.id);
   if (found.position === null) {

@@ -71,6 +71,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'hono',
     '@hono/node-server',
     'busboy',
+    'ws',
   ],
   // Composition.
   compose: [

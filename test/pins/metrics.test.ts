@@ -10,6 +10,9 @@ it('has these metrics', () => {
   expect(visible).toEqual([
     'counter proxy_requests_total{route,status}',
     'counter proxy_client_requests_total{family,tier}',
+    'counter proxy_turn_requests_total{transport}',
+    'gauge proxy_client_websockets{}',
+    'gauge proxy_client_websocket_memory_bytes{}',
     'counter proxy_output_mode_requests_total{mode}',
     'counter proxy_xml_calls_native_only_total{reason}',
     'histogram proxy_request_seconds{}',

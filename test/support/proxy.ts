@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import OpenAI from 'openai';
 
-import { createApp, type App } from '../../src/compose/app.ts';
+import { createApp, type App, type AppDeps } from '../../src/compose/app.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import {
@@ -14,6 +14,7 @@ import {
   type Script,
 } from '../../src/demo/model-server.ts';
 import { listen } from '../../src/http/listen/listen.ts';
+import type { Upgrades } from '../../src/http/listen/upgrade.ts';
 import { createLogger } from '../../src/observe/log.ts';
 
 export interface TestProxy {
@@ -40,7 +41,7 @@ const KEY = 'sk-test-key-0123456789';
 export const startProxy = async (
   script: Script,
   env: Readonly<Record<string, string>> = {},
-  behind: Pick<ModelServerOptions, 'models'> = {},
+  behind: Pick<ModelServerOptions, 'models'> & Pick<AppDeps, 'socketTimes'> = {},
 ): Promise<TestProxy> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-test-'));
   let current = script;
@@ -63,8 +64,10 @@ export const startProxy = async (
     secrets: secretsOf(config),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const app = await createApp(config, { environment: { ...process.env, ...env }, logger });
-  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
+  const { socketTimes = {} } = behind;
+  const app = await createApp(config, { environment: { ...process.env, ...env }, logger, socketTimes });
+  const upgrades = (): Upgrades => app.upgrades;
+  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse, upgrades });
   const send = (at: string, init: RequestInit): Promise<Response> =>
     fetch(listener.url + at, {
       ...init,

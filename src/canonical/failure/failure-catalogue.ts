@@ -1,5 +1,6 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 import { STATE_FAILURES } from './state-failures.ts';
+import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
 /** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
@@ -94,11 +95,7 @@ export const FAILURES = {
     'Not allowed to use this method on this URL.',
     'the route exists, but not with this method',
   ),
-  websocket_not_supported: row(
-    426,
-    'WebSockets are not supported: send the request over HTTP.',
-    'the client asks for a WebSocket; codex then continues over HTTP',
-  ),
+  ...WEBSOCKET_FAILURES,
   request_timeout: row(
     408,
     'The request did not arrive in time. Please send it again.',

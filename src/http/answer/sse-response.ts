@@ -2,13 +2,7 @@ import { isJsonObject } from '../../kit/json/json.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
 import { encodeFrame, encodeFrameSteps, isHeavyFrame, KEEPALIVE } from '../../openai/shared/sse.ts';
 import type { Frame } from '../../turns/api.ts';
-
-/**
- * Frames are written at once, unless several writes in a row came closer than this: then writes are this far apart.
- * With thousands of deltas a second, one write for each would cost as much as everything else.
- */
-const WRITE_GAP_MS = 2;
-const CLOSE_WRITES = 4;
+import { WritePace } from './write-pace.ts';
 
 /** Text buffered for the socket before the turn is read further. */
 const HIGH_WATER_CHARS = 64 * 1024;
@@ -67,8 +61,7 @@ class SseBody {
   #buffer = '';
   /** Cancels the scheduled write. */
   #due: (() => void) | null = null;
-  #flushedAtMs = 0;
-  #closeWrites = 0;
+  readonly #pace = new WritePace();
   #wantsMore: (() => void) | null = null;
   #wroteSinceTick = false;
   #isInsideFrame = false;
@@ -151,7 +144,7 @@ class SseBody {
   /** False if the reader lags: then nothing should be added before `#drained`. */
   #add(text: string): boolean {
     this.#buffer += text;
-    this.#due ??= this.#flushSoon();
+    this.#due ??= this.#pace.soon(() => this.#flush());
     if (this.#buffer.length > HIGH_WATER_CHARS) this.#flush();
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
@@ -174,22 +167,11 @@ class SseBody {
     return this.#stopped.signal.aborted;
   }
 
-  #flushSoon(): () => void {
-    const restMs = WRITE_GAP_MS - (performance.now() - this.#flushedAtMs);
-    this.#closeWrites = restMs > 0 ? this.#closeWrites + 1 : 0;
-    if (this.#closeWrites > CLOSE_WRITES) {
-      const timer = setTimeout(() => this.#flush(), restMs);
-      return () => clearTimeout(timer);
-    }
-    const immediate = setImmediate(() => this.#flush());
-    return () => clearImmediate(immediate);
-  }
-
   #flush(): void {
     this.#due?.();
     this.#due = null;
     if (this.#over || this.#buffer === '') return;
-    this.#flushedAtMs = performance.now();
+    this.#pace.flushed();
     this.#controller?.enqueue(this.#encoder.encode(this.#buffer));
     this.#buffer = '';
     this.#wroteSinceTick = true;

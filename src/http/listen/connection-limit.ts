@@ -10,6 +10,8 @@ import type { Socket } from 'node:net';
 export interface ConnectionLimit {
   /** Whether a request on this connection must be rejected. */
   isExcess(socket: Socket): boolean;
+  /** The connection has no requests any more, and is of use without them. */
+  upgraded(socket: Socket): void;
 }
 
 /** A turn needs about two more descriptors: the app-server's connection and the backend's. */
@@ -28,7 +30,7 @@ export const limitConnections = (
   silentMs = SILENT_MS,
 ): ConnectionLimit => {
   const excess = new WeakSet<Socket>();
-  if (maxClients === null) return { isExcess: () => false };
+  if (maxClients === null) return { isExcess: () => false, upgraded() {} };
   const silent = trackSilent(server);
   let open = 0;
   server.maxConnections = Math.ceil(maxClients * (1 + EXCESS_SHARE));
@@ -47,11 +49,13 @@ export const limitConnections = (
     const timer = setTimeout(() => socket.destroy(), EXCESS_MS).unref();
     socket.once('close', () => clearTimeout(timer));
   });
-  return { isExcess: (socket) => excess.has(socket) };
+  return { isExcess: (socket) => excess.has(socket), upgraded: (socket) => silent.drop(socket) };
 };
 
 /** Connections without a current request, the longest idle first. */
-const trackSilent = (server: Server): { oldest(minMs: number): Socket | null } => {
+const trackSilent = (
+  server: Server,
+): { oldest(minMs: number): Socket | null; drop(socket: Socket): void } => {
   const since = new Map<Socket, number>();
   const add = (socket: Socket): void => {
     if (!socket.destroyed) since.set(socket, performance.now());
@@ -65,6 +69,7 @@ const trackSilent = (server: Server): { oldest(minMs: number): Socket | null } =
     outgoing.once('close', () => add(socket));
   });
   return {
+    drop: (socket) => void since.delete(socket),
     oldest(minMs) {
       for (const [socket, at] of since) {
         if (socket.destroyed) continue;

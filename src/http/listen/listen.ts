@@ -14,6 +14,7 @@ import { limitConnections, maxClientsOf, processLimits } from './connection-limi
 import { errorResponse } from '../answer/error-response.ts';
 import { parserFailure, rawAnswer } from './malformed.ts';
 import { endStalled } from './stalled.ts';
+import { acceptUpgrades, upgradableRequest, type Upgrades } from './upgrade.ts';
 import { isStream, writeStream } from './write-stream.ts';
 
 export interface Listener {
@@ -33,6 +34,10 @@ export interface ListenOptions {
   readonly onAcceptError?: (error: Error) => void;
   /** Maximum number of connections. Default: half of the descriptors that the system allows. */
   readonly maxClients?: number | null;
+  /** What opens WebSockets; null: the server is starting. Default: there are none. */
+  readonly upgrades?: () => Upgrades | null;
+  /** For a message of a WebSocket. */
+  readonly maxBodyBytes?: number;
 }
 
 /** Time that a connection stays open after the answer to an invalid request. */
@@ -49,11 +54,17 @@ const NO_WAY: Failure = failure('method_not_allowed', {
   message: 'CONNECT is not supported: this is not a forward proxy.',
 });
 
+const NAMELESS: Failure = failure('malformed_request', { message: 'The Host header is missing.' });
+
+/** HTTP/1.0 has no such header. */
+const isNameless = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  headers.host === undefined && httpVersion !== '1.0';
+
 type Fetch = (http: Request, connectionInfo: ConnectionInfo) => Promise<Response> | Response;
 
 export const listen = async (fetch: Fetch, options: ListenOptions): Promise<Listener> => {
   const { host, port, refuse = (failed) => errorResponse(failed), onAcceptError = () => {} } = options;
-  const { maxClients = maxClientsOf(processLimits()) } = options;
+  const { maxClients = maxClientsOf(processLimits()), upgrades = () => null, maxBodyBytes = 0 } = options;
   /** Requests whose client waits for `100 Continue`. */
   const awaitingContinue = new WeakSet<IncomingMessage>();
   const answers = new WeakMap<Socket, ServerResponse>();
@@ -65,13 +76,9 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       response.headers.set('connection', 'close');
       return response;
     }
-    const isNameless = incoming.headers.host === undefined && incoming.httpVersion !== '1.0';
     setIncoming(http, incoming);
-    const response = isNameless
-      ? refuse(
-          failure('malformed_request', { message: 'The Host header is missing.' }),
-          http.headers.get('origin'),
-        )
+    const response = isNameless(incoming)
+      ? refuse(NAMELESS, http.headers.get('origin'))
       : await fetch(http, connectionInfoOf(incoming));
     // Its body will not come: the next bytes on this connection could be mistaken for it.
     if (awaitingContinue.has(incoming)) response.headers.set('connection', 'close');
@@ -93,7 +100,8 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       error instanceof RequestError ? refuse(failure('malformed_request')) : errorResponse(failureOf(error)),
   });
   // Node's own rejection of a request without a host has no body.
-  const server = createServer({ requireHostHeader: false }, (incoming, outgoing) => {
+  const IncomingMessage = upgradableRequest(upgrades);
+  const server = createServer({ requireHostHeader: false, IncomingMessage }, (incoming, outgoing) => {
     answers.set(incoming.socket, outgoing);
     void listener(incoming, outgoing);
   });
@@ -137,7 +145,19 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   // Longer than the idle time of usual clients and load balancers, so that they close the connection and never
   // send a request on a closing socket.
   server.keepAliveTimeout = 75_000;
-  endStalled(server);
+  const watchStalled = endStalled(server);
+  const endUpgraded = acceptUpgrades(server, {
+    upgrades,
+    maxMessageBytes: maxBodyBytes,
+    refuse,
+    refusalOf: (incoming) =>
+      connections.isExcess(incoming.socket) ? resourceFailure() : isNameless(incoming) ? NAMELESS : null,
+    answer: (socket, response) => void answerRaw(socket, response),
+    onUpgraded(socket) {
+      connections.upgraded(socket);
+      watchStalled(socket);
+    },
+  });
   server.listen(port, host);
   await once(server, 'listening');
   server.on('error', onAcceptError);
@@ -152,6 +172,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
       const closed = server.listening ? once(server, 'close') : null;
       server.close();
       server.closeAllConnections();
+      endUpgraded();
       await closed;
     },
   };

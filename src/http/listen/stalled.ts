@@ -6,14 +6,20 @@ const STALL_MS = 60_000;
 
 /**
  * Closes connections whose client has read nothing for this long although data is waiting: it would hold the memory of
- * its request and answer for ever. A client that waits for the proxy is not affected.
+ * its request and answer for ever. A client that waits for the proxy is not affected. Returns a function that watches a
+ * connection which was upgraded.
  */
-export const endStalled = (server: Server, stallMs = STALL_MS): void => {
+export const endStalled = (server: Server, stallMs = STALL_MS): ((socket: Socket) => void) => {
+  const upgraded = new WeakSet<Socket>();
   const answers = new WeakMap<Socket, ServerResponse>();
   server.on('request', (incoming, outgoing) => answers.set(incoming.socket, outgoing));
   // Node reports any connection without traffic in either direction.
   server.setTimeout(stallMs, (socket) => {
-    const isAnswering = answers.get(socket)?.writableFinished === false;
+    const isAnswering = upgraded.has(socket) || answers.get(socket)?.writableFinished === false;
     if (!isAnswering || socket.writableLength > 0) socket.destroy();
   });
+  return (socket) => {
+    upgraded.add(socket);
+    socket.setTimeout(stallMs);
+  };
 };

@@ -22,6 +22,7 @@ import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import { unsupportedRoutes } from './unsupported.ts';
+import { websocketRoutes } from './websocket.ts';
 
 export interface RouteDeps {
   readonly apis: readonly Api[];
@@ -54,6 +55,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...deps.apis
     .filter(({ path }) => path === RESPONSES_PATH)
     .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
+  ...websocketRoutes(deps.apis),
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
   cancelRoute({ responses: deps.storedResponses, room: deps.turns }),

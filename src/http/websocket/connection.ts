@@ -1,0 +1,247 @@
+import type { Duplex } from 'node:stream';
+
+import type { WebSocket } from 'ws';
+
+import { gatewayError, type Failure, type GatewayError } from '../../canonical/failure/failure.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { parseJson } from '../body/read-json.ts';
+import type { OpenExchange } from '../exchange/exchange.ts';
+import { eventObject, laneOf, readClientEvent, type CreateEvent } from './client-event.ts';
+import { CLOSE, closeReason } from './close-codes.ts';
+import type { ConnectionMemory } from './connection-memory.ts';
+import { binaryMessage, Inbox, type Received } from './inbox.ts';
+import { Lanes, type LanesOptions } from './lanes.ts';
+import { Liveness, type ConnectionTimes } from './liveness.ts';
+import { ResponseStream } from './response-stream.ts';
+import { CLIENT_GONE, serveCreate, type CreateDeps, type Creation, type ServedBy } from './serve-create.ts';
+import { errorEvent } from './server-event.ts';
+import { SocketWriter } from './socket-writer.ts';
+import { Steering } from './steering.ts';
+
+export interface ConnectionOptions {
+  /** Of the upgrade. Those of its requests begin with it. */
+  readonly requestId: string;
+  /** Of the upgrade. They count as those of each request. */
+  readonly headers: Headers;
+  /** The id of the client's key. */
+  readonly caller: string;
+  readonly isLocal: boolean;
+  readonly memory: ConnectionMemory;
+  readonly queue: LanesOptions['queue'];
+  readonly times: ConnectionTimes;
+}
+
+/** Why a connection is closed as soon as nothing runs. */
+interface Ending {
+  readonly code: number;
+  readonly error: GatewayError;
+}
+
+/** The requests of one WebSocket. */
+export class Connection {
+  readonly caller: string;
+  readonly #ws: WebSocket;
+  readonly #socket: Duplex;
+  readonly #options: ConnectionOptions;
+  readonly #deps: CreateDeps;
+  readonly #gone = new AbortController();
+  readonly #writer: SocketWriter;
+  readonly #inbox: Inbox;
+  readonly #lanes: Lanes;
+  readonly #liveness: Liveness;
+  readonly #servedBy: ServedBy;
+  readonly #openedAt: number;
+  #lastUsedAt: number;
+  #requests = 0;
+  #ending: Ending | null = null;
+
+  constructor(ws: WebSocket, socket: Duplex, options: ConnectionOptions, deps: CreateDeps) {
+    const { caller, headers, memory, queue, times } = options;
+    const { signal } = this.#gone;
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#options = options;
+    this.#deps = deps;
+    this.caller = caller;
+    this.#openedAt = this.#now();
+    this.#lastUsedAt = this.#openedAt;
+    this.#liveness = new Liveness(times, this.#openedAt);
+    const writer = new SocketWriter(ws, socket);
+    this.#writer = writer;
+    this.#lanes = new Lanes({
+      maxWaitingBytes: deps.turns.maxBodyBytes,
+      queue,
+      onIdle: () => this.#idle(),
+    });
+    this.#inbox = new Inbox(ws, socket, {
+      onMessage: (message) => this.#take(message),
+      onRefused: ({ failure }) => this.fail(failure, CLOSE.tryAgainLater),
+      openHeld: (onYield) => deps.turns.bodies.open(caller, signal, onYield),
+      now: () => this.#now(),
+    });
+    const steering = new Steering({
+      ids: deps.turns.ambient.ids,
+      openStream: () => new ResponseStream(writer, null, signal),
+    });
+    const openResponse = (bytes: number) => (this.#ending === null ? this.#openResponse(bytes) : null);
+    this.#servedBy = { headers, writer, memory, steering, signal, openResponse };
+  }
+
+  /** Since when it is of no use; null: something runs. */
+  get idleSince(): number | null {
+    return this.#lanes.isIdle ? this.#lastUsedAt : null;
+  }
+
+  get facts() {
+    const { requestId, caller } = this.#options;
+    return { requestId, keyId: caller, durationMs: this.#now() - this.#openedAt, requests: this.#requests };
+  }
+
+  /** The WebSocket is closed: everything of it ends. */
+  closed(): void {
+    this.#gone.abort();
+    this.#lanes.dropWaiting();
+    this.#inbox.close();
+    this.#options.memory.clear();
+  }
+
+  /** The server is stopping: what runs may end, everything else is refused. */
+  drain(): void {
+    this.#end(CLOSE.goingAway, gatewayError('shutting_down'));
+    this.#lanes.dropWaiting();
+  }
+
+  /** Reports an error of the connection itself, and closes it. */
+  fail(failed: Failure, code: number): void {
+    this.#writer.send(JSON.stringify(errorEvent(failed, null)));
+    this.close(code, failed.message);
+  }
+
+  close(code: number, reason: string): void {
+    this.#writer.flush();
+    this.#ws.close(code, closeReason(reason));
+  }
+
+  terminate(): void {
+    this.#ws.terminate();
+  }
+
+  /** Called every few seconds: closes a connection that is idle or stuck, or whose client is gone. */
+  beat(): void {
+    const { lastDataAt, isArriving } = this.#inbox;
+    const isBehind = this.#socket.writableLength > 0 || this.#ws.isPaused;
+    const signs = { now: this.#now(), lastDataAt, isArriving, isBehind, idleSince: this.idleSince };
+    const verdict = this.#liveness.look(signs);
+    switch (verdict) {
+      case 'fine':
+        return;
+      case 'ping':
+        this.#ws.ping();
+        return;
+      case 'idle':
+        this.close(CLOSE.normal, 'The connection was idle.');
+        return;
+      case 'stuck':
+        this.fail(gatewayError('request_timeout').failure, CLOSE.policyViolation);
+        return;
+      case 'dead':
+        this.terminate();
+        return;
+      default:
+        assertNever(verdict);
+    }
+  }
+
+  async #take({ bytes, isBinary }: Received): Promise<void> {
+    this.#lastUsedAt = this.#now();
+    let lane: string | null = null;
+    try {
+      if (isBinary) throw binaryMessage();
+      const object = eventObject(await parseJson(bytes, this.#gone.signal));
+      lane = laneOf(object);
+      const event = readClientEvent(object);
+      if (event.kind === 'create') this.#create(event, lane, bytes.length);
+      else this.#servedBy.steering.steer(event.responseId, event.event, bytes.length);
+    } catch (error) {
+      // Also what is not a request is logged and counted.
+      this.#refuse(this.#openExchange(), error, lane);
+    }
+  }
+
+  #create({ generates, body }: CreateEvent, streamId: string | null, bytes: number): void {
+    if (this.#now() - this.#openedAt >= this.#options.times.maxAgeMs) {
+      this.#end(CLOSE.normal, gatewayError('websocket_connection_limit_reached'));
+    }
+    if (this.#ending !== null) throw this.#ending.error;
+    const creation = { ...this.#openResponse(bytes), streamId, generates, body, steered: null };
+    try {
+      creation.held.grow(bytes);
+      this.#lanes.add({
+        lane: streamId,
+        bytes,
+        run: () => serveCreate(creation, this.#servedBy, this.#deps),
+        drop: () => this.#drop(creation, this.#ending?.error),
+      });
+    } catch (error) {
+      this.#drop(creation, error);
+    }
+  }
+
+  #openResponse(bytes: number): Pick<Creation, 'bytes' | 'held' | 'exchange'> {
+    const exchange = this.#openExchange();
+    const { bodies } = this.#deps.turns;
+    const held = bodies.open(this.caller, exchange.signal, (error) => exchange.abort(error));
+    return { bytes, held, exchange };
+  }
+
+  #openExchange(): OpenExchange {
+    const { requestId, headers, isLocal, caller } = this.#options;
+    this.#requests += 1;
+    const exchange = this.#deps.exchanges.open({
+      requestId: `${requestId}.${this.#requests}`,
+      method: 'WEBSOCKET',
+      route: this.#deps.api.path,
+      headers,
+      isLocal: () => isLocal,
+      clientSignal: this.#gone.signal,
+    });
+    exchange.admit(caller);
+    return exchange;
+  }
+
+  #drop({ held, exchange, streamId }: Creation, error: unknown): void {
+    held.letGo();
+    this.#refuse(exchange, error, streamId);
+  }
+
+  #refuse(exchange: OpenExchange, error: unknown, lane: string | null): void {
+    if (this.#gone.signal.aborted) exchange.note({ status: CLIENT_GONE });
+    else {
+      const failed = this.#deps.exchanges.failed(exchange, error);
+      exchange.note({ status: failed.status });
+      const about = { 'x-request-id': exchange.requestId };
+      this.#writer.send(JSON.stringify(errorEvent(failed, lane, about)));
+    }
+    exchange.returned();
+  }
+
+  #end(code: number, error: GatewayError): void {
+    this.#ending ??= { code, error };
+    // After the answer to the message that is being read.
+    setImmediate(() => this.#closeIfEnded());
+  }
+
+  #idle(): void {
+    this.#lastUsedAt = this.#now();
+    this.#closeIfEnded();
+  }
+
+  #closeIfEnded(): void {
+    if (this.#ending !== null && this.#lanes.isIdle)
+      this.close(this.#ending.code, this.#ending.error.message);
+  }
+
+  #now(): number {
+    return this.#deps.turns.ambient.clock.now();
+  }
+}

@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+
+import { WebSocket } from 'ws';
+
+import type { JsonObject } from '../../src/kit/json/json.ts';
+import type { TestProxy } from './proxy.ts';
+
+/** A WebSocket of a client, with what it has received. */
+export interface TestSocket {
+  readonly ws: WebSocket;
+  /** Every event so far. */
+  readonly events: readonly JsonObject[];
+  send(event: unknown): void;
+  /** The next event that meets the condition and was not returned before. Rejects if the socket closes first. */
+  next(isWanted: (event: JsonObject) => boolean): Promise<JsonObject>;
+  /** Sends `response.create`, and returns the last event of its response. */
+  create(body: object): Promise<JsonObject>;
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+}
+
+const ENDS: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'error',
+]);
+
+export const isEnd = ({ type }: JsonObject): boolean => ENDS.has(type);
+
+export const isType =
+  (wanted: string) =>
+  ({ type }: JsonObject): boolean =>
+    type === wanted;
+
+/** The headers of an upgrade. */
+export const UPGRADE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+/** Events of this response. */
+export const ofResponse =
+  (id: string, type: string) =>
+  (event: JsonObject): boolean =>
+    event['type'] === type && (event['response'] as JsonObject | undefined)?.['id'] === id;
+
+export interface SocketOptions {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Opens a WebSocket with the key of the proxy. */
+export const openSocket = async (
+  { url, key }: Pick<TestProxy, 'url' | 'key'>,
+  { path = '/v1/responses', headers = {} }: SocketOptions = {},
+): Promise<TestSocket> => {
+  const ws = new WebSocket(url.replace('http', 'ws') + path, {
+    headers: { authorization: `Bearer ${key}`, ...headers },
+  });
+  const socket = collected(ws);
+  await once(ws, 'open');
+  return socket;
+};
+
+const collected = (ws: WebSocket): TestSocket => {
+  const events: JsonObject[] = [];
+  const unread: JsonObject[] = [];
+  const wake = new Set<() => void>();
+  let isClosed = false;
+  const changed = (): void => {
+    for (const one of wake) one();
+  };
+  ws.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) throw new Error('a binary message');
+    const event = JSON.parse(data.toString()) as JsonObject;
+    events.push(event);
+    unread.push(event);
+    changed();
+  });
+  ws.on('error', () => {});
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    ws.on('close', (code, reason) => {
+      isClosed = true;
+      resolve({ code, reason: reason.toString() });
+      changed();
+    });
+  });
+  const next = (isWanted: (event: JsonObject) => boolean): Promise<JsonObject> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const at = unread.findIndex(isWanted);
+        if (at === -1 && !isClosed) return;
+        wake.delete(look);
+        const [found] = at === -1 ? [] : unread.splice(at, 1);
+        if (found === undefined)
+          reject(new Error(`closed before the event: ${JSON.stringify(events.at(-1))}`));
+        else resolve(found);
+      };
+      wake.add(look);
+      look();
+    });
+  const send = (event: unknown): void => ws.send(typeof event === 'string' ? event : JSON.stringify(event));
+  return {
+    ws,
+    events,
+    send,
+    next,
+    create(body) {
+      send({ type: 'response.create', model: 'gpt-5.5', ...body });
+      return next(isEnd);
+    },
+    closed,
+  };
+};
+
+/** The response of an event. */
+export const responseOf = (event: JsonObject): JsonObject => event['response'] as JsonObject;
+export const idOf = (event: JsonObject): string => responseOf(event)['id'] as string;
