@@ -207,9 +207,26 @@ it('names query parameters without effect', async () => {
   const ignored = async (at: string) => (await proxy.get(at)).headers.get('x-proxy-ignored-params');
   expect([
     await ignored(`/v1/responses/${id}?include_obfuscation=true&colour=red`),
+    await ignored(`/v1/responses/${id}?include_obfuscation=false&starting_after=3`),
     await ignored(`/v1/responses/${id}/input_items?limit=5&include[]=reasoning.encrypted_content&page=2`),
     await ignored(`/v1/responses/${id}`),
-  ]).toEqual(['colour', 'page', null]);
+  ]).toEqual(['include_obfuscation, colour', 'starting_after', 'page', null]);
+});
+
+it('rejects a stream that is neither true nor false', async () => {
+  const { id } = await create('hi');
+  const answer = await proxy.get(`/v1/responses/${id}?stream=maybe`);
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    {
+      error: {
+        message: "Invalid type for 'stream': expected a boolean, but got 'maybe' instead.",
+        type: 'invalid_request_error',
+        param: 'stream',
+        code: 'invalid_type',
+      },
+    },
+  ]);
 });
 
 it('has other methods for what it does not serve', async () => {

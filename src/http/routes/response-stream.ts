@@ -6,10 +6,16 @@ import type { Exchange } from '../exchange/exchange.ts';
 import { streamEvents, type StreamingDeps } from '../turn/serve-background.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 
+interface StreamAsk {
+  readonly query: URLSearchParams;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /** The stream of a stored response from an event on, as its first reader got it, and live while it runs. */
 export const responseStream = async (
   { row }: FoundResponse,
-  query: URLSearchParams,
+  { query, headers }: StreamAsk,
   exchange: Exchange,
   deps: StreamingDeps & Pick<TurnDeps, 'background'>,
 ): Promise<Response> => {
@@ -22,7 +28,7 @@ export const responseStream = async (
     throw notStreamable('This response can no longer be streamed because it is more than 10 minutes old.');
   }
   const texts = events.read(row.owner, row.id, after + 1, exchange.signal);
-  return streamEvents(texts, { headers: {}, exchange, deps });
+  return streamEvents(texts, { headers, exchange, deps });
 };
 
 const notStreamable = (message: string): GatewayError =>

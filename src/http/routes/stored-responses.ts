@@ -3,6 +3,7 @@ import { readInclude } from '../../openai/responses/output/include.ts';
 import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
 import { listBody, pageOf } from '../../openai/shared/list-page.ts';
 import { readListQuery } from '../../openai/shared/list-query.ts';
+import { readQueryFlag } from '../../openai/shared/query-flag.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
@@ -25,17 +26,19 @@ export const storedResponseRoutes = (deps: StoredResponseDeps): readonly Route[]
   { method: 'GET', path: `${RESPONSES_PATH}/:id/input_items`, access: 'key', handle: listInputItems(deps) },
 ];
 
-/** What a query may have. */
-const QUERY = ['include', 'stream', 'starting_after', 'include_obfuscation'] as const;
+/** The parameters that have an effect. A stream is given as its first reader got it, and obfuscates nothing. */
+const READ = { object: ['include', 'stream'], stream: ['starting_after', 'stream'] } as const;
 
 const getResponse =
   ({ responses, room }: StoredResponseDeps): Route['handle'] =>
   async (http, exchange, params) => {
     const query = queryOf(http);
     const include = readInclude(query);
+    const isStream = readQueryFlag(query, 'stream');
+    const hidden = readQueryFlag(query, 'include_obfuscation') ? [] : ['include_obfuscation'];
+    const ignored = ignoredHeader(unreadQuery(query, [...READ[isStream ? 'stream' : 'object'], ...hidden]));
     const found = await responses.find(exchange.caller(), idOf(params), loadLimits(exchange, room));
-    if (query.get('stream') === 'true') return responseStream(found, query, exchange, room);
-    const ignored = ignoredHeader(unreadQuery(query, QUERY));
+    if (isStream) return responseStream(found, { query, headers: ignored }, exchange, room);
     return jsonResponse(projectStoredResponse(found, include), ignored, exchange.signal);
   };
 
