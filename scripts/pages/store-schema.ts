@@ -41,7 +41,8 @@ const NOTES: Notes = {
       key: 'names the turn in the ids of its input items',
       owner: OWNER,
       response_id: 'null: items that were added without a response',
-      total_chars: 'the characters of all bodies up to this one, with those of earlier segments',
+      total_chars:
+        'the characters of all bodies up to this one when they were written, with those of earlier segments',
       body: 'sealed; the items of the turn',
     },
   },

@@ -29,10 +29,10 @@ export interface FoundItem extends StoredItem {
 
 export type LoadAsk = LoadLimits & { readonly caller: string };
 
-/** Turns that are read at once; one if they are long. */
+/** Turns that are read at once. */
 const FIRST_TURNS = 4;
 const MAX_TURNS = 32;
-const LONG_CHARS = 1024 * 1024;
+const READ_CHARS = 4 * 1024 * 1024;
 /** A page ends early beyond so many characters of turns. */
 const MAX_PAGE_CHARS = 16 * 1024 * 1024;
 
@@ -59,7 +59,9 @@ export class ConversationItems {
     const { turns } = this.#store;
     const input = readInputItemId(itemId);
     if (input !== null) return turns.byKey(caller, input.turnKey);
-    return isRandomId(itemId) ? ((await turns.byItems(caller, [itemId])).get(itemId) ?? null) : null;
+    return isRandomId(itemId)
+      ? ((await turns.byItems(caller, [itemId], READ_CHARS)).get(itemId) ?? null)
+      : null;
   }
 
   /** A deleted item can still be named in `after`, so that a client can delete while it reads. */
@@ -85,17 +87,16 @@ export class ConversationItems {
     start: Pick<Parameters<Store['turns']['page']>[2], 'from' | 'order'>,
   ): AsyncGenerator<TurnRow> {
     for (let { from } = start, limit = FIRST_TURNS; ;) {
-      const rows = await this.#store.turns.page(caller, conversation, { ...start, from, limit });
-      let chars = 0;
+      const page = { ...start, from, limit, maxChars: READ_CHARS };
+      const rows = await this.#store.turns.page(caller, conversation, page);
+      if (rows.length === 0) return;
       for (const row of rows) {
         onBytes(row.body.length);
         await yieldToLoop(signal);
         yield row;
         from = row.pos;
-        chars += row.body.length;
       }
-      if (rows.length < limit) return;
-      limit = chars > LONG_CHARS ? 1 : Math.min(2 * limit, MAX_TURNS);
+      limit = Math.min(2 * limit, MAX_TURNS);
     }
   }
 }

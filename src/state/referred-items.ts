@@ -30,10 +30,10 @@ export const createReferredItems = (
       if (item === null) missing.push(id);
       else found.set(id, item);
     }
-    for (const [id, row] of await turnsWith(store, caller, missing)) {
+    for await (const [row, referred] of turnsWith(store, caller, missing)) {
       onBytes(row.body.length);
-      const item = storedItems(row.key, readTurn(row)).find((one) => one.id === id)?.item;
-      if (item !== undefined) found.set(id, item);
+      const wanted = new Set(referred);
+      for (const { id, item } of storedItems(row.key, readTurn(row))) if (wanted.has(id)) found.set(id, item);
     }
     return found;
   },
@@ -44,31 +44,40 @@ export const createReferredItems = (
   },
 });
 
+/** Turns and the ids of their items. Some at a time, because each may have megabytes. */
+type TurnsWithItems = AsyncGenerator<readonly [TurnRow, readonly string[]]>;
+
 /** Input items are found by the turn in their id, output items by the index. */
-const turnsWith = async (
+async function* turnsWith(
   { turns }: Pick<Store, 'turns'>,
   owner: string,
   ids: readonly string[],
-): Promise<readonly (readonly [string, TurnRow])[]> => {
+): TurnsWithItems {
   if (ids.length > MAX_STORED) {
     throw gatewayError('invalid_value', {
       param: 'input',
       message: `Invalid 'input': at most ${MAX_STORED} items of the store can be referred to. Send the items themselves.`,
     });
   }
-  const named = new Map(ids.flatMap((id) => mapped(id, readInputItemId(id)?.turnKey)));
+  const named = Map.groupBy(ids, (id) => readInputItemId(id)?.turnKey ?? null);
   // An id reused in every conversation would return another conversation's item.
-  const others = ids.filter((id) => !named.has(id) && isRandomId(id));
-  const keys = [...new Set(named.values())];
-  const [byItem, byKey] = await Promise.all([
-    others.length === 0 ? new Map<string, TurnRow>() : turns.byItems(owner, others),
-    Promise.all(keys.map(async (key) => [key, await turns.byKey(owner, key)] as const)),
-  ]);
-  const rows = new Map(byKey);
-  return [...byItem, ...[...named].flatMap(([id, key]) => mapped(id, rows.get(key) ?? undefined))];
-};
+  const indexed = new Set((named.get(null) ?? []).filter(isRandomId));
+  while (indexed.size > 0) {
+    const found = await turns.byItems(owner, [...indexed], READ_CHARS);
+    if (found.size === 0) break;
+    for (const id of found.keys()) indexed.delete(id);
+    for (const [row, entries] of Map.groupBy(found, ([, of]) => of)) yield [row, entries.map(([id]) => id)];
+  }
+  const keys = new Set([...named.keys()].filter((key) => key !== null));
+  while (keys.size > 0) {
+    const rows = await turns.byKeys(owner, [...keys], READ_CHARS);
+    if (rows.length === 0) break;
+    for (const row of rows) {
+      keys.delete(row.key);
+      yield [row, named.get(row.key) ?? []];
+    }
+  }
+}
 
+const READ_CHARS = 4 * 1024 * 1024;
 const MAX_STORED = 1_000;
-
-const mapped = <Value>(key: string, value: Value | undefined): readonly (readonly [string, Value])[] =>
-  value === undefined ? [] : [[key, value]];

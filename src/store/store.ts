@@ -110,12 +110,19 @@ export interface TurnStore {
       readonly from: number | null;
       readonly order: 'asc' | 'desc';
       readonly limit: number;
+      /** At least one turn, and then until so many characters are reached: fewer than `limit` need not be the last. */
+      readonly maxChars: number;
     },
   ): Promise<readonly TurnRow[]>;
   byKey(owner: string, key: string): Promise<TurnRow | null>;
-  /** The turns with these output items, by the ids of the items. The newest turn if several have the id. */
-  byItems(owner: string, itemIds: readonly string[]): Promise<ReadonlyMap<string, TurnRow>>;
-  /** Replaces the body of a turn, unless it was changed in the meantime. */
+  /** Those of these turns that are known: at least one, and then until `maxChars` is reached. Ask again for the others. */
+  byKeys(owner: string, keys: readonly string[], maxChars: number): Promise<readonly TurnRow[]>;
+  /**
+   * The turns with these output items, by the ids of the items. The newest turn if several have the id. At least one turn,
+   * and then until `maxChars` is reached: ask again for the others.
+   */
+  byItems(owner: string, itemIds: readonly string[], maxChars: number): Promise<ReadonlyMap<string, TurnRow>>;
+  /** Replaces the body of a turn, unless it was changed in the meantime. `size` does not change. */
   rewrite(owner: string, turn: TurnRow, body: string): Promise<boolean>;
 }
 

@@ -28,7 +28,9 @@ describeStores('conversations', (open) => {
     expect(await store.conversations.find('alice', filled.id)).toEqual(filled);
     const row = { segment: filled.id, pos: 0, key: turn.key, responseId: null, body: turn.body };
     expect(await store.turns.upTo('alice', { segment: filled.id, pos: 0 })).toEqual([row]);
-    expect(await store.turns.byItems('alice', turn.itemIds)).toEqual(new Map([[turn.itemIds[0], row]]));
+    expect(await store.turns.byItems('alice', turn.itemIds, 1_000)).toEqual(
+      new Map([[turn.itemIds[0], row]]),
+    );
     expect(await store.turns.upTo('alice', { segment: empty.id, pos: -1 })).toEqual([]);
     expect(await store.turns.cacheKey('alice', filled.id)).toBe(filled.cacheKey);
   });

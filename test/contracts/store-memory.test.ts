@@ -18,6 +18,7 @@ describeStores('events', (open) => {
     expect(await store.events.after(id, 3, 1_000)).toEqual(batches.slice(1));
     expect(await store.events.after(id, 6, 1_000)).toEqual(batches.slice(2));
     expect(await store.events.after(id, 9, 1_000)).toEqual([]);
+    expect(await store.events.after(id, 999_999_999_999_999, 1_000)).toEqual([]);
     expect(await store.events.after('resp_unknown', -1, 1_000)).toEqual([]);
   });
 

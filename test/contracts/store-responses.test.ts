@@ -149,6 +149,7 @@ describeStores('responses', (open) => {
       await store.turns.byItems(
         'alice',
         chain.map(({ key }) => `msg_${key}`),
+        1_000,
       ),
     ).toEqual(new Map([[`msg_${chain[0]!.key}`, (await store.turns.upTo('alice', chain[0]!.at))[0]]]));
     const again = await commit(harness, chain[0]!.at);

@@ -41,6 +41,8 @@ const append = async (
 
 /** More are read with the next call. */
 const MAX_BATCHES = 1000;
+/** PostgreSQL compares no larger ones with its integers. */
+const MAX_NUMBER = 2 ** 31 - 1;
 
 const after = async (
   { db, seal, now }: Query,
@@ -51,7 +53,7 @@ const after = async (
   const batches = db
     .selectFrom('run_events')
     .where('response_id', '=', responseId)
-    .where('last', '>', number)
+    .where('last', '>', Math.min(number, MAX_NUMBER))
     .where('expires_at', '>', now)
     .orderBy('first');
   // First only how long they are: a batch may have megabytes.

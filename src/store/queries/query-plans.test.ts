@@ -57,9 +57,11 @@ beforeAll(async () => {
   await turns.size('a', at);
   const [row] = await turns.upTo('a', at);
   await turns.cacheKey('a', 's');
-  for (const order of ['asc', 'desc'] as const) await turns.page('a', 's', { from: 1, order, limit: 1 });
+  for (const order of ['asc', 'desc'] as const)
+    await turns.page('a', 's', { from: 1, order, limit: 1, maxChars: 1 });
   await turns.byKey('a', '1');
-  await turns.byItems('a', ['msg_1']);
+  await turns.byKeys('a', ['1'], 1);
+  await turns.byItems('a', ['msg_1'], 1);
   await turns.rewrite('a', row!, '[1]');
   await responses.find('a', 'r1');
   await responses.at('a', 'r1');

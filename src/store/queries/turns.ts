@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 
+import { append } from '../../kit/collections/append.ts';
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Position, TurnRow, TurnStore } from '../store.ts';
 import { commitTurn } from './commit-turn.ts';
@@ -14,6 +15,19 @@ const known = ({ db, now }: Query, owner: string) =>
     .innerJoin('segments', 'segments.id', 'turns.segment_id')
     .where('segments.owner', '=', owner)
     .where('segments.expires_at', '>', now);
+
+/** How long a body is. Neither database reads the body for it. */
+const BODY_BYTES = sql<number>`octet_length(turns.body)`.as('bytes');
+
+/** The first one, and then those that fit. */
+const within = <One extends { readonly bytes: number }>(
+  sizes: readonly One[],
+  max: number,
+): readonly One[] => {
+  let bytes = 0;
+  const tooMany = sizes.findIndex((one, index) => (bytes += one.bytes) > max && index > 0);
+  return tooMany < 0 ? sizes : sizes.slice(0, tooMany);
+};
 
 const size = async (query: Query, owner: string, at: Position): Promise<number | null> => {
   const row = await known(query, owner)
@@ -81,15 +95,16 @@ const page: (query: Query, ...args: Parameters<TurnStore['page']>) => Promise<re
   query,
   owner,
   segment,
-  { from, order, limit },
+  { from, order, limit, maxChars },
 ) => {
-  const rows = await known(query, owner)
-    .select(TURN_COLUMNS)
+  const turns = known(query, owner)
     .where('turns.segment_id', '=', segment)
     .$if(from !== null, (all) => all.where('turns.pos', order === 'asc' ? '>' : '<', from))
-    .orderBy('turns.pos', order)
-    .limit(limit)
-    .execute();
+    .orderBy('turns.pos', order);
+  const sizes = await turns.select('turns.pos').select(BODY_BYTES).limit(limit).execute();
+  const count = within(sizes, maxChars).length;
+  if (count === 0) return [];
+  const rows = await turns.select(TURN_COLUMNS).limit(count).execute();
   return rows.map((row) => toTurn(query, row));
 };
 
@@ -98,10 +113,30 @@ const byKey = async (query: Query, owner: string, key: string): Promise<TurnRow 
   return row === undefined ? null : toTurn(query, row);
 };
 
+const byKeys = async (
+  query: Query,
+  owner: string,
+  keys: readonly string[],
+  maxChars: number,
+): Promise<readonly TurnRow[]> => {
+  const sizes: { readonly key: string; readonly bytes: number }[] = [];
+  for (const part of inParts(keys)) {
+    const some = known(query, owner).where('turns.key', 'in', part);
+    append(sizes, await some.select('turns.key').select(BODY_BYTES).execute());
+  }
+  const turns: TurnRow[] = [];
+  for (const part of inParts(within(sizes, maxChars).map(({ key }) => key))) {
+    const rows = await query.db.selectFrom('turns').select(TURN_COLUMNS).where('key', 'in', part).execute();
+    for (const row of rows) turns.push(toTurn(query, row));
+  }
+  return turns;
+};
+
 const byItems = async (
   query: Query,
   owner: string,
   itemIds: readonly string[],
+  maxChars: number,
 ): Promise<ReadonlyMap<string, TurnRow>> => {
   const keys = new Map<string, string>();
   for (const ids of inParts(itemIds)) {
@@ -118,11 +153,8 @@ const byItems = async (
     for (const { id, key } of rows) keys.set(id, key);
   }
   // A turn with several of the items is read once.
-  const turns = new Map<string, TurnRow>();
-  for (const part of inParts([...keys.values()])) {
-    const rows = await query.db.selectFrom('turns').select(TURN_COLUMNS).where('key', 'in', part).execute();
-    for (const row of rows) turns.set(row.key, toTurn(query, row));
-  }
+  const rows = await byKeys(query, owner, [...keys.values()], maxChars);
+  const turns = new Map(rows.map((row) => [row.key, row]));
   return new Map(
     [...keys].flatMap(([id, key]) => {
       const turn = turns.get(key);
@@ -144,14 +176,12 @@ const rewrite = async (query: Query, owner: string, turn: TurnRow, body: string)
     .executeTakeFirst();
   const place = turnPlace(owner, turn);
   if (row === undefined || seal.open(place, row.body) !== turn.body) return false;
-  const ofSegment = db.updateTable('turns').where('segment_id', '=', turn.segment);
-  await ofSegment
+  // The totals of later turns stay as they are: to change them, SQLite would write all their bodies again.
+  await db
+    .updateTable('turns')
     .set({ body: seal.close(place, body) })
+    .where('segment_id', '=', turn.segment)
     .where('pos', '=', turn.pos)
-    .execute();
-  await ofSegment
-    .set((of) => ({ total_chars: of('total_chars', '+', body.length - turn.body.length) }))
-    .where('pos', '>=', turn.pos)
     .execute();
   return true;
 };
@@ -163,6 +193,7 @@ export const turnOperations: OperationsOf<TurnStore> = {
   cacheKey: read(cacheKey),
   page: read(page),
   byKey: read(byKey),
+  byKeys: read(byKeys),
   byItems: read(byItems),
   rewrite: write(rewrite),
 };
