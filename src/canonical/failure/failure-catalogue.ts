@@ -81,7 +81,7 @@ export const FAILURES = {
   response_not_found: row(
     404,
     'No running response has this id.',
-    'steering a response that is unknown, has ended, or belongs to another key; responses are not stored',
+    'steering a response that is unknown, has ended, or belongs to another key',
   ),
   ...STATE_FAILURES,
   endpoint_not_supported: row(
