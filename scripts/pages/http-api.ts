@@ -34,7 +34,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/responses/{id}/steer':
     'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'key GET /v1/responses/{id}':
-    'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response. `stream=true` answers with the events of a background response, from the first on or those after `starting_after`, and goes on live.',
+    'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response. `stream=true` answers with the events of a background response, or for ten minutes with those of another stream, from the first on or those after `starting_after`, and goes on live.',
   'key DELETE /v1/responses/{id}': 'Deletes a stored response. Responses that continue it stay.',
   'key GET /v1/responses/{id}/input_items':
     'What the model read for a stored response: its input, and with `previous_response_id` or `conversation` everything before. `limit`, `order` (default `desc`), `after`, `before`, `include`.',

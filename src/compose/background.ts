@@ -11,6 +11,7 @@ import { encodeFrame, encodeFrameSteps, isHeavyFrame } from '../openai/shared/ss
 import { RESPONSES_PATH } from '../openai/responses/api.ts';
 import { BackgroundRows } from '../state/background-rows.ts';
 import { BackgroundRuns, type LostResponse } from '../state/background-runs.ts';
+import { StreamCopies } from '../state/stream-copies.ts';
 import { ResponseEvents } from '../state/response-events.ts';
 import type { Api, Frame } from '../turns/api.ts';
 import { BackgroundLimits } from '../turns/background-limits.ts';
@@ -58,6 +59,13 @@ export const openBackground = (
     return Promise.all(endFrames(projectStoredResponse(found, asked), first).map(encode));
   };
   const events = new ResponseEvents({ store, ending, onError });
+  const copies = new StreamCopies({
+    store: store.events,
+    clock,
+    show: (id, live) => events.show(id, live),
+    hide: (id) => events.hide(id),
+    onDropped: (reason) => metrics.streamsNotKept.inc({ reason }),
+  });
   const limits = new BackgroundLimits({
     maxResponses: load.maxBackgroundResponses,
     maxBytes: load.maxBytesInFlightMb * 1024 * 1024 * BODIES_PART,
@@ -91,6 +99,7 @@ export const openBackground = (
     runs,
     limits,
     events,
+    copies,
     keepsRequests: isResumed,
     onEnded({ responseId, requestId, startedAt, facts }) {
       const durationMs = clock.now() - startedAt;

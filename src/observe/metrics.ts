@@ -46,6 +46,11 @@ export const METRICS = {
   turnsQueued: gauge('proxy_turns_queued', 'Turns that wait for a slot.'),
   backgroundQueued: gauge('proxy_background_queued', 'Background responses of this server that wait.'),
   backgroundRunning: gauge('proxy_background_running', 'Background responses that run on this server.'),
+  streamsNotKept: counter(
+    'proxy_streams_not_kept_total',
+    'Streams of stored responses that cannot be sent again with `GET`, by reason: `long`, `memory` (too much is being sent), `disk` (too much was kept in the last ten minutes), `store` (it failed).',
+    ['reason'],
+  ),
   backgroundLost: counter(
     'proxy_background_lost_total',
     'Background responses whose server has stopped, as this server found them: `failed`, or `resumed` (run again).',

@@ -1,3 +1,4 @@
+import { within } from '../kit/async/within.ts';
 import type { EventBatch, Store } from '../store/store.ts';
 import { EventLog, type EventLogOptions, type LiveEvents } from './event-log.ts';
 import { readEvents, type EventSource } from './event-reader.ts';
@@ -21,7 +22,9 @@ export class ResponseEvents {
 
   constructor(options: ResponseEventsOptions) {
     this.#options = options;
-    this.#stopWatching = options.store.watch((id) => this.#wake(id));
+    this.#stopWatching = options.store.watch((id) => {
+      for (const one of id === '*' ? [...this.#readers.keys()] : [id]) this.#wake(one);
+    });
   }
 
   /** A log whose readers on this instance read from memory until it is hidden. */
@@ -31,6 +34,11 @@ export class ResponseEvents {
     const log = new EventLog({ ...options, store: store.events, onError, onChange: () => this.#wake(id) });
     this.#live.set(id, log);
     return log;
+  }
+
+  /** Events of a stream that is written when it has ended. */
+  show(responseId: string, live: LiveEvents): void {
+    this.#live.set(responseId, live);
   }
 
   /** From now on readers read from the store. */
@@ -46,6 +54,19 @@ export class ResponseEvents {
   /** Whether the response has events. */
   async has(responseId: string): Promise<boolean> {
     return this.#live.has(responseId) || (await this.#batches(responseId, -1)).length > 0;
+  }
+
+  /** The same, and waits for a while until there are some. */
+  async appear(responseId: string, waitMs: number): Promise<boolean> {
+    const appeared = Promise.withResolvers<void>();
+    const stop = this.#onChange(responseId, appeared.resolve);
+    try {
+      if (await this.has(responseId)) return true;
+      await within(appeared.promise, waitMs);
+      return await this.has(responseId);
+    } finally {
+      stop();
+    }
   }
 
   /** The number of the next event in the store. */

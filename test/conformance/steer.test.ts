@@ -100,6 +100,23 @@ describe.each([
     expect(await codeOf(await steer(proxy, id))).toBe('404 response_not_found');
   });
 
+  it('works for a stream in the background', async () => {
+    proxy.use(inTurn(counts, inFrench));
+    const { stream, id } = await begun(proxy.openai, { background: true });
+    expect((await steer(proxy, id)).status).toBe(202);
+    const response = await stream.finalResponse();
+    expect([response.background, texts(response)]).toEqual([
+      true,
+      [
+        'reasoning',
+        ['completed', 'I count.'],
+        ['incomplete', 'One, two, three'],
+        ['completed', 'Un, deux, trois.'],
+      ],
+    ]);
+    expect(texts(await proxy.openai.responses.retrieve(id))).toEqual(texts(response));
+  });
+
   it('needs the caller of the stream, and a model that can be interrupted', async () => {
     proxy.use(says([{ text: 'One, two, three', end: 'open' }, { hang: true }]));
     const { stream, id } = await begun(proxy.openai);

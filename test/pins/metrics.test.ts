@@ -22,6 +22,7 @@ it('has these metrics', () => {
     'gauge proxy_turns_queued{}',
     'gauge proxy_background_queued{}',
     'gauge proxy_background_running{}',
+    'counter proxy_streams_not_kept_total{reason}',
     'counter proxy_background_lost_total{result}',
     'histogram proxy_queue_seconds{}',
     'counter proxy_refused_total{reason}',

@@ -14,22 +14,26 @@ interface StreamAsk {
 
 /** The stream of a stored response from an event on, as its first reader got it, and live while it runs. */
 export const responseStream = async (
-  { row }: FoundResponse,
+  { row, object }: FoundResponse,
   { query, headers }: StreamAsk,
   exchange: Exchange,
-  deps: StreamingDeps & Pick<TurnDeps, 'background'>,
+  deps: StreamingDeps & Pick<TurnDeps, 'background' | 'ambient'>,
 ): Promise<Response> => {
   const after = readStartingAfter(query);
   const events = deps.background?.events;
-  if (events === undefined || !row.isBackground) {
-    throw notStreamable('This response cannot be streamed because it was not created with background=true.');
-  }
-  if (!isRunning(row.status) && !(await events.has(row.id))) {
-    throw notStreamable('This response can no longer be streamed because it is more than 10 minutes old.');
-  }
+  const isFresh = deps.ambient.clock.now() - 1000 * Number(object['completed_at']) < FRESH_MS;
+  const isKept = isRunning(row.status) || (await events?.appear(row.id, isFresh ? APPEAR_MS : 0));
+  if (events === undefined || isKept !== true) throw notStreamable(row.isBackground ? OLD : SYNCHRONOUS);
   const texts = events.read(row.owner, row.id, after + 1, exchange.signal);
   return streamEvents(texts, { headers, exchange, deps });
 };
+
+const OLD = 'This response can no longer be streamed because it is more than 10 minutes old.';
+const SYNCHRONOUS = 'This response cannot be streamed because it was not created with background=true.';
+
+/** The events of a stream with a client are written when it has ended: on another instance they appear a little later. */
+const FRESH_MS = 5_000;
+const APPEAR_MS = 1_000;
 
 const notStreamable = (message: string): GatewayError =>
   gatewayError('not_streamable', { param: 'stream', code: 'invalid_request_error', message });

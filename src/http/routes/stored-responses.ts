@@ -16,7 +16,7 @@ import { responseStream } from './response-stream.ts';
 
 export interface StoredResponseDeps {
   readonly responses: StoredResponses;
-  readonly room: Pick<TurnDeps, 'bodies' | 'background' | keyof StreamingDeps>;
+  readonly room: Pick<TurnDeps, 'bodies' | 'background' | 'ambient' | keyof StreamingDeps>;
 }
 
 /** The routes of stored responses. */

@@ -2,6 +2,7 @@ import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { sseName } from '../../kit/text/sse-blocks.ts';
 import type { AccessFacts } from '../../observe/access-log.ts';
 import type { BackgroundRuns, LostResponse } from '../../state/background-runs.ts';
+import type { StreamCopies } from '../../state/stream-copies.ts';
 import type { ResponseEvents } from '../../state/response-events.ts';
 import { backgroundOf, type Api, type BackgroundResponse, type Frame } from '../../turns/api.ts';
 import type { BackgroundLimits } from '../../turns/background-limits.ts';
@@ -22,6 +23,7 @@ export interface BackgroundDeps {
   readonly runs: BackgroundRuns;
   readonly limits: BackgroundLimits;
   readonly events: ResponseEvents;
+  readonly copies: StreamCopies;
   /** Whether a request is stored, so that it can run again. */
   readonly keepsRequests: boolean;
   readonly onEnded: (ended: EndedBackground) => void;

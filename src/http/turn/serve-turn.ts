@@ -1,7 +1,8 @@
 import type { Trace } from '../../canonical/context/trace.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { UNSTORED } from '../../openai/shared/sse.ts';
-import { backgroundOf, type Api } from '../../turns/api.ts';
+import type { StreamCopy } from '../../state/stream-copies.ts';
+import { backgroundOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { Run } from '../../turns/run.ts';
 import { endOfBrokenStream } from '../answer/broken-stream.ts';
 import { jsonResponse } from '../answer/json-response.ts';
@@ -40,7 +41,8 @@ export const serveTurn =
       }
       const run = await (await prepareTurn(api, read, source, deps)).start();
       const showing = { headers: answerHeaders(read.parsed, run), exchange, trace, deps };
-      return read.parsed.stream ? streamed(api, run, showing) : whole(api, run, showing);
+      if (!read.parsed.stream) return whole(api, run, showing);
+      return streamed(api, run, { ...showing, copy: copyOf(read.parsed, deps) });
     });
   };
 
@@ -51,11 +53,22 @@ interface Showing {
   readonly deps: TurnDeps;
 }
 
+/** The stream of a stored response can be sent again for a while. Null: this one cannot. */
+const copyOf = ({ keeps }: ParsedRequest, { background }: TurnDeps): StreamCopy | null =>
+  keeps?.kind === 'response' && keeps.isStored ? (background?.copies.open(keeps.id) ?? null) : null;
+
 /** Reads a run as server-sent events. */
-const streamed = (api: Api, run: Run, { headers, exchange, trace, deps }: Showing): Response => {
+const streamed = (
+  api: Api,
+  run: Run,
+  { headers, exchange, trace, deps, copy }: Showing & { readonly copy: StreamCopy | null },
+): Response => {
   trace.record('answered', { status: 200, head: headers });
   const tally = deps.frameTally();
-  exchange.atEnd(() => tally.ended());
+  exchange.atEnd(() => {
+    tally.ended();
+    copy?.end();
+  });
   return sseResponse(run.events(), {
     keepaliveMs: deps.keepaliveMs,
     headers,
@@ -63,6 +76,7 @@ const streamed = (api: Api, run: Run, { headers, exchange, trace, deps }: Showin
       tally.sent(frame);
       trace.record('frame', frame);
     },
+    ...(copy === null ? {} : { onText: (text: string) => copy.add(text) }),
     onGone: () => exchange.abort(),
     onEnd: exchange.hold(),
     onBug(error) {
