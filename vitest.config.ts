@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 
 import { defineConfig } from 'vitest/config';
 
+import { bundleThreads } from './test/support/bundle-threads.ts';
+
 /** They measure the event loop, memory or deadlines of our own: they need the machine for themselves. */
 const ALONE = [
   'src/turns/format/check-format.test.ts',
@@ -32,6 +34,7 @@ const UNIT = [
 const together = { maxWorkers: Math.max(4, availableParallelism() - 1), sequence: { groupOrder: 1 } };
 
 export default defineConfig({
+  plugins: [bundleThreads()],
   test: {
     reporters: ['default', './test/support/skip-report.ts'],
     // Tests that run the real app-server share two cores: a generous limit keeps a slow

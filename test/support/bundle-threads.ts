@@ -1,0 +1,39 @@
+import path from 'node:path';
+
+import { rolldown } from 'rolldown';
+import type { Plugin } from 'vitest/config';
+
+const CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cache/threads');
+/** Not the tokenizer: bundling its tables takes longer than loading them. */
+const BESIDE_MODULE = /besideModule\(import\.meta\.url, '((?!tokenizer)[a-z-]+)'\)/;
+
+/**
+ * Lets threads run from bundles: a thread with the database loads 300 modules, which takes most of the time of starting a
+ * proxy. The tests of the command run the sources.
+ */
+export const bundleThreads = (): Plugin => ({
+  name: 'bundle-threads',
+  // Sees the sources as they are written.
+  enforce: 'pre',
+  transform: {
+    filter: { id: /\/src\/.*\.ts$/, code: BESIDE_MODULE },
+    async handler(code, id) {
+      const name = BESIDE_MODULE.exec(code)?.[1] ?? '';
+      const bundle = await rolldown({
+        input: path.join(path.dirname(id), `${name}.ts`),
+        platform: 'node',
+        logLevel: 'silent',
+      });
+      const { output } = await bundle.write({
+        dir: path.join(CACHE, name),
+        format: 'esm',
+        entryFileNames: '[name]-[hash].mjs',
+        chunkFileNames: '[name]-[hash].mjs',
+      });
+      for (const file of await bundle.watchFiles) this.addWatchFile(file);
+      await bundle.close();
+      const file = path.join(CACHE, name, output[0].fileName);
+      return { code: code.replace(BESIDE_MODULE, `new URL(${JSON.stringify(`file://${file}`)})`), map: null };
+    },
+  },
+});
