@@ -180,6 +180,7 @@ describe('the store', () => {
     one.backend.remember(asks(), [thought('rs_1'), call('a')]);
     await one.sent(continues(['a']));
     await one.sent(asks());
+    await one.shared.settled();
     expect(memory.calls).toEqual(['put reasoning 1']);
     await one.sent(continues(['a', 'b', 'c']));
     expect(memory.calls.slice(1)).toEqual(['get reasoning 2']);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoning.ts';
 import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { yieldToLoop } from '../kit/async/event-loop.ts';
+import { nextLoopTurn } from '../kit/async/event-loop.ts';
 import { forgetOldest } from '../kit/collections/forget-oldest.ts';
 import { parseJsonObject } from '../kit/json/json.ts';
 import type { MemoryStore } from '../store/store.ts';
@@ -156,7 +156,7 @@ export class StoredReasoning implements SharedReasoning {
   /** An answer is saved at its first call and at its end, which often come together: the later one is written. */
   async #writeAll(): Promise<void> {
     while (this.#waiting.size > 0) {
-      await yieldToLoop();
+      await nextLoopTurn();
       const batch = [...this.#waiting.keys()].slice(0, WRITES_AT_ONCE);
       await Promise.all(batch.map((hash) => this.#writeOne(hash, this.#take(hash))));
     }

@@ -30,6 +30,26 @@ describe('recordAnswer', () => {
     ]);
   });
 
+  it('lets what was shown be written before it records', async () => {
+    const order: string[] = [];
+    const [events] = recordAnswer([emit(told)], {
+      arrange: same,
+      async record() {
+        order.push('recorded');
+        return true;
+      },
+    });
+    for await (const { type } of events) setImmediate(() => order.push(`${type} written`));
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(order).toEqual([
+      'item-started written',
+      'item-delta written',
+      'item-ended written',
+      'recorded',
+      'turn-ended written',
+    ]);
+  });
+
   it('records what the model wrote and what the client sees', async () => {
     const recorded: FinishedTurn[] = [];
     async function* renamed(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {

@@ -3,6 +3,7 @@ import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
 import type { IdSource } from '../kit/ambient.ts';
+import { nextLoopTurn } from '../kit/async/event-loop.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import type { FinishedTurn, TurnState } from './turn-state.ts';
@@ -27,6 +28,8 @@ export const recordAnswer = (turns: OneOrMore<Events>, { arrange, record }: Reco
   const ended = async (end: TurnEnded): Promise<TurnEnded> => {
     open -= 1;
     if (open > 0) return end;
+    // The client gets what the model wrote, and then it is stored.
+    await nextLoopTurn();
     try {
       const isKept = await record(mapAll(recorders, (one) => one.finished()));
       return isKept ? end : { ...end, isUnstored: true };

@@ -49,6 +49,12 @@ const isOver = (): boolean => {
   return endsAt !== null && realNow() >= endsAt;
 };
 
+/** Lets everything else run once that is ready: what was read, and what is to be written. */
+export const nextLoopTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    realImmediate(resolve);
+  });
+
 /** Yields to other work if this turn of the loop has been long. Throws the signal's reason once it is aborted. */
 export const yieldToLoop = async (signal?: AbortSignal): Promise<void> => {
   if (isOver()) {
