@@ -161,11 +161,13 @@ export class Connection {
       lane = laneOf(object);
       const event = readClientEvent(object);
       if (event.kind === 'create') this.#create(event, lane, bytes.length);
-      else this.#servedBy.steering.steer(event.responseId, event.event, bytes.length);
+      else await this.#servedBy.steering.steer(event.responseId, event.event, bytes.length);
     } catch (error) {
       // Also what is not a request is logged and counted.
       this.#refuse(this.#openExchange(), error, lane);
     }
+    // A client that does not read its answers could fill the memory with them.
+    if (this.#writer.isFull) await this.#writer.drained();
   }
 
   #create({ generates, body }: CreateEvent, streamId: string | null, bytes: number): void {

@@ -72,31 +72,26 @@ export class Steering {
     return running;
   }
 
-  /** Answers the event. */
-  steer(responseId: string, event: JsonObject, bytes: number): void {
+  /** Answers the event. Null: there is nothing to wait for before the next one. */
+  steer(responseId: string, event: JsonObject, bytes: number): Promise<void> | null {
     const target = this.#running.get(responseId);
     const input = event['input'] ?? null;
     if (target === undefined) {
       const code = this.#ended.has(responseId) ? 'response_already_completed' : 'response_not_found';
-      this.#fail({ input }, responseId, code, this.#options.openStream());
-      return;
+      return this.#fail({ input }, responseId, code, this.#options.openStream());
     }
     const { stream, pending } = target;
     const refused = refusalOf(target, bytes);
-    if (refused !== null) {
-      this.#fail({ input }, responseId, refused, stream);
-      return;
-    }
+    if (refused !== null) return this.#fail({ input }, responseId, refused, stream);
     let items: readonly JsonObject[];
     try {
       items = readSteerEvent(event);
     } catch (error) {
-      this.#fail({ input }, responseId, 'invalid_input', stream, failureOf(error).message);
-      return;
+      return this.#fail({ input }, responseId, 'invalid_input', stream, failureOf(error).message);
     }
     const id = this.#options.ids.mint('steer');
     pending.push({ id, input, items, bytes });
-    void stream.event({
+    return stream.event({
       type: 'response.steer.accepted',
       sequence_number: 0,
       steer: { id, previous_response_id: responseId },
@@ -142,7 +137,7 @@ export class Steering {
 
   /** Gives input back to the client. */
   failed(steers: readonly Steer[], { id, stream }: SteerTarget, code: SteerError): void {
-    for (const steer of steers) this.#fail(steer, id, code, stream);
+    for (const steer of steers) void this.#fail(steer, id, code, stream);
   }
 
   #keep(target: SteerTarget): void {
@@ -160,8 +155,8 @@ export class Steering {
     code: SteerError,
     stream: ResponseStream,
     message = MESSAGES[code],
-  ): void {
-    void stream.event({
+  ): Promise<void> | null {
+    return stream.event({
       type: 'response.steer.failed',
       sequence_number: 0,
       error: { type: 'invalid_request_error', code, message },
