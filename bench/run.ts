@@ -31,6 +31,7 @@ import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
 import { storeChains } from './stored-chains.ts';
 import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
+import { idleWebSockets, webSocketConversation } from './websocket-rows.ts';
 import { MCP_LABEL, type Side } from './workload.ts';
 
 /**
@@ -128,6 +129,12 @@ const STEPS = {
     const [few, many] = [await filled(100), await filled(10_000)];
     await warmUp([few.side, many.side], model);
     return manyChains(few, many);
+  },
+  websocket: ({ proxy }) => webSocketConversation(proxy),
+  'idle-websockets': async (_, { start, model }) => {
+    const proxy = await start('proxy', model.baseUrl, { PROXY_MAX_WEBSOCKETS: '2000' });
+    await warmUp([proxy], model);
+    return [await idleWebSockets(proxy, 1_000)];
   },
   resume: async (_, { start, model }) => {
     const postgres = await startPostgres();

@@ -5,12 +5,16 @@ import { CONVERSATIONS } from './state-matrix/conversations.ts';
 import { RESPONSES } from './state-matrix/responses.ts';
 import type { StateArea, StateRow } from './state-matrix/row.ts';
 import { STORE } from './state-matrix/store.ts';
+import { STREAMS_AREA } from './state-matrix/streams.ts';
+import { WEBSOCKET } from './state-matrix/websocket.ts';
 
 export const STATE_AREAS: readonly StateArea[] = [
   RESPONSES,
   CHAINS,
   CONVERSATIONS,
   BACKGROUND_AREA,
+  STREAMS_AREA,
+  WEBSOCKET,
   CHATS_AREA,
   STORE,
 ];
