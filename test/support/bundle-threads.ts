@@ -15,6 +15,10 @@ export const bundleThreads = (): Plugin => ({
   name: 'bundle-threads',
   // Sees the sources as they are written.
   enforce: 'pre',
+  configureVitest({ defineCacheKeyGenerator }) {
+    // The cache of modules would not notice that a module of a thread has changed.
+    defineCacheKeyGenerator(({ sourceCode }) => (BESIDE_MODULE.test(sourceCode) ? false : null));
+  },
   transform: {
     filter: { id: /\/src\/.*\.ts$/, code: BESIDE_MODULE },
     async handler(code, id) {
