@@ -119,8 +119,14 @@ describe('db', () => {
     const database = new DatabaseSync(copy);
     expect(database.prepare('select id from responses').all()).toMatchObject([{ id: 'resp_one' }]);
     database.close();
-    expect(await run(['backup', copy])).toMatchObject({ code: 1, err: expect.stringContaining('EEXIST') });
-    expect(await run(['backup', 'no/such/folder.db'])).toMatchObject({ code: 1 });
+    expect(await run(['backup', copy])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`There is already a file ${copy}: name another one, or remove it.`),
+    });
+    expect(await run(['backup', 'no/such/folder.db'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`There is no folder ${path.join(directory, 'no/such')}.`),
+    });
     await store.close();
   });
 

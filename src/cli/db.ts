@@ -48,7 +48,9 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   async backup(admin, world, { argument }) {
     // npm scripts run in the project's folder; npm passes the one of the user in a variable.
     const file = path.resolve(world.environment['INIT_CWD'] ?? process.cwd(), argument);
-    const command = await admin.backup(file);
+    const command = await admin.backup(file).catch((error: unknown) => {
+      throw unwritable(error, file);
+    });
     if (command === null) world.say(`Copied into ${file}.\n`);
     else world.out(`${command}\n`);
   },
@@ -58,6 +60,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     const after = await admin.status();
     world.say(`${megabytes(before.bytes)} before, ${megabytes(after.bytes)} now.\n`);
   },
+};
+
+const unwritable = (error: unknown, file: string): unknown => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST')
+    return new PlainError(`There is already a file ${file}: name another one, or remove it.`);
+  if (code === 'ENOENT') return new PlainError(`There is no folder ${path.dirname(file)}.`);
+  return error;
 };
 
 /** The command line has checked it. */

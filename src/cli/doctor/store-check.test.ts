@@ -34,6 +34,22 @@ it('opens a store', async () => {
   expect(await check(config)).toMatchObject({ grade: 'ok', facts: { kind: 'sqlite' } });
 });
 
+it('warns about rows whose key is not there, because new rows would be plain text', async () => {
+  const config = await configIn();
+  const keys = [Buffer.alloc(32, 1).toString('hex')];
+  const store = await openConfiguredStore({ ...config, state: { ...config.state, keys } });
+  await store.memory.put('reasoning', 'one', 'secret', Date.now() + 1_000_000);
+  await store.close();
+  expect(await check(config)).toEqual({
+    grade: 'warning',
+    says: `${config.state.dir}/state.db, kept for 30 days; 1 row cannot be read: its key is not in PROXY_STORE_KEY`,
+    advice:
+      'set PROXY_STORE_KEY to the keys of before, the current one first; `db status` counts the rows of each key',
+    facts: {},
+  });
+  expect(await check({ ...config, state: { ...config.state, keys } })).toMatchObject({ grade: 'ok' });
+});
+
 it('reports a file that is not a database', async () => {
   const config = await configIn();
   await writeFile(path.join(config.state.dir, 'state.db'), 'not a database '.repeat(1000));

@@ -3,6 +3,8 @@ import { stat } from 'node:fs/promises';
 import { describeStore, storeFile } from '../../compose/describe-store.ts';
 import { openConfiguredStore } from '../../compose/state.ts';
 import type { Config } from '../../config/schema.ts';
+import { systemAmbient } from '../../kit/system-ambient.ts';
+import { openAdmin } from '../../store/admin/open-admin.ts';
 import { ok, problem, warning, type Check } from './finding.ts';
 
 /** Whether the store can be opened and read. It is not created. */
@@ -27,7 +29,13 @@ export const storeCheck = (config: Config): Check => ({
       } finally {
         await store.close();
       }
-      return ok(says, { kind: store.kind });
+      const lost = await rowsWithoutKey(config);
+      return lost === 0
+        ? ok(says, { kind: store.kind })
+        : warning(
+            `${says}; ${lost} ${lost === 1 ? 'row' : 'rows'} cannot be read: ${lost === 1 ? 'its key is' : 'their keys are'} not in PROXY_STORE_KEY`,
+            'set PROXY_STORE_KEY to the keys of before, the current one first; `db status` counts the rows of each key',
+          );
     } catch (error) {
       return problem(
         `${says}: ${error instanceof Error ? error.message : String(error)}`,
@@ -36,6 +44,19 @@ export const storeCheck = (config: Config): Check => ({
     }
   },
 });
+
+const rowsWithoutKey = async ({ state }: Config): Promise<number> => {
+  const { databaseUrl, keys } = state;
+  const admin = await openAdmin({ databaseUrl, file: storeFile(state), keys, clock: systemAmbient.clock });
+  if (admin === null) return 0;
+  try {
+    const { content } = await admin.status();
+    const unknown = (content?.encryption ?? []).filter(({ form }) => form === 'unknown key');
+    return unknown.reduce((sum, { rows }) => sum + rows, 0);
+  } finally {
+    await admin.close();
+  }
+};
 
 const isThere = async (file: string): Promise<boolean> =>
   stat(file).then(
