@@ -153,7 +153,8 @@ interface LeaseOf {
 
 const conversationLocked = (): GatewayError => gatewayError('conversation_locked', { param: 'conversation' });
 
-export const unknownConversation = (id: string): GatewayError =>
+/** `why`: more for the message. */
+export const unknownConversation = (id: string, why = ''): GatewayError =>
   gatewayError('unknown_conversation', {
-    message: `Conversation with id '${quoted(id)}' not found.`,
+    message: `Conversation with id '${quoted(id)}' not found.${why}`,
   });

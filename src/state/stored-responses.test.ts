@@ -159,6 +159,8 @@ describeStores(
 
 it('are unknown if nothing is stored', async () => {
   const responses = createStoredResponses(null);
-  await expect(responses.find('alice', 'resp_1', ASK)).rejects.toMatchObject(unknown('resp_1'));
-  await expect(responses.delete('alice', 'resp_1')).rejects.toMatchObject(unknown('resp_1'));
+  const message = "Response with id 'resp_1' not found. This server stores nothing (PROXY_STORE=off).";
+  const refusal = { failure: { ...unknown('resp_1').failure, message } };
+  await expect(responses.find('alice', 'resp_1', ASK)).rejects.toMatchObject(refusal);
+  await expect(responses.delete('alice', 'resp_1')).rejects.toMatchObject(refusal);
 });

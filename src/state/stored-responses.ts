@@ -9,6 +9,7 @@ import { turnKeyOf } from './record-response.ts';
 import { readResponse } from './stored-response.ts';
 import { corrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
 import type { Kept } from './turn-states.ts';
+import { STORES_NOTHING } from './stores-nothing.ts';
 
 /** A response and its output as its client saw it. */
 export interface FoundResponse {
@@ -34,7 +35,7 @@ export const createStoredResponses = (
 ): StoredResponses => {
   if (kept === null) {
     const unknown = async (_: string, id: string): Promise<never> => {
-      throw unknownResponse(id);
+      throw unknownResponse(id, ` ${STORES_NOTHING}.`);
     };
     return { find: unknown, delete: unknown, inputItems: unknown };
   }
@@ -89,5 +90,5 @@ function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {
   return items;
 }
 
-const unknownResponse = (id: string): GatewayError =>
-  gatewayError('unknown_response', { message: `Response with id '${quoted(id)}' not found.` });
+const unknownResponse = (id: string, why = ''): GatewayError =>
+  gatewayError('unknown_response', { message: `Response with id '${quoted(id)}' not found.${why}` });

@@ -7,6 +7,7 @@ import { NOTHING_LOADED, type Continues } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
 import type { Chains } from './chains.ts';
 import { unknownConversation } from './conversation-locks.ts';
+import { STORES_NOTHING } from './stores-nothing.ts';
 import type { Conversations } from './conversations.ts';
 import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
@@ -66,7 +67,7 @@ interface Opening {
 
 const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Promise<Continued> => {
   if (continues.kind === 'conversation') {
-    if (kept === null) throw unknownConversation(continues.id);
+    if (kept === null) throw unknownConversation(continues.id, SEND_IT);
     const { chain, release } = await kept.openConversation(ask, continues.id);
     return { continues, items: chain.items, cacheKey: chain.cacheKey, chain, bytes: 0, release };
   }
@@ -75,8 +76,9 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
     ask.onBytes(local.bytes);
     return { ...NEW, continues, ...local };
   }
-  const found = (await kept?.store.responses.at(ask.caller, continues.id)) ?? null;
-  if (found === null || kept === null) throw previousNotFound(continues.id);
+  if (kept === null) throw previousNotFound(continues.id, SEND_IT);
+  const found = await kept.store.responses.at(ask.caller, continues.id);
+  if (found === null) throw previousNotFound(continues.id);
   if (found.position === null) {
     throw isRunning(found.status) ? previousUnfinished(continues.id) : previousNotFound(continues.id);
   }
@@ -116,10 +118,12 @@ const stateOf = (
 const hasFailed = ({ turns }: FinishedAnswer): boolean =>
   turns.some(({ reply }) => reply.outcome.kind === 'failed');
 
-const previousNotFound = (id: string): GatewayError =>
+const SEND_IT = ` ${STORES_NOTHING}: send the whole conversation as input.`;
+
+const previousNotFound = (id: string, why = ''): GatewayError =>
   gatewayError('previous_response_not_found', {
     param: 'previous_response_id',
-    message: `Previous response with id '${quoted(id)}' not found.`,
+    message: `Previous response with id '${quoted(id)}' not found.${why}`,
   });
 
 const previousUnfinished = (id: string): GatewayError =>

@@ -25,11 +25,43 @@ it.each([
   ]);
 });
 
-it('knows no conversation in a response', async () => {
-  const answer = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi', conversation: 'conv_1' });
-  expect([answer.status, await answer.json()]).toMatchObject([
+const CANNOT = 'This server stores nothing (PROXY_STORE=off): send the whole conversation as input.';
+
+it.each([
+  [
+    { conversation: 'conv_1' },
     404,
-    { error: { message: "Conversation with id 'conv_1' not found.", code: null } },
+    { message: `Conversation with id 'conv_1' not found. ${CANNOT}`, param: null, code: null },
+  ],
+  [
+    { previous_response_id: 'resp_1' },
+    400,
+    {
+      message: `Previous response with id 'resp_1' not found. ${CANNOT}`,
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    },
+  ],
+])('cannot continue %j, and says why', async (continued, status, error) => {
+  const answer = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi', ...continued });
+  expect([answer.status, await answer.json()]).toEqual([
+    status,
+    { error: { ...error, type: 'invalid_request_error' } },
+  ]);
+});
+
+it('has no response to show, and says why', async () => {
+  const answer = await proxy.get('/v1/responses/resp_1');
+  expect([answer.status, await answer.json()]).toEqual([
+    404,
+    {
+      error: {
+        message: "Response with id 'resp_1' not found. This server stores nothing (PROXY_STORE=off).",
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    },
   ]);
 });
 

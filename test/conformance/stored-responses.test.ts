@@ -19,10 +19,10 @@ const MODEL = 'gpt-5.5';
 const PNG =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-const notFound = (id: string) => ({
+const notFound = (id: string, why = '') => ({
   status: 404,
   error: {
-    message: `Response with id '${id}' not found.`,
+    message: `Response with id '${id}' not found.${why}`,
     type: 'invalid_request_error',
     param: null,
     code: null,
@@ -246,7 +246,8 @@ describe('PROXY_STORE=off', () => {
       () => none.openai.responses.delete(id),
       () => none.openai.responses.inputItems.list(id),
     ]) {
-      await expect(call()).rejects.toMatchObject(notFound(id));
+      const why = ' This server stores nothing (PROXY_STORE=off).';
+      await expect(call()).rejects.toMatchObject(notFound(id, why));
     }
     const next = { model: MODEL, input: 'x' };
     await expect(none.openai.responses.create({ ...next, previous_response_id: id })).rejects.toMatchObject({

@@ -28,10 +28,7 @@ export const STORE: StateArea = {
       ours: 'more',
       how: '`PROXY_STORE=off` opens no database and writes no file.',
       tests: {
-        'test/conformance/store-off.test.ts': [
-          '%s %s is not supported',
-          'knows no conversation in a response',
-        ],
+        'test/conformance/store-off.test.ts': ['%s %s is not supported', 'cannot continue %j, and says why'],
         [SHARED]: [
           'has nothing of before if nothing is kept',
           'has no reasoning of a request with store: false',
