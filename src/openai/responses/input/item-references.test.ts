@@ -40,6 +40,16 @@ describe('an item reference', () => {
     });
   });
 
+  it('is rejected by a server without a store, which says how to do without', () => {
+    expect(refused(() => readInput([user, reference('msg_1')], null))).toMatchObject({
+      kind: 'unknown_item',
+      status: 404,
+      param: 'input',
+      message:
+        "Item with id 'msg_1' not found. This server stores nothing (PROXY_STORE=off): send the item itself. Most clients do that with `store` set to false.",
+    });
+  });
+
   it('is rejected if repeated, so that a small body cannot become a large one', () => {
     expect(refused(() => read(reference('msg_1'), reference('msg_1')))).toMatchObject({
       status: 400,

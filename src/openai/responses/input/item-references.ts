@@ -30,7 +30,7 @@ export class References {
   /** Returns reasoning that was sent without its content. Throws if it is unknown. */
   resolveReasoning(id: string, at: string): Reasoning {
     const item = this.#find(id, at);
-    if (item.kind !== 'reasoning') throw unknownItem(id, this.#list);
+    if (item.kind !== 'reasoning') throw this.#unknown(id);
     return item;
   }
 
@@ -44,13 +44,18 @@ export class References {
     }
     this.#seen.add(id);
     const item = this.#recall?.(id) ?? null;
-    if (item === null) throw unknownItem(id, this.#list);
+    if (item === null) throw this.#unknown(id);
     return item;
+  }
+
+  #unknown(id: string): GatewayError {
+    const advice = this.hasStore ? STORE_IT : SEND_IT;
+    const message = `Item with id '${quoted(id)}' not found. ${advice}`;
+    return gatewayError('unknown_item', { param: this.#list, message });
   }
 }
 
-const unknownItem = (id: string, param: string): GatewayError =>
-  gatewayError('unknown_item', {
-    param,
-    message: `Item with id '${quoted(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
-  });
+const STORE_IT =
+  'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';
+const SEND_IT =
+  'This server stores nothing (PROXY_STORE=off): send the item itself. Most clients do that with `store` set to false.';
