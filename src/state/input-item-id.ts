@@ -7,7 +7,7 @@ export const inputItemId = (turnKey: string, index: number, item: Item): string 
 
 /** The turn and the place that an id names; null: the id is not one of an input item. */
 export const readInputItemId = (id: string): { readonly turnKey: string; readonly index: number } | null => {
-  const [, turnKey, index] = /^[a-z]+_([0-9a-f]{32})([0-9a-f]{4})$/.exec(id) ?? [];
+  const [, turnKey, index] = /^[a-z]+_([0-9a-f]{32})([0-9a-f]{4,5})$/.exec(id) ?? [];
   return turnKey === undefined || index === undefined ? null : { turnKey, index: Number.parseInt(index, 16) };
 };
 

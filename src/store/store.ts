@@ -162,7 +162,10 @@ export interface ResponseStore {
   renew(lease: Lease, ids: readonly string[]): Promise<readonly string[]>;
   /** The leases of all running responses of all owners, at most so many. */
   leases(limit: number): Promise<readonly SeenLease[]>;
-  /** Takes over those of these responses whose lease is still the same: they have this lease now. */
+  /**
+   * Takes over those of these responses whose lease is still the same: they have this lease now. One that cannot be read
+   * fails instead.
+   */
   take(lease: Lease, lost: readonly SeenLease[]): Promise<readonly ResponseRow[]>;
   /** Also removes its turn, unless another response or a conversation needs it. False: unknown. */
   delete(owner: string, id: string): Promise<boolean>;

@@ -141,6 +141,27 @@ describeStores('a key that is rotated', (open) => {
     expect(await all(plain)).toEqual([bodies[0], 'store_corrupt', 'store_corrupt']);
   });
 
+  it('ends lost responses that no key opens, and takes the others', async () => {
+    const harness = open();
+    const old = await harness.openAnother({ keys: [KEYS[0]] });
+    const store = await harness.openAnother({ keys: [KEYS[1]] });
+    const dead = { instance: harness.newId('dead'), beat: 1 };
+    const add = async (to: Store): Promise<string> => {
+      const row = responseOf(harness, harness.newId('resp'), { status: 'in_progress', isBackground: true });
+      await to.responses.add({ ...row, owner: 'alice' }, dead);
+      return row.id;
+    };
+    const unreadable = await add(old);
+    const readable = await add(store);
+    const ids = new Set([unreadable, readable]);
+    const own = async () => (await store.responses.leases(1_000)).filter(({ id }) => ids.has(id));
+    const taken = await store.responses.take({ instance: 'other', beat: 0 }, await own());
+    expect(taken.map(({ id }) => id)).toEqual([readable]);
+    expect(await own()).toEqual([{ id: readable, instance: 'other', beat: 0 }]);
+    expect(await store.responses.at('alice', unreadable)).toEqual({ status: 'failed', position: null });
+    await expect(store.responses.find('alice', unreadable)).rejects.toMatchObject(corrupt(unreadable));
+  });
+
   it('finds chat completions by metadata that was written with another key', async () => {
     const harness = open();
     const stores = [

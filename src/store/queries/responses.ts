@@ -1,5 +1,8 @@
+import type { Selectable } from 'kysely';
+
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Lease, ResponseRow, ResponseStore, SeenLease } from '../store.ts';
+import type { ResponseTable } from '../tables.ts';
 import { inParts } from './expressions.ts';
 import { closeResponse, positionOf, responsePlace, RUNNING, toResponse } from './response-rows.ts';
 import { lockSegment, trimSegment } from './segments.ts';
@@ -111,9 +114,24 @@ const take = async (
       .where('expires_at', '>', query.now)
       .returningAll()
       .executeTakeFirst();
-    if (row !== undefined) taken.push(toResponse(query, row));
+    const opened = row === undefined ? null : await openOrEnd(query, row);
+    if (opened !== null) taken.push(opened);
   }
   return taken;
+};
+
+/** A row that cannot be read, because its key was dropped, must not keep the others from being taken: it has failed. */
+const openOrEnd = async (query: Query, row: Selectable<ResponseTable>): Promise<ResponseRow | null> => {
+  try {
+    return toResponse(query, row);
+  } catch {
+    await query.db
+      .updateTable('responses')
+      .set({ status: 'failed', lease_by: null, lease_beat: null })
+      .where('id', '=', row.id)
+      .execute();
+    return null;
+  }
 };
 
 const remove = async (query: Query, owner: string, id: string): Promise<boolean> => {
