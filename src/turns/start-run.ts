@@ -106,13 +106,9 @@ export interface PreparedRun {
 }
 
 /**
- * The one path: every API, streaming or not, with or without a client, is served by these lines. Rejects with the failure
- * if the turns were not accepted: then nothing runs.
+ * The one path: every API, streaming or not, with or without a client, is served by these lines. This half is everything
+ * that can be refused before a slot is needed; the other is `PreparedRun`.
  */
-export const startRun = async (api: Api, parsed: ParsedRequest, call: RunCall, deps: RunDeps): Promise<Run> =>
-  (await prepareRun(api, parsed, call, deps)).start();
-
-/** The first half of the path: everything that can be refused before a slot is needed. */
 export const prepareRun = async (
   api: Api,
   parsed: ParsedRequest,
