@@ -17,7 +17,7 @@ const ALONE = [
 ];
 
 /** They replace modules (`vi.mock`), so each file needs a process of its own. */
-const MOCKED = ['test/faults/*.test.ts'];
+const MOCKED = ['test/faults/!(descriptors|killed-writer|log|store-kill|store-postgres-server).test.ts'];
 
 /** They start no app-server: `npm run test:unit` runs these. */
 const UNIT = [

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openStore } from '../../src/store/open-store.ts';
 import type { Position } from '../../src/store/store.ts';
+import { runs } from '../support/runs.ts';
 import { KEYS, openDatabase, type Database } from '../support/store-harness.ts';
 
 const WRITER = path.join(import.meta.dirname, '../support/store-writer.ts');
@@ -40,18 +41,17 @@ describe.each(['sqlite', 'postgres'] as const)('%s', (kind) => {
   it('has everything whole and once that was stored when a process was killed', async () => {
     const database = await openDatabase(kind);
     const stored: (readonly [string, Position])[] = [];
-    for (const [run, turns] of [1, 7, 40, 90].entries()) {
-      stored.push(...(await writeAndKill(database, run, turns)));
-    }
-    expect(stored.length).toBeGreaterThanOrEqual(138);
+    const turns = Array.from({ length: runs(2) }, (_, run) => 5 + 35 * run);
+    for (const [run, count] of turns.entries()) stored.push(...(await writeAndKill(database, run, count)));
+    expect(stored.length).toBeGreaterThanOrEqual(turns.reduce((sum, count) => sum + count));
     const clock = { now: () => Date.now() };
     const store = await openStore({ ...database.options, keys: [KEYS[0]], timeoutMs: 30_000, clock });
     for (const [id, at] of stored) {
       const response = await store.responses.find('alice', id);
       const [, , chain, count] = id.split('_').map(Number);
       expect(response).toMatchObject({ id, position: at, body: JSON.stringify({ id, chain, count }) });
-      const turns = await store.turns.upTo('alice', at);
-      expect(turns.map(({ responseId }) => responseId)).toEqual(
+      const chainTurns = await store.turns.upTo('alice', at);
+      expect(chainTurns.map(({ responseId }) => responseId)).toEqual(
         Array.from({ length: Number(count) + 1 }, (_, index) => id.replace(/\d+$/, String(index))),
       );
     }

@@ -6,6 +6,7 @@ import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { ConversationLocks } from '../../src/state/conversation-locks.ts';
 import { Conversations } from '../../src/state/conversations.ts';
 import { turnBody, storedItems, type StoredItem } from '../../src/state/stored-turn.ts';
+import { runs } from '../support/runs.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
 
 /** Pages of the items of a conversation, compared with a plain list. */
@@ -99,7 +100,7 @@ describeStores('the items of a conversation', (harness) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 20 });
+    await fc.assert(property, { numRuns: runs(8) });
   });
 
   it('end a page early if they are very long', async () => {

@@ -22,6 +22,7 @@ import { readTurn, sentItems, storedItems, turnBody, type StoredTurn } from '../
 import { responseMeta } from '../support/response-meta.ts';
 import { read } from '../support/responses-ask.ts';
 import { sentFor } from '../support/read-and-sent.ts';
+import { runs } from '../support/runs.ts';
 import { validateOpenai } from '../support/schema.ts';
 import { emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 import { without } from './exact-differences.ts';
@@ -89,9 +90,9 @@ describe('a stored conversation', () => {
           JSON.stringify(whole.kind === 'sent' ? whole.body : whole.message),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
-    expect(sent).toBeGreaterThan(200);
+    expect(sent).toBeGreaterThan(runs(60));
   });
 
   it('shows every input item in a form that gives the same item when it is sent', () => {
@@ -105,7 +106,7 @@ describe('a stored conversation', () => {
         const again = read({ model: 'gpt-5.5', input: asJson(shown) }).input;
         expect(again.map(comparable)).toEqual(items.map(comparable));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -127,7 +128,7 @@ describe('a stored conversation', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(70) },
     );
   });
 });
@@ -166,7 +167,7 @@ describe('a stored response', () => {
         const again = projectStoredResponse({ object, items, include }, new Set(include));
         expect(JSON.stringify(again)).toBe(JSON.stringify(created));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 });

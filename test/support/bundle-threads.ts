@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { rolldown } from 'rolldown';
@@ -6,6 +7,15 @@ import type { Plugin } from 'vitest/config';
 const CACHE = path.resolve(import.meta.dirname, '../../node_modules/.cache/threads');
 /** Not the tokenizer: bundling its tables takes longer than loading them. */
 const BESIDE_MODULE = /besideModule\(import\.meta\.url, '((?!tokenizer)[a-z-]+)'\)/;
+
+/** Another project may have a thread that reads the same file now. Its name has a hash of its content. */
+const writeOnce = (file: string, text: string): void => {
+  if (existsSync(file)) return;
+  mkdirSync(CACHE, { recursive: true });
+  const half = `${file}.${process.pid}`;
+  writeFileSync(half, text);
+  renameSync(half, file);
+};
 
 /**
  * Lets threads run from bundles: a thread with the database loads 300 modules, which takes most of the time of starting a
@@ -28,15 +38,15 @@ export const bundleThreads = (): Plugin => ({
         platform: 'node',
         logLevel: 'silent',
       });
-      const { output } = await bundle.write({
-        dir: path.join(CACHE, name),
+      const { output } = await bundle.generate({
         format: 'esm',
         entryFileNames: '[name]-[hash].mjs',
         chunkFileNames: '[name]-[hash].mjs',
       });
       for (const file of await bundle.watchFiles) this.addWatchFile(file);
       await bundle.close();
-      const file = path.join(CACHE, name, output[0].fileName);
+      for (const one of output) if (one.type === 'chunk') writeOnce(path.join(CACHE, one.fileName), one.code);
+      const file = path.join(CACHE, output[0].fileName);
       return { code: code.replace(BESIDE_MODULE, `new URL(${JSON.stringify(`file://${file}`)})`), map: null };
     },
   },
