@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { openCommandRoom, type CommandRoom } from '../support/command.ts';
 import { hello } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
@@ -22,6 +23,7 @@ const NO_ROOM = {
 const runWithFew = async (code: string) => {
   const node = [process.execPath, '--input-type=module', '--no-warnings', '-e', code];
   const child = spawn('sh', ['-c', `ulimit -n ${LIMIT}; exec "$@"`, 'sh', ...node], {
+    env: { ...process.env, ...COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));

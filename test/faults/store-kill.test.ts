@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openStore } from '../../src/store/open-store.ts';
 import type { Position } from '../../src/store/store.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { runs } from '../support/runs.ts';
 import { KEYS, openDatabase, type Database } from '../support/store-harness.ts';
 
@@ -20,7 +21,7 @@ const writeAndKill = async (
   const child = spawn(
     process.execPath,
     [WRITER, options.databaseUrl ?? '', options.file, String(run), KEYS[0]],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
+    { env: { ...process.env, ...COMPILE_CACHE }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   let said = '';
   child.stdout.on('data', (chunk) => {

@@ -10,6 +10,7 @@ import { play } from '../../scripts/replay/play.ts';
 import { readCapture, type TraceRecord } from '../../scripts/replay/read-capture.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { capturedTrace } from '../support/captured-trace.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, http429, http400, reasoningThenText, says, toolCall } from '../support/scripts.ts';
 
@@ -36,7 +37,8 @@ const ask = async (
 
 const replay = (file: string): Promise<{ code: number; said: string }> =>
   new Promise((resolve) => {
-    execFile(process.execPath, ['scripts/replay.ts', file], { cwd: ROOT }, (error, stdout, stderr) =>
+    const options = { cwd: ROOT, env: { ...process.env, ...COMPILE_CACHE } };
+    execFile(process.execPath, ['scripts/replay.ts', file], options, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
     );
   });

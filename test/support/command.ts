@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { startModelServer, type ModelServer, type ModelServerOptions } from '../../src/demo/model-server.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 export interface RunningCommand {
   readonly child: ChildProcess;
@@ -55,8 +56,7 @@ export const openCommandRoom = async (): Promise<CommandRoom> => {
       cwd: ROOT,
       env: {
         PATH: process.env['PATH'],
-        // Half of the time of a short command is the compiling of its sources.
-        NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node-compile'),
+        ...COMPILE_CACHE,
         HOME: home,
         HTTPS_PROXY: 'http://127.0.0.1:9',
         PORT: '0',
