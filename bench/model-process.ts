@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startModelServer, type Script } from '../src/demo/model-server.ts';
 import { encodeEvent } from '../src/demo/connection.ts';
-import type { JsonObject } from '../src/kit/json/json.ts';
+import { objectsIn, type JsonObject } from '../src/kit/json/json.ts';
 import { startChatgptBackend } from './chatgpt-backend.ts';
 import { CALL_FIRST, DELTA, MCP_LABEL, SLOWLY, type ModelMessage, type ModelQuestion } from './workload.ts';
 
@@ -84,18 +84,23 @@ const CALL: readonly string[] = (() => {
   return events.map((event, index) => encodeEvent({ ...event, sequence_number: index }));
 })();
 
-/** The prompt contains the answer's length ("… 16 deltas") and whether a call comes first. */
+/** The prompt is the first message of a user. It contains the answer's length ("… 16 deltas") and whether a call comes first. */
+const promptIn = (body: JsonObject): string =>
+  JSON.stringify(objectsIn(body, 'input').find((item) => item['role'] === 'user'));
+
 const answerTo = (body: JsonObject): readonly string[] => {
-  const input = JSON.stringify(body['input']);
-  const calls = input.includes(CALL_FIRST) && !input.includes('"function_call_output"');
-  return calls ? CALL : prepared(Number(/(\d+) deltas/u.exec(input)?.[1] ?? 1));
+  const prompt = promptIn(body);
+  const hasCalled = (): boolean =>
+    objectsIn(body, 'input').some((item) => item['type'] === 'function_call_output');
+  if (prompt.includes(CALL_FIRST) && !hasCalled()) return CALL;
+  return prepared(Number(/(\d+) deltas/u.exec(prompt)?.[1] ?? 1));
 };
 
 let last: JsonObject | null = null;
 
 const script: Script = async ({ body }, connection) => {
   last = body;
-  const isSlow = JSON.stringify(body['input']).includes(SLOWLY);
+  const isSlow = promptIn(body).includes(SLOWLY);
   const pieces = isSlow ? answerTo(body).flatMap((piece) => piece.split(/(?<=\n\n)/u)) : answerTo(body);
   for (const piece of pieces) {
     connection.write(piece);
