@@ -35,6 +35,20 @@ describe.each(Object.entries(PROXIES))('an item reference, %s', (_, proxy) => {
     },
   });
 
+  it('to an item of the continued conversation is rejected, because the model would read it twice', async () => {
+    const first = await create([user('one')]);
+    const id = first.output[0]?.id ?? '';
+    await expect(
+      create([reference(id), user('two')], { previous_response_id: first.id }),
+    ).rejects.toMatchObject({
+      status: 400,
+      error: {
+        message: `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
+        param: 'input',
+      },
+    });
+  });
+
   it('is replaced by the output item or the input item that it names', async () => {
     proxy.use(reasoningThenText);
     const first = await create([user('one')]);

@@ -36,12 +36,7 @@ export class References {
 
   #find(id: string, at: string): Item {
     // Each item only once: otherwise a small body could become a request of any size.
-    if (this.#seen.has(id)) {
-      throw gatewayError('invalid_value', {
-        param: at,
-        message: `Duplicate item found with id ${quoted(id)} at '${at}'. Remove duplicate items from your input and try again.`,
-      });
-    }
+    if (this.#seen.has(id)) throw duplicateItem(id, at, ` at '${at}'`);
     this.#seen.add(id);
     const item = this.#recall?.(id) ?? null;
     if (item === null) throw this.#unknown(id);
@@ -59,3 +54,19 @@ const STORE_IT =
   'Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.';
 const SEND_IT =
   'This server stores nothing (PROXY_STORE=off): send the item itself. Most clients do that with `store` set to false.';
+
+/** Refuses references to items of the conversation that the request continues: the model would read them twice. */
+export const recallOnce = (recall: Recall | null | undefined, chain: readonly Item[]): Recall | null => {
+  if (recall === null || recall === undefined) return null;
+  const known = new Set(chain.map(({ id }) => id));
+  return (id) => {
+    if (known.has(id)) throw duplicateItem(id, 'input');
+    return recall(id);
+  };
+};
+
+const duplicateItem = (id: string, param: string, where = ''): GatewayError =>
+  gatewayError('invalid_value', {
+    param,
+    message: `Duplicate item found with id ${quoted(id)}${where}. Remove duplicate items from your input and try again.`,
+  });

@@ -17,7 +17,7 @@ import { emptyArray, missing, parseBody } from '../../shared/validation.ts';
 import { isChatField, rejectChatFields } from './chat-fields.ts';
 import { readFormat } from './format.ts';
 import { readInput, referencesIn, type ReadItems } from './input-items.ts';
-import type { Recall } from './item-references.ts';
+import { recallOnce, type Recall } from './item-references.ts';
 import { responsesNames } from './parameter-names.ts';
 import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
@@ -77,7 +77,7 @@ export const toTurnRequest = (
 ): TranslatedResponse => {
   const ignored = [...unread];
   refuseUnsupported(parsed);
-  const input = readInput(parsed.input, options.recall);
+  const input = readInput(parsed.input, recallOnce(options.recall, options.chain ?? []));
   append(ignored, input.unread);
   const whole = afterChain(options.chain ?? [], input, chainPlace(parsed));
   if (whole.items.length === 0) throw emptyArray('input');
