@@ -129,14 +129,6 @@ describe.concurrent('codex exec', () => {
     expect(await room.exec('a megabyte', '-o', file)).toMatchObject({ code: 0 });
     expect(await readFile(file, 'utf8')).toBe('All of it. '.repeat(100_000));
   });
-
-  it('with its own provider falls back to HTTP: there are no WebSockets here', async () => {
-    const room = await openCodexRoom(`model = "gpt-5.5"\nopenai_base_url = "${proxy.url}/v1"\n`, {
-      CODEX_API_KEY: proxy.key,
-    });
-    rooms.push(room);
-    expect(await room.exec('Hello?')).toMatchObject({ code: 0, out: 'Hello from the scripted model.\n' });
-  });
 });
 
 describe.concurrent('codex app-server', () => {
