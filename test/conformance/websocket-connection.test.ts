@@ -224,6 +224,20 @@ describe('a connection', () => {
     dead.ws.terminate();
   });
 
+  it('is cut if its client does not read', async () => {
+    const text = 'All of it. '.repeat(250_000);
+    const much = says(Array.from({ length: 6 }, () => ({ text, chunkSize: 16_384 })));
+    const short = await start(much, {}, { stallMs: 500 });
+    const socket = await openSocket(short);
+    socket.send({ type: 'response.create', model: 'gpt-5.5', input: 'Much.' });
+    await socket.next(isType('response.output_text.delta'));
+    socket.ws.pause();
+    await until(() => short.log.some(({ msg }) => msg === 'websocket closed'));
+    expect(short.log.find(({ msg }) => msg === 'websocket closed')).toMatchObject({ code: 1006 });
+    await until(() => short.app.answersUnderWay() === 0);
+    socket.ws.terminate();
+  });
+
   it('ends its responses when the client leaves', async () => {
     proxy.use(hangMidStream);
     const socket = await openSocket(proxy, { headers: { 'x-request-id': 'leaving' } });

@@ -80,7 +80,7 @@ export const preparedIn = async (
 };
 
 /** The proxy of a fault test, imported after the app-servers are instrumented. */
-export const startWatchedProxy: typeof StartProxy = async (script, env) => {
+export const startWatchedProxy: typeof StartProxy = async (...how) => {
   const { startProxy } = await import('../support/proxy.ts');
-  return startProxy(script, env);
+  return startProxy(...how);
 };

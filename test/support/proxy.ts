@@ -13,7 +13,7 @@ import {
   type ModelServerOptions,
   type Script,
 } from '../../src/demo/model-server.ts';
-import { listen } from '../../src/http/listen/listen.ts';
+import { listen, type ListenOptions } from '../../src/http/listen/listen.ts';
 import type { Upgrades } from '../../src/http/listen/upgrade.ts';
 import { createLogger } from '../../src/observe/log.ts';
 
@@ -37,11 +37,15 @@ export interface TestProxy {
 
 const KEY = 'sk-test-key-0123456789';
 
+type Behind = Pick<ModelServerOptions, 'models'> &
+  Pick<AppDeps, 'socketTimes'> &
+  Pick<ListenOptions, 'stallMs'>;
+
 /** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
 export const startProxy = async (
   script: Script,
   env: Readonly<Record<string, string>> = {},
-  behind: Pick<ModelServerOptions, 'models'> & Pick<AppDeps, 'socketTimes'> = {},
+  behind: Behind = {},
 ): Promise<TestProxy> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-test-'));
   let current = script;
@@ -64,10 +68,15 @@ export const startProxy = async (
     secrets: secretsOf(config),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { socketTimes = {} } = behind;
+  const { socketTimes = {}, ...listening } = behind;
   const app = await createApp(config, { environment: { ...process.env, ...env }, logger, socketTimes });
   const upgrades = (): Upgrades => app.upgrades;
-  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse, upgrades });
+  const listener = await listen(app.fetch, {
+    ...config.http,
+    ...listening,
+    refuse: app.refuse,
+    upgrades,
+  });
   const send = (at: string, init: RequestInit): Promise<Response> =>
     fetch(listener.url + at, {
       ...init,

@@ -38,6 +38,8 @@ export interface ListenOptions {
   readonly upgrades?: () => Upgrades | null;
   /** For a message of a WebSocket. */
   readonly maxBodyBytes?: number;
+  /** How long a client may read nothing although data is waiting. */
+  readonly stallMs?: number;
 }
 
 /** Time that a connection stays open after the answer to an invalid request. */
@@ -145,7 +147,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   // Longer than the idle time of usual clients and load balancers, so that they close the connection and never
   // send a request on a closing socket.
   server.keepAliveTimeout = 75_000;
-  const watchStalled = endStalled(server);
+  const watchStalled = endStalled(server, options.stallMs);
   const endUpgraded = acceptUpgrades(server, {
     upgrades,
     maxMessageBytes: maxBodyBytes,

@@ -10,16 +10,18 @@ const STALL_MS = 60_000;
  * connection which was upgraded.
  */
 export const endStalled = (server: Server, stallMs = STALL_MS): ((socket: Socket) => void) => {
-  const upgraded = new WeakSet<Socket>();
   const answers = new WeakMap<Socket, ServerResponse>();
   server.on('request', (incoming, outgoing) => answers.set(incoming.socket, outgoing));
   // Node reports any connection without traffic in either direction.
   server.setTimeout(stallMs, (socket) => {
-    const isAnswering = upgraded.has(socket) || answers.get(socket)?.writableFinished === false;
+    const isAnswering = answers.get(socket)?.writableFinished === false;
     if (!isAnswering || socket.writableLength > 0) socket.destroy();
   });
   return (socket) => {
-    upgraded.add(socket);
+    // The server does not listen to it any more, and a listener of `setTimeout` is called only once.
+    socket.on('timeout', () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
     socket.setTimeout(stallMs);
   };
 };
