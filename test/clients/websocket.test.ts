@@ -64,7 +64,9 @@ describe('the Agents SDK', () => {
     ['at once', failed()],
   ])('reports a failure %s, and goes on', async (_, script) => {
     proxy.use(script);
-    await expect(runner.run(agent, 'Hello?')).rejects.toThrow();
+    await expect(runner.run(agent, 'Hello?')).rejects.toThrow(
+      'OpenAI Responses request ended with unsuccessful terminal state',
+    );
     proxy.use(hello);
     expect((await runner.run(agent, 'Hello?')).finalOutput).toBe('Hello from the scripted model.');
   });

@@ -64,42 +64,41 @@ export const openSocket = async (
   return socket;
 };
 
+interface Waiter {
+  isWanted(event: JsonObject): boolean;
+  resolve(event: JsonObject): void;
+  reject(error: Error): void;
+}
+
 const collected = (ws: WebSocket): TestSocket => {
   const events: JsonObject[] = [];
   const unread: JsonObject[] = [];
-  const wake = new Set<() => void>();
+  const waiters: Waiter[] = [];
   let isClosed = false;
-  const changed = (): void => {
-    for (const one of wake) one();
-  };
   ws.on('message', (data: Buffer, isBinary) => {
     if (isBinary) throw new Error('a binary message');
     const event = JSON.parse(data.toString()) as JsonObject;
     events.push(event);
-    unread.push(event);
-    changed();
+    const at = waiters.findIndex(({ isWanted }) => isWanted(event));
+    if (at === -1) unread.push(event);
+    else waiters.splice(at, 1)[0]?.resolve(event);
   });
   ws.on('error', () => {});
+  const leftOpen = (): Error => new Error(`closed before the event: ${JSON.stringify(events.at(-1))}`);
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     ws.on('close', (code, reason) => {
       isClosed = true;
       resolve({ code, reason: reason.toString() });
-      changed();
+      for (const { reject } of waiters.splice(0)) reject(leftOpen());
     });
   });
-  const next = (isWanted: (event: JsonObject) => boolean): Promise<JsonObject> =>
+  const next = (isWanted: Waiter['isWanted']): Promise<JsonObject> =>
     new Promise((resolve, reject) => {
-      const look = (): void => {
-        const at = unread.findIndex(isWanted);
-        if (at === -1 && !isClosed) return;
-        wake.delete(look);
-        const [found] = at === -1 ? [] : unread.splice(at, 1);
-        if (found === undefined)
-          reject(new Error(`closed before the event: ${JSON.stringify(events.at(-1))}`));
-        else resolve(found);
-      };
-      wake.add(look);
-      look();
+      const at = unread.findIndex(isWanted);
+      const [found] = at === -1 ? [] : unread.splice(at, 1);
+      if (found !== undefined) resolve(found);
+      else if (isClosed) reject(leftOpen());
+      else waiters.push({ isWanted, resolve, reject });
     });
   const send = (event: unknown): void => ws.send(typeof event === 'string' ? event : JSON.stringify(event));
   return {
