@@ -95,7 +95,7 @@ describe('unknown routes', () => {
   });
 
   it.each([
-    ['PUT', '/v1/responses', 'POST'],
+    ['PUT', '/v1/responses', 'POST, GET'],
     ['DELETE', '/v1/models', 'GET'],
     ['POST', '/healthz', 'GET'],
   ])('%s %s: 405', async (method, path, allowed) => {
