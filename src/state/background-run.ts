@@ -94,6 +94,8 @@ export class BackgroundRun {
       ...state,
       record: async (answer) => {
         await within(this.#log.flush(), FLUSH_MS);
+        // A turn that is interrupted ends as failed, which is not the end of the response.
+        if (this.#stopped !== null) throw STOPPED;
         this.#recording = 'tried';
         try {
           const isKept = await state.record(answer);

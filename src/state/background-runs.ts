@@ -35,6 +35,8 @@ export interface LostResponse {
 
 /** A response that stops its server each time it runs must not stop every server forever. */
 const MAX_RERUNS = 2;
+/** For the readers of a stopped run, whose requests are aborted at the limit. */
+const READ_END_MS = 500;
 /** After runs were stopped: to write that. */
 const STOP_MS = 5_000;
 
@@ -99,10 +101,10 @@ export class BackgroundRuns {
     own?.run.stop('cancelled');
   }
 
-  /** Waits for the running responses up to the limit, then stops the rest. */
+  /** Waits for the running responses up to the limit, then stops the rest: a little earlier, so that readers see the end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#leases.stopTaking();
-    await within(this.#all(), timeoutMs);
+    await within(this.#all(), Math.max(timeoutMs / 2, timeoutMs - READ_END_MS));
     for (const { run } of this.#running.values()) {
       run.stop(this.#options.rerun === null ? 'interrupted' : 'left');
     }

@@ -14,13 +14,13 @@ export interface EventLogOptions {
   /** The number of the first event. */
   readonly first: number;
   readonly store: Pick<EventStore, 'append'>;
-  /** How long events are collected before they are written. */
+  /** The time between two writes: what comes earlier is collected. */
   readonly batchMs: number;
   /** When the events expire if the run never ends. */
   readonly expiresAt: number;
   /** Called with the first error of each failing write, which is tried again. */
   readonly onError: (error: unknown) => void;
-  /** There are new events, or the log has ended. */
+  /** New events are written, or the log has ended. */
   readonly onChange: () => void;
 }
 
@@ -35,7 +35,8 @@ const MAX_RETRY_MS = 2_000;
 
 /**
  * Writes the events of a run to the store, in batches, and keeps the recent ones for readers on this instance. The slower
- * the store, the larger the batches.
+ * the store, the larger the batches. No reader sees an event that is not written: if this process dies, the numbers of
+ * the events go on after the last one that any reader knows.
  */
 export class EventLog implements LiveEvents {
   readonly #options: EventLogOptions;
@@ -50,7 +51,8 @@ export class EventLog implements LiveEvents {
   #isWriting = false;
   /** How many wait until everything is written. */
   #flushes = 0;
-  #lastWriteMs = 0;
+  /** When the next write may begin. */
+  #nextWriteAtMs = 0;
   #state: 'open' | 'ended' | 'abandoned' = 'open';
   #written = Promise.withResolvers<void>();
 
@@ -66,14 +68,13 @@ export class EventLog implements LiveEvents {
   }
 
   get isEnded(): boolean {
-    return this.#state !== 'open';
+    return this.#isAbandoned() || (this.#state === 'ended' && this.#unwritten === this.next);
   }
 
   add(text: string): void {
     if (this.#state !== 'open') throw new Error('the log has ended');
     this.#texts.push(text);
     this.#unwrittenChars += text.length;
-    this.#options.onChange();
     this.#schedule();
   }
 
@@ -105,7 +106,9 @@ export class EventLog implements LiveEvents {
   }
 
   from(number: number): readonly string[] | null {
-    return number < this.#first ? null : this.#texts.slice(number - this.#first);
+    return number < this.#first
+      ? null
+      : this.#texts.slice(number - this.#first, this.#unwritten - this.#first);
   }
 
   #schedule(): void {
@@ -115,7 +118,7 @@ export class EventLog implements LiveEvents {
       clearTimeout(this.#timer);
       void this.#write();
     } else {
-      const delayMs = Math.max(this.#options.batchMs, this.#lastWriteMs);
+      const delayMs = Math.max(0, this.#nextWriteAtMs - performance.now());
       this.#timer ??= setTimeout(() => void this.#write(), delayMs);
     }
   }
@@ -125,13 +128,15 @@ export class EventLog implements LiveEvents {
     this.#isWriting = true;
     const texts = this.#texts.slice(this.#unwritten - this.#first);
     const batch = { first: this.#unwritten, last: this.next - 1, body: texts.join('') };
-    const startedAt = performance.now();
+    const startedAtMs = performance.now();
     if (await this.#append(batch)) {
-      this.#lastWriteMs = performance.now() - startedAt;
+      const tookMs = performance.now() - startedAtMs;
+      this.#nextWriteAtMs = startedAtMs + Math.max(this.#options.batchMs, 2 * tookMs);
       this.#unwritten = batch.last + 1;
       this.#unwrittenChars -= batch.body.length;
       this.#recentChars += batch.body.length;
       this.#trim();
+      this.#options.onChange();
     }
     this.#isWriting = false;
     this.#wakeWriters();

@@ -1,4 +1,3 @@
-import { within } from '../kit/async/within.ts';
 import type { EventBatch, Store } from '../store/store.ts';
 import { EventLog, type EventLogOptions, type LiveEvents } from './event-log.ts';
 import { readEvents, type EventSource } from './event-reader.ts';
@@ -58,13 +57,23 @@ export class ResponseEvents {
 
   /** The same, and waits for a while until there are some. */
   async appear(responseId: string, waitMs: number): Promise<boolean> {
-    const appeared = Promise.withResolvers<void>();
-    const stop = this.#onChange(responseId, appeared.resolve);
+    let changed = Promise.withResolvers<void>();
+    let isLate = waitMs === 0;
+    const stop = this.#onChange(responseId, () => changed.resolve());
+    const timer = setTimeout(() => {
+      isLate = true;
+      changed.resolve();
+    }, waitMs);
     try {
-      if (await this.has(responseId)) return true;
-      await within(appeared.promise, waitMs);
-      return await this.has(responseId);
+      for (;;) {
+        changed = Promise.withResolvers();
+        if (await this.has(responseId)) return true;
+        if (isLate) return false;
+        // It may be another change than new events.
+        await changed.promise;
+      }
     } finally {
+      clearTimeout(timer);
       stop();
     }
   }

@@ -1,13 +1,12 @@
-import OpenAI, { APIError } from 'openai';
+import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 
-import type { Script } from '../../src/demo/model-server.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { validateResponse } from '../support/schema.ts';
 import { hello, says } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
+import { hangs, inBackground, refusal, whenEnded } from './background-ask.ts';
 
-type Create = OpenAI.Responses.ResponseCreateParamsNonStreaming;
 type Response = OpenAI.Responses.Response;
 
 const OTHER_KEY = 'sk-other-key-0123456789';
@@ -16,33 +15,8 @@ const { openai } = proxy;
 const stranger = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: OTHER_KEY, maxRetries: 0 });
 const started = freshProxies();
 
-/** Begins a text, and never ends it. */
-const hangs: Script = says([{ text: 'One, two', end: 'open' }, { hang: true }]);
-
-const inBackground = (more: Partial<Create> = {}, client = openai): Promise<Response> =>
-  client.responses.create({ model: 'gpt-5.5', input: 'Say hello.', background: true, ...more });
-
-const whenEnded = async (id: string, client = openai): Promise<Response> => {
-  let response = await client.responses.retrieve(id);
-  await until(async () => {
-    response = await client.responses.retrieve(id);
-    return response.status !== 'queued' && response.status !== 'in_progress';
-  });
-  return response;
-};
-
 const whenRunning = (id: string): Promise<void> =>
   until(async () => (await openai.responses.retrieve(id)).status === 'in_progress');
-
-const refusal = async (asked: Promise<unknown>): Promise<unknown> => {
-  try {
-    return await asked;
-  } catch (error) {
-    if (!(error instanceof APIError)) throw error;
-    const { message, type, param, code } = error.error as Record<string, unknown>;
-    return { status: error.status, message, type, param, code };
-  }
-};
 
 /** The client adds `output_text` to some answers. */
 const sent = (response: Response): unknown =>
@@ -57,7 +31,7 @@ describe('a background response', () => {
       await model.promise;
       await hello(request, connection);
     });
-    const queued = await inBackground({ metadata: { a: 'b' } });
+    const queued = await inBackground(openai, { metadata: { a: 'b' } });
     expect(queued).toMatchObject({
       object: 'response',
       status: 'queued',
@@ -71,7 +45,7 @@ describe('a background response', () => {
     validateResponse(queued);
     expect(await openai.responses.retrieve(queued.id)).toEqual(queued);
     model.resolve();
-    const response = await whenEnded(queued.id);
+    const response = await whenEnded(openai, queued.id);
     validateResponse(response);
     expect(response).toEqual({
       ...queued,
@@ -85,16 +59,16 @@ describe('a background response', () => {
 
   it('can be continued when it has ended, not before', async () => {
     proxy.use(hangs);
-    const running = await inBackground();
+    const running = await inBackground(openai);
     const follow = (id: string) =>
       openai.responses.create({ model: 'gpt-5.5', input: 'And?', previous_response_id: id });
     expect(await refusal(follow(running.id))).toMatchObject({ status: 400, param: 'previous_response_id' });
     await openai.responses.cancel(running.id);
     expect(await refusal(follow(running.id))).toMatchObject({ code: 'previous_response_not_found' });
     proxy.use(hello);
-    const first = await whenEnded((await inBackground()).id);
-    const second = await inBackground({ input: 'And?', previous_response_id: first.id });
-    expect(await whenEnded(second.id)).toMatchObject({
+    const first = await whenEnded(openai, (await inBackground(openai)).id);
+    const second = await inBackground(openai, { input: 'And?', previous_response_id: first.id });
+    expect(await whenEnded(openai, second.id)).toMatchObject({
       status: 'completed',
       previous_response_id: first.id,
     });
@@ -107,8 +81,8 @@ describe('a background response', () => {
 
   it('with store: false is found for a while, but cannot be continued', async () => {
     proxy.use(hello);
-    const { id } = await inBackground({ store: false });
-    const response = await whenEnded(id);
+    const { id } = await inBackground(openai, { store: false });
+    const response = await whenEnded(openai, id);
     expect(response).toMatchObject({
       status: 'completed',
       store: false,
@@ -123,7 +97,7 @@ describe('a background response', () => {
     proxy.use((_, connection) =>
       connection.reply(400, { error: { message: 'Too rude.', type: 'invalid_request_error', code: 'rude' } }),
     );
-    const rejected = await whenEnded((await inBackground()).id);
+    const rejected = await whenEnded(openai, (await inBackground(openai)).id);
     expect(rejected).toMatchObject({
       status: 'failed',
       error: { code: 'invalid_prompt', message: expect.stringContaining('Too rude.') as unknown },
@@ -131,16 +105,16 @@ describe('a background response', () => {
     });
     validateResponse(rejected);
     proxy.use(says([{ text: 'Half' }, { fail: { code: 'server_error', message: 'Broken.' } }]));
-    expect(await whenEnded((await inBackground()).id)).toMatchObject({
+    expect(await whenEnded(openai, (await inBackground(openai)).id)).toMatchObject({
       status: 'failed',
       error: { code: 'server_error' },
       output_text: 'Half',
     });
-    expect(await refusal(inBackground({ temperature: 7 }))).toMatchObject({
+    expect(await refusal(inBackground(openai, { temperature: 7 }))).toMatchObject({
       status: 400,
       param: 'temperature',
     });
-    expect(await refusal(inBackground({ previous_response_id: 'resp_none' }))).toMatchObject({
+    expect(await refusal(inBackground(openai, { previous_response_id: 'resp_none' }))).toMatchObject({
       status: 400,
       code: 'previous_response_not_found',
     });
@@ -148,17 +122,17 @@ describe('a background response', () => {
 
   it('goes on when the client that polls it leaves', async () => {
     proxy.use(says([{ text: 'a b c d e f', delayMs: 30 }]));
-    const { id } = await inBackground();
+    const { id } = await inBackground(openai);
     const leaving = new AbortController();
     const poll = openai.responses.retrieve(id, {}, { signal: leaving.signal });
     leaving.abort();
     await expect(poll).rejects.toThrow('aborted');
-    expect(await whenEnded(id)).toMatchObject({ status: 'completed', output_text: 'a b c d e f' });
+    expect(await whenEnded(openai, id)).toMatchObject({ status: 'completed', output_text: 'a b c d e f' });
   });
 
   it('that is deleted stops', async () => {
     proxy.use(hangs);
-    const { id } = await inBackground();
+    const { id } = await inBackground(openai);
     await until(() => proxy.model.activeRequests() > 0);
     await openai.responses.delete(id);
     await until(() => proxy.model.activeRequests() === 0);
@@ -167,7 +141,7 @@ describe('a background response', () => {
 
   it('needs a store', async () => {
     const without = await started(hello, { PROXY_STORE: 'off' });
-    expect(await refusal(inBackground({}, without.openai))).toEqual({
+    expect(await refusal(inBackground(without.openai))).toEqual({
       status: 400,
       message:
         "Unsupported parameter: 'background'. This server stores nothing (PROXY_STORE=off), so a background response could not be retrieved.",
@@ -181,7 +155,7 @@ describe('a background response', () => {
 describe('POST /v1/responses/{id}/cancel', () => {
   it('stops the model, and answers with the response', async () => {
     proxy.use(hangs);
-    const queued = await inBackground();
+    const queued = await inBackground(openai);
     await whenRunning(queued.id);
     await until(() => proxy.model.activeRequests() > 0);
     const cancelled = await openai.responses.cancel(queued.id);
@@ -194,7 +168,7 @@ describe('POST /v1/responses/{id}/cancel', () => {
 
   it('leaves a response that has ended as it is', async () => {
     proxy.use(hello);
-    const response = await whenEnded((await inBackground()).id);
+    const response = await whenEnded(openai, (await inBackground(openai)).id);
     expect(await openai.responses.cancel(response.id)).toEqual(sent(response));
   });
 
@@ -206,7 +180,7 @@ describe('POST /v1/responses/{id}/cancel', () => {
       message: 'Cannot cancel a synchronous response.',
       ...WRONG,
     });
-    const { id } = await inBackground();
+    const { id } = await inBackground(openai);
     for (const [client, unknown] of [
       [openai, 'resp_unknown'],
       [stranger, id],
@@ -217,7 +191,7 @@ describe('POST /v1/responses/{id}/cancel', () => {
         ...WRONG,
       });
     }
-    await whenEnded(id);
+    await whenEnded(openai, id);
   });
 });
 
@@ -228,10 +202,10 @@ describe('background responses', () => {
       PROXY_MAX_BACKGROUND_RESPONSES: '2',
     });
     const metrics = async (): Promise<string> => (await own.get('/metrics')).text();
-    const first = await inBackground({}, own.openai);
+    const first = await inBackground(own.openai);
     await until(() => own.model.activeRequests() === 1);
-    const second = await inBackground({}, own.openai);
-    expect(await refusal(inBackground({}, own.openai))).toMatchObject({
+    const second = await inBackground(own.openai);
+    expect(await refusal(inBackground(own.openai))).toMatchObject({
       status: 429,
       type: 'rate_limit_error',
       code: 'background_limit',
@@ -242,15 +216,36 @@ describe('background responses', () => {
     await until(async () => (await metrics()).includes('proxy_turns_queued 1'));
     await own.openai.responses.cancel(first.id);
     expect((await foreground).status).toBe('completed');
-    expect(await whenEnded(second.id, own.openai)).toMatchObject({ status: 'completed' });
+    expect(await whenEnded(own.openai, second.id)).toMatchObject({ status: 'completed' });
     await until(async () => (await metrics()).includes('proxy_background_running 0'));
   });
 
-  it('that still run when the server stops have failed', async () => {
-    const own = await started(hangs, {});
-    const { id } = await inBackground({}, own.openai);
+  it('of a conversation keep it locked until they end', async () => {
+    const own = await started(hangs, { PROXY_CONVERSATION_WAIT_MS: '100' });
+    const { id: conversation } = await own.openai.conversations.create();
+    const { id } = await inBackground(own.openai, { conversation });
     await until(() => own.model.activeRequests() === 1);
-    await own.app.stop(0);
-    expect(own.log.filter(({ msg }) => msg === 'background response')).toMatchObject([{ responseId: id }]);
+    const ask = { model: 'gpt-5.5', input: 'Me too.', conversation };
+    expect(await refusal(own.openai.responses.create(ask))).toMatchObject({
+      status: 400,
+      code: 'conversation_locked',
+    });
+    expect(await refusal(inBackground(own.openai, ask))).toMatchObject({ code: 'conversation_locked' });
+    own.use(hello);
+    await own.openai.responses.cancel(id);
+    await until(async () => (await refusal(own.openai.responses.create(ask))) instanceof Object);
+    await until(async () => (await own.openai.conversations.items.list(conversation)).data.length >= 2);
+    const { id: last } = await inBackground(own.openai, { ...ask, store: false });
+    expect(await whenEnded(own.openai, last)).toMatchObject({
+      status: 'completed',
+      conversation: { id: conversation },
+    });
+    const { data } = await own.openai.conversations.items.list(conversation, { order: 'asc' });
+    expect(data.map((item) => item.type === 'message' && item.role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ]);
   });
 });

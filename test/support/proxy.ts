@@ -38,7 +38,7 @@ export interface TestProxy {
 const KEY = 'sk-test-key-0123456789';
 
 type Behind = Pick<ModelServerOptions, 'models'> &
-  Pick<AppDeps, 'socketTimes'> &
+  Pick<AppDeps, 'socketTimes' | 'leaseEveryMs'> &
   Pick<ListenOptions, 'stallMs'>;
 
 /** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
@@ -68,8 +68,13 @@ export const startProxy = async (
     secrets: secretsOf(config),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { socketTimes = {}, ...listening } = behind;
-  const app = await createApp(config, { environment: { ...process.env, ...env }, logger, socketTimes });
+  const { socketTimes = {}, leaseEveryMs = 3_000, ...listening } = behind;
+  const app = await createApp(config, {
+    environment: { ...process.env, ...env },
+    logger,
+    socketTimes,
+    leaseEveryMs,
+  });
   const upgrades = (): Upgrades => app.upgrades;
   const listener = await listen(app.fetch, {
     ...config.http,

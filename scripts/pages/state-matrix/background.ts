@@ -1,6 +1,8 @@
 import type { StateArea } from './row.ts';
 
 const BACKGROUND = 'test/conformance/background.test.ts';
+const RESTARTS = 'test/conformance/background-restarts.test.ts';
+const INSTANCES = 'test/conformance/background-instances.test.ts';
 
 export const BACKGROUND_AREA: StateArea = {
   title: 'Background responses',
@@ -53,7 +55,25 @@ export const BACKGROUND_AREA: StateArea = {
       openai: 'What happens to a running response when a server stops is not described.',
       ours: 'more',
       how: 'It is `failed` with `server_error`, or runs again with `PROXY_BACKGROUND_RESUME=on`.',
-      tests: { [BACKGROUND]: ['that still run when the server stops have failed'] },
+      tests: {
+        [RESTARTS]: [
+          'that still run when the server stops have failed, and say so after a restart',
+          'that still run when the server stops run again after a restart, if they should',
+          'that end in time are waited for when the server stops',
+        ],
+      },
+    },
+    {
+      openai: 'A response is the same wherever it is asked for.',
+      ours: 'same',
+      how: 'Instances on one PostgreSQL poll, stream, cancel and delete each other’s background responses.',
+      tests: {
+        [INSTANCES]: [
+          'is polled, streamed and continued on another instance',
+          'is cancelled on another instance: its model stops, and its streams end',
+          'is deleted on another instance, and stops',
+        ],
+      },
     },
   ],
 };
