@@ -40,12 +40,6 @@ export const UPGRADE = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** Events of this response. */
-export const ofResponse =
-  (id: string, type: string) =>
-  (event: JsonObject): boolean =>
-    event['type'] === type && (event['response'] as JsonObject | undefined)?.['id'] === id;
-
 export interface SocketOptions {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
