@@ -121,7 +121,19 @@ export class BackgroundRun {
     }
   }
 
-  /** Something of the row changed, or the lease could not be renewed. */
+  /** Its lease could not be renewed: it was cancelled, deleted, or taken over. */
+  async lost(): Promise<void> {
+    // It ended here.
+    if (this.#recording !== 'no') return;
+    try {
+      await this.#findReason();
+    } catch (error) {
+      // The next renewal finds it, too.
+      this.#deps.onError(error);
+    }
+  }
+
+  /** Something of the row changed. */
   async check(): Promise<void> {
     // The change is its own end.
     if (this.#recording !== 'no') return;

@@ -82,7 +82,7 @@ export class BackgroundRuns {
 
   /** Resolves when the run has ended. */
   execute(run: BackgroundRun, detached: DetachedRun): Promise<void> {
-    this.#leases.hold(run.id, () => run.stop('gone'));
+    this.#leases.hold(run.id, () => void run.lost());
     const ended = run.execute(detached).finally(() => {
       this.#leases.drop(run.id);
       this.#running.delete(run.id);
