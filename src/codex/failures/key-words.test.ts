@@ -14,10 +14,11 @@ describe('messages that mention keys', () => {
     expect(isAboutKey(FAILURES[kind].message)).toBe(kind === 'invalid_api_key');
   });
 
-  it('come with 401, and never with 403', () => {
+  it('come with 401; a 403 is only for pages that may not open a WebSocket', () => {
     const statuses = Object.entries(FAILURES).map(([kind, { status }]): [string, number] => [kind, status]);
     expect(statuses.filter(([, status]) => status === 401 || status === 403)).toEqual([
       ['invalid_api_key', 401],
+      ['origin_not_allowed', 403],
     ]);
   });
 
