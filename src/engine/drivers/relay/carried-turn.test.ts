@@ -147,6 +147,15 @@ describe('a turn with MCP servers', () => {
     const claimed = relay.turns[0]?.claims[0];
     expect([claimed?.request.instructions, claimed?.shape.mcp]).toEqual(['Prepared.', mcp]);
   });
+
+  it('is cut off at once: the app-server would run a call in the bytes that have ended the turn', async () => {
+    const { relay, turnOf } = carrying();
+    const { turn, start } = turnOf();
+    await start(fakeMcp());
+    const ending = turn.end(GIVEN_UP);
+    expect(relay.turns[0]?.done.at(-1)).toBe('closed');
+    await ending;
+  });
 });
 
 describe('the thread of a turn', () => {

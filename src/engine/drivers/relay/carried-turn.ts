@@ -49,6 +49,8 @@ export class CarriedTurn implements DrivenTurn {
   #relayTurn: RelayTurnHandle | null = null;
   /** Whether it is among the pre-started ones, or could have been. */
   #isPlain = false;
+  /** Whether the app-server runs tools in it. */
+  #hasMcp = false;
   #hasAnswer = false;
   #isSteered = false;
   #isEnded = false;
@@ -68,6 +70,7 @@ export class CarriedTurn implements DrivenTurn {
   async start(mcp: McpTurn | null, receive: (signal: TurnSignal) => void): Promise<string> {
     const { draft, context, approved } = this.#params;
     let { request } = draft;
+    this.#hasMcp = mcp !== null;
     const appServer = this.#appServer;
     const prepare = async (threadId: string): Promise<void> => {
       request = (await mcp?.prepare(request, appServer, threadId, approved)) ?? request;
@@ -124,6 +127,8 @@ export class CarriedTurn implements DrivenTurn {
 
   async end(how: TurnEnd): Promise<void> {
     this.#isEnded = true;
+    // At once: the relay is about to pass on what has ended the turn, and the app-server would run a call in it.
+    if (this.#hasMcp) this.#relayTurn?.close();
     // The client may have left while it was being started; `start` reports why it could not be.
     const started = await this.#starting?.catch(() => null);
     // Only a plain thread is kept for another turn.
