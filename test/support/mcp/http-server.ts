@@ -3,10 +3,12 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 
+import type { JsonObject } from '../../../src/kit/json/json.ts';
 import type { TestCertificates } from '../../chatgpt/certificate.ts';
 import { createToolServer } from './tools.ts';
 
@@ -39,6 +41,8 @@ export interface HttpMcpServer {
   readonly url: string;
   readonly origin: string;
   readonly requests: readonly SeenRequest[];
+  /** The JSON-RPC methods of the messages that its sessions received. */
+  readonly messages: readonly string[];
   /** Number of sessions that were not ended. */
   sessions(): number;
   /** From the next request on. */
@@ -57,6 +61,7 @@ const serve = ({ certificates }: HttpOptions, handler: Handler): ReturnType<type
 export const startHttpMcp = async (options: HttpOptions = {}): Promise<HttpMcpServer> => {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const requests: SeenRequest[] = [];
+  const messages: string[] = [];
   let { mood = 'well' } = options;
 
   const open = async (): Promise<StreamableHTTPServerTransport> => {
@@ -83,10 +88,11 @@ export const startHttpMcp = async (options: HttpOptions = {}): Promise<HttpMcpSe
       return void outgoing.writeHead(401, { 'www-authenticate': 'Bearer' }).end('no');
     }
     const id = headers['mcp-session-id'];
-    if (id === undefined) return (await open()).handleRequest(incoming, outgoing);
-    const session = sessions.get(String(id));
+    const session = id === undefined ? await open() : sessions.get(String(id));
     if (session === undefined) return void outgoing.writeHead(404).end();
-    return session.handleRequest(incoming, outgoing);
+    const body = method === 'POST' ? ((await json(incoming)) as JsonObject) : undefined;
+    if (typeof body?.['method'] === 'string') messages.push(body['method']);
+    return session.handleRequest(incoming, outgoing, body);
   };
 
   const server = serve(options, (incoming, outgoing) => {
@@ -100,6 +106,7 @@ export const startHttpMcp = async (options: HttpOptions = {}): Promise<HttpMcpSe
     url: `${origin}/mcp`,
     origin,
     requests,
+    messages,
     sessions: () => sessions.size,
     become(next) {
       mood = next;
