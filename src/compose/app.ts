@@ -12,7 +12,6 @@ import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
-import { createFormatChecks } from '../turns/format/check-format.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
@@ -34,11 +33,10 @@ import { describeStore } from './describe-store.ts';
 import { openSharedMemory } from './shared-memory.ts';
 import { openBackground } from './background.ts';
 import { openState } from './state.ts';
-import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
 import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
-import { createThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
+import { openThreads } from './threads.ts';
 import { VERSION } from '../version.ts';
 
 export interface App {
@@ -222,39 +220,6 @@ const openHomes = (
     onUnsavedLogin: (err) =>
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
   });
-
-/** Worker threads for work whose length a client decides. */
-const openThreads = (config: Config, logger: Logger, metrics: Metrics) => {
-  const tokenizer = createThreadedTokenizer({
-    onGuess: (reason) => {
-      metrics.tokenGuesses.inc();
-      logger.warn({ reason }, 'token count estimated');
-    },
-  });
-  const guide = createThreadedGuide({
-    clock: systemAmbient.clock,
-    onUnexplained: (reason) => {
-      metrics.toolsUnexplained.inc({ reason });
-      logger.warn({ reason }, 'tool described in prose without parameter docs');
-    },
-  });
-  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
-  const formats = createFormatChecks({
-    clock: systemAmbient.clock,
-    onUnchecked: (reason) => {
-      metrics.formatUnchecked.inc({ reason });
-      logger.warn({ reason }, 'answer not checked against the requested schema');
-    },
-  });
-  return {
-    tokenizer,
-    guide,
-    formats,
-    async close() {
-      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
-    },
-  };
-};
 
 const openMcpServers = (
   { mcpServers, mcp }: Config,
