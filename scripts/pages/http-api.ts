@@ -16,6 +16,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'Compacts a long conversation into a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
   'key POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
+  'key POST /v1/messages':
+    "Anthropic's Messages API: runs a turn. `stream: true` answers with events, else with JSON.",
   'key POST /v1/completions':
     'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
   'key POST /v1/codex/reviews':
@@ -62,9 +64,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'key POST /v1/messages':
-    "Anthropic's Messages API, not supported: 404 `endpoint_not_supported` at once, with what is served.",
-  'key POST /v1/messages/{rest}': 'The same, for counting tokens and batches.',
+  'key POST /v1/messages/{rest}': 'Batches are not supported: 404 at once.',
   'key GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'key GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'key GET /backend-api/wham/usage':

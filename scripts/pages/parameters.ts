@@ -11,7 +11,7 @@ import {
   type BackendColumn,
   type BackendSide,
   type ParameterRow,
-} from '../../src/openai/shared/parameters.ts';
+} from '../../src/apis/parameters.ts';
 import { describeChatFields } from '../../src/openai/responses/input/chat-fields.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 

@@ -8,7 +8,7 @@ import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
 import { toTurnRequest as chatToTurn } from '../../src/openai/chat/to-turn.ts';
-import type { ParameterRow } from '../../src/openai/shared/parameters.ts';
+import type { ParameterRow } from '../../src/apis/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 import { parseResponse, toTurnRequest as responsesToTurn } from '../../src/openai/responses/input/to-turn.ts';
 import { CHAT_SAMPLES, RESPONSES_SAMPLES, type Sample } from './translation-samples.ts';

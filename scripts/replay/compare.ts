@@ -1,5 +1,5 @@
 import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
-import { COUNTED } from '../../src/openai/shared/sse.ts';
+import { COUNTED } from '../../src/apis/sse.ts';
 import { ENDS } from './played-pool.ts';
 import type { TraceRecord } from './read-capture.ts';
 

@@ -1,3 +1,4 @@
+import { messagesApi } from '../anthropic/messages/api.ts';
 import type { Config } from '../config/schema.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -40,6 +41,7 @@ export const apisOf = (
       parallelCalls: config.tools.parallelCalls,
       dialect: { ...config.clients, mode: outputMode, onNativeOnly },
     }),
+    messagesApi({ parallelCalls: config.tools.parallelCalls }),
     completionsApi({ usagePolicy: config.api.usagePolicy, textOf }),
     reviewsApi({ usagePolicy: config.api.usagePolicy }),
     ...[imagesApi, imageEditsApi].map((api) =>

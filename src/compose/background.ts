@@ -7,7 +7,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { endFrames } from '../openai/responses/output/end-frames.ts';
 import { INCLUDABLE } from '../openai/responses/output/include.ts';
 import { projectStoredResponse } from '../openai/responses/output/project-stored.ts';
-import { encodeFrame, encodeFrameSteps, isHeavyFrame } from '../openai/shared/sse.ts';
+import { encodeFrame, encodeFrameSteps, isHeavyFrame } from '../apis/sse.ts';
 import { RESPONSES_PATH } from '../openai/responses/api.ts';
 import { BackgroundRows } from '../state/background-rows.ts';
 import { BackgroundRuns, type LostResponse } from '../state/background-runs.ts';

@@ -85,7 +85,7 @@ describe('a web page', () => {
         origin: `http://evil.test/${'x'.repeat(83)}…`,
       },
       { ...request, requestId: 'req_minted3' },
-      { ...request, requestId: 'req_minted4', status: 405 },
+      { ...request, requestId: 'req_minted4', status: 405, errorCode: 'method_not_allowed' },
     ]);
     expect(await metrics.print()).toMatch(/requests_total\{route="\/things\/:id",status="204"\} 2/);
   });

@@ -38,12 +38,12 @@ describe('a request', () => {
   });
 
   it('gets errors in the form of the API that its route belongs to, also without a key', async () => {
-    const errorBody = ({ code }: Failure) => ({ type: 'error', code });
+    const errors = ({ code, status }: Failure) => ({ status, headers: {}, body: { type: 'error', code } });
     const fails = route(
       () => {
         throw gatewayError('unknown_url');
       },
-      { errorBody },
+      { errors },
     );
     const { send } = serveRoutes([fails]);
     const answers = [await send('/thing', KEY), await send('/thing')];

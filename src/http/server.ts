@@ -1,17 +1,19 @@
 import { Hono } from 'hono';
 
-import { gatewayError, type GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
+import { errorFormOf, isForAnthropic } from './answer/error-form.ts';
 import { errorResponse } from './answer/error-response.ts';
 import type { Exchange, OpenExchange } from './exchange/exchange.ts';
 import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
 import type { Authenticator } from './guards/authenticate.ts';
 import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
+import type { ErrorForm } from '../turns/api.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 
@@ -21,8 +23,8 @@ export interface Route {
   readonly path: string;
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
-  /** The error bodies of its API; default: OpenAI's. */
-  readonly errorBody?: (failed: Failure) => unknown;
+  /** The errors of its API; absent: those that the client expects. */
+  readonly errors?: ErrorForm;
   handle(
     http: Request,
     exchange: Exchange,
@@ -74,6 +76,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
+    if (isForAnthropic(http)) response.headers.set('request-id', requestId);
     // More of an abandoned request may still arrive.
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
@@ -90,7 +93,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
-      return errorResponse(exchanges.failed(exchange, error), route.errorBody);
+      const form = route.errors ?? errorFormOf(http);
+      return errorResponse(exchanges.failed(exchange, error), form, exchange.requestId);
     }
   };
 
@@ -129,7 +133,7 @@ const uploadFailure = (why: Stall): GatewayError =>
         },
   );
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'errorBody' | 'handle'> & {
+type RouteMatch = Pick<Route, 'path' | 'access' | 'errors' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 
@@ -154,7 +158,7 @@ const router = (routes: readonly Route[], answer: Answer): HttpServer['fetch'] =
         c.req.raw,
         refusal(labelOf(path), () => {
           if (isWebSocket(c.req.raw)) throw gatewayError('websocket_not_supported');
-          return methodNotAllowed(c.req.method, labelOf(path), allowed);
+          throw methodNotAllowed(c.req.method, labelOf(path), allowed);
         }),
         c.env.connectionInfo,
       ),
@@ -197,11 +201,8 @@ const refusal = (path: string, handle: Route['handle']): RouteMatch => ({
 export const isWebSocket = ({ headers }: Request): boolean =>
   headers.get('upgrade')?.toLowerCase() === 'websocket';
 
-const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): Response => {
-  const failed = gatewayError('method_not_allowed', {
-    message: `Not allowed to ${method} on ${path}.`,
-  }).failure;
-  const response = errorResponse(failed);
-  response.headers.set('allow', allowed.join(', '));
-  return response;
+const methodNotAllowed = (method: string, path: string, allowed: readonly string[]): GatewayError => {
+  const message = `Not allowed to ${method} on ${path}.`;
+  const failed = failure('method_not_allowed', { message });
+  return new GatewayError({ ...failed, headers: { ...failed.headers, allow: allowed.join(', ') } });
 };

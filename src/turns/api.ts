@@ -31,8 +31,18 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   /** The body of a JSON answer. */
   project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
-  /** The body of an error. */
-  readonly errorBody: (failed: Failure) => unknown;
+  /** Sent while a stream is silent; absent: a comment, which all clients ignore. */
+  readonly keepalive?: Frame;
+  readonly errors: ErrorForm;
+}
+
+/** How a family of APIs answers a failed request. */
+export type ErrorForm = (failed: Failure, requestId: string | null) => ErrorAnswer;
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
 }
 
 /** What holds for one request while it is parsed. */
@@ -84,6 +94,8 @@ export interface ParsedRequest<Meta = unknown> {
   readonly model: string;
   readonly stream: boolean;
   readonly meta: Meta;
+  /** The conversation that the body names; the headers of the request take precedence. */
+  readonly session?: string | null;
   /** The id by which the client can steer the stream; absent: the API has no steering. */
   readonly id?: string;
   /** The client program, as far as it was recognised. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import type { DetectedClient } from '../openai/clients/detect-client.ts';
+import type { DetectedClient } from '../apis/clients/detect-client.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 

@@ -18,7 +18,8 @@ export const turnsOf = (
     request: deps.strictParams ? { ...one, isStrict: true } : one,
     context: {
       caller: { keyId: caller },
-      conversation: state.cacheKey ?? conversationKey(one, { caller, session }),
+      conversation:
+        state.cacheKey ?? conversationKey(one, { caller, session: session ?? parsed.session ?? null }),
       budget: deps.openBudget(call, trace),
       trace,
       ...(isUnstored(parsed) ? { isUnstored: true } : {}),

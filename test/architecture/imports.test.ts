@@ -19,7 +19,9 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'codex/sources': [...CENTRE, 'codex/failures', 'codex/protocol', 'codex/translate'],
   engine: [...CENTRE, 'codex'],
   // The client side and the backend side never see each other.
-  openai: [...CENTRE, 'zod', 'turns/api.ts'],
+  apis: [...CENTRE, 'zod', 'turns/api.ts'],
+  openai: [...CENTRE, 'apis', 'zod', 'turns/api.ts'],
+  anthropic: [...CENTRE, 'apis', 'zod', 'turns/api.ts'],
   // The port that APIs implement: types of the centre.
   'turns/api.ts': [...CENTRE],
   'codex/protocol': ['kit'],
@@ -59,6 +61,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
   http: [
     ...CENTRE,
+    'anthropic',
+    'apis',
     'openai',
     'state',
     'store/store.ts',
@@ -76,6 +80,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // Composition.
   compose: [
     ...CENTRE,
+    'anthropic',
+    'apis',
     'capture',
     'codex',
     'config',

@@ -9,7 +9,7 @@ import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
 import { projectCompletion, renderCompletion } from '../../src/openai/completions/answer.ts';
-import { encodeFrame } from '../../src/openai/shared/sse.ts';
+import { encodeFrame } from '../../src/apis/sse.ts';
 import { HELLO_USAGE } from '../support/scripts.ts';
 import { ACCEPTED, END } from '../support/item-events.ts';
 import { collect, emit } from '../support/turn-events.ts';

@@ -7,7 +7,7 @@ import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts
 import { arrange, type ArrangeOptions } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
-import { encodeFrame } from '../../src/openai/shared/sse.ts';
+import { encodeFrame } from '../../src/apis/sse.ts';
 import type { Frame } from '../../src/turns/api.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { readSse } from '../support/sse.ts';

@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
 import { projectReply } from '../../src/openai/responses/output/project.ts';
 import { renderResponse } from '../../src/openai/responses/output/render.ts';
-import { encodeFrame } from '../../src/openai/shared/sse.ts';
+import { encodeFrame } from '../../src/apis/sse.ts';
 import type { Frame } from '../../src/turns/api.ts';
 import { responseMeta } from '../support/response-meta.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';

@@ -6,7 +6,7 @@ import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';
 import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
-import { encodeFrame } from '../../src/openai/shared/sse.ts';
+import { encodeFrame } from '../../src/apis/sse.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect, emit } from '../support/turn-events.ts';

@@ -11,7 +11,7 @@ import {
   toTurnRequest,
   type TranslatedResponse,
 } from '../../src/openai/responses/input/to-turn.ts';
-import { encodeFrame } from '../../src/openai/shared/sse.ts';
+import { encodeFrame } from '../../src/apis/sse.ts';
 import { validateResponse, validateStreamEvent } from '../support/schema.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect, emit, fixedAmbient } from '../support/turn-events.ts';

@@ -1,12 +1,13 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { errorBody } from '../../openai/shared/error-body.ts';
+import { openaiErrors } from '../../openai/shared/error-body.ts';
+import type { ErrorForm } from '../../turns/api.ts';
 
-/** The response to a failed request. A request that matches no API gets OpenAI's error body. */
-export const errorResponse = (failed: Failure, bodyOf: (failed: Failure) => unknown = errorBody): Response =>
-  Response.json(bodyOf(failed), {
-    status: failed.status,
-    headers: {
-      ...failed.headers,
-      ...(failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) }),
-    },
-  });
+/** The response to a failed request. One that no route could read gets OpenAI's form. */
+export const errorResponse = (
+  failed: Failure,
+  form: ErrorForm = openaiErrors,
+  requestId: string | null = null,
+): Response => {
+  const { status, headers, body } = form(failed, requestId);
+  return Response.json(body, { status, headers });
+};

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../kit/json/json.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
-import { encodeFrame, encodeFrameSteps, isHeavyFrame, KEEPALIVE } from '../../openai/shared/sse.ts';
+import { encodeFrame, encodeFrameSteps, isHeavyFrame, KEEPALIVE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';
 import { WritePace } from './write-pace.ts';
 
@@ -12,6 +12,8 @@ const STOPPED = new Error('the stream has ended');
 
 export interface SseOptions {
   readonly keepaliveMs: number;
+  /** Sent while nothing else is; absent: a comment. */
+  readonly keepalive?: Frame | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** Called with each frame before it is written. */
   readonly onFrame?: (frame: Frame) => void;
@@ -183,7 +185,7 @@ class SseBody {
     });
   }
 
-  /** A comment only when nothing else was written, and never while the reader lags. */
+  /** Only when nothing else was written, and never while the reader lags. */
   #tick(): void {
     if (
       !this.#wroteSinceTick &&
@@ -191,7 +193,8 @@ class SseBody {
       this.#buffer === '' &&
       (this.#controller?.desiredSize ?? 0) > 0
     ) {
-      this.#buffer = KEEPALIVE;
+      const { keepalive } = this.#options;
+      this.#buffer = keepalive === undefined ? KEEPALIVE : encodeFrame(keepalive);
       this.#flush();
     }
     this.#wroteSinceTick = false;

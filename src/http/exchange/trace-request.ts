@@ -2,7 +2,7 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { MARKER_HEADERS } from '../../openai/clients/markers.ts';
+import { MARKER_HEADERS } from '../../apis/clients/markers.ts';
 import type { Api } from '../../turns/api.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
@@ -28,7 +28,7 @@ export type KeepTrace = (until: Promise<unknown>) => void;
 /** Captures a request completely if capture is on. */
 export const traced = async <Answer>(
   { exchange, method, path, headers }: TracedRequest,
-  { errorBody }: Pick<Api, 'errorBody'>,
+  { errors }: Pick<Api, 'errors'>,
   deps: { readonly captures: Captures | null },
   answer: (trace: Trace, keepTrace: KeepTrace) => Promise<Answer>,
 ): Promise<Answer> => {
@@ -42,8 +42,8 @@ export const traced = async <Answer>(
       until = ended;
     });
   } catch (error) {
-    const failed = failureOf(error);
-    trace.record('answered', { status: failed.status, body: errorBody(failed) });
+    const { status, body } = errors(failureOf(error), exchange.requestId);
+    trace.record('answered', { status, body });
     throw error;
   }
 };

@@ -1,5 +1,6 @@
 import { failure } from '../../canonical/failure/failure.ts';
-import { errorBody } from '../../openai/shared/error-body.ts';
+import { errorFormOf } from '../answer/error-form.ts';
+import { errorResponse } from '../answer/error-response.ts';
 import type { Cors } from '../guards/cors.ts';
 
 /**
@@ -13,6 +14,9 @@ const answerTo = (http: Request): Response => {
   const { pathname } = new URL(http.url);
   if (pathname === '/healthz') return Response.json({ status: 'ok' });
   if (pathname === '/readyz') return Response.json({ status: 'not ready' }, { status: 503 });
-  const starting = failure('worker_unavailable', { message: 'The server is starting.' });
-  return Response.json(errorBody(starting), { status: starting.status, headers: { 'retry-after': '1' } });
+  const starting = failure('worker_unavailable', {
+    message: 'The server is starting.',
+    retryAfterSeconds: 1,
+  });
+  return errorResponse(starting, errorFormOf(http), null);
 };

@@ -49,7 +49,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'POST',
     path: api.path,
     access: 'key',
-    errorBody: api.errorBody,
+    errors: api.errors,
     handle: serveTurn(api, deps.turns),
   })),
   ...deps.apis

@@ -1,6 +1,6 @@
 import type { Trace } from '../../canonical/context/trace.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
-import { UNSTORED } from '../../openai/shared/sse.ts';
+import { UNSTORED } from '../../apis/sse.ts';
 import type { StreamCopy } from '../../state/stream-copies.ts';
 import { backgroundOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { Run } from '../../turns/run.ts';
@@ -71,6 +71,7 @@ const streamed = (
   });
   return sseResponse(run.events(), {
     keepaliveMs: deps.keepaliveMs,
+    keepalive: api.keepalive,
     headers,
     onFrame(frame) {
       tally.sent(frame);

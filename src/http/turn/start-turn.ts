@@ -2,7 +2,7 @@ import type { Trace } from '../../canonical/context/trace.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
-import { COUNTED } from '../../openai/shared/sse.ts';
+import { COUNTED } from '../../apis/sse.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import type { StoredRequest } from '../../state/stored-response.ts';
 import { backgroundOf, requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { DONE } from '../../openai/shared/sse.ts';
+import { DONE } from '../../apis/sse.ts';
 import { ResponseStream } from './response-stream.ts';
 
 const open = (streamId: string | null = null) => {

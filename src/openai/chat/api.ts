@@ -6,8 +6,8 @@ import { sideRequestOf } from '../clients/side-request.ts';
 import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
+import { openaiErrors } from '../shared/error-body.ts';
+import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
 
 export interface ChatOptions extends AnswerLimits {
   readonly usagePolicy: ChatMeta['usagePolicy'];
@@ -57,7 +57,7 @@ export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
       },
     };
   },
-  errorBody,
+  errors: openaiErrors,
   render: (meta, turns) => renderChat(turns, meta),
   project: (meta, replies) => projectChat(replies, meta),
 });

@@ -1,6 +1,6 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
-import { ItemQueue } from '../shared/item-queue.ts';
+import { ItemQueue } from '../../apis/item-queue.ts';
 
 /** Options for the content of a chat answer. */
 export interface ArrangeOptions {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 import type { Part } from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { longText } from '../shared/bounds.ts';
+import { longText } from '../../apis/bounds.ts';
 import { breakpointField, readBreakpoint } from '../shared/cache-breakpoint.ts';
 import { fileFields, filePart } from '../shared/file-part.ts';
-import { noteUnread } from '../shared/unread-fields.ts';
-import { emptyArray, parseBody, readTagged } from '../shared/validation.ts';
+import { noteUnread } from '../../apis/unread-fields.ts';
+import { emptyArray, parseBody, readTagged } from '../../apis/validation.ts';
 
 const schemas = {
   text: z.object({ type: z.literal('text'), text: longText, ...breakpointField }),

@@ -12,10 +12,10 @@ import {
   MAX_PARTS,
   MAX_TEXT,
   rejectTooManyParts,
-} from '../shared/bounds.ts';
+} from '../../apis/bounds.ts';
 import { withoutBreakpoints } from '../shared/cache-breakpoint.ts';
-import { noteUnread } from '../shared/unread-fields.ts';
-import { parseBody, readTagged } from '../shared/validation.ts';
+import { noteUnread } from '../../apis/unread-fields.ts';
+import { parseBody, readTagged } from '../../apis/validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
 import { quoted } from '../../kit/text/quote.ts';

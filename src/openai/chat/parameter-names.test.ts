@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { Path } from '../../canonical/request/path.ts';
-import { parameterName } from '../shared/parameter-names.ts';
+import { parameterName } from '../../apis/parameter-names.ts';
 import { chatNames } from './parameter-names.ts';
 
 const PATHS: readonly Path[] = [

@@ -1,5 +1,6 @@
 import type { Setting } from '../../canonical/request/path.ts';
-import { SHARED_SETTINGS, type ParameterNames } from '../shared/parameter-names.ts';
+import type { ParameterNames } from '../../apis/parameter-names.ts';
+import { SHARED_SETTINGS } from '../shared/shared-settings.ts';
 import type { ReadTools } from './tools.ts';
 
 export const CHAT_SETTINGS: Readonly<Record<Setting, string>> = {

@@ -1,4 +1,4 @@
-import type { ParameterRow, ParameterTable } from '../shared/parameters.ts';
+import type { ParameterRow, ParameterTable } from '../../apis/parameters.ts';
 import type { CreateChat } from './schema.ts';
 
 const SILENT = 'The answer is the same without it.';

@@ -2,7 +2,7 @@ import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { CreateResponse } from '../responses/input/schema.ts';
-import { namesWhere } from '../shared/unread-fields.ts';
+import { namesWhere } from '../../apis/unread-fields.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
 import { asCustomCalls } from './function-envelope.ts';

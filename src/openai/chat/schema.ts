@@ -11,7 +11,7 @@ import {
   MAX_STOP_CHARS,
   MAX_STOPS,
   MAX_WORDS,
-} from '../shared/bounds.ts';
+} from '../../apis/bounds.ts';
 import {
   conversationFields,
   effort,

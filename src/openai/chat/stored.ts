@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kit/json/json.ts';
 import { metadata } from '../shared/field-schemas.ts';
-import { parseBody } from '../shared/validation.ts';
+import { parseBody } from '../../apis/validation.ts';
 
 /** A chat completion that was created with `store: true`. */
 export interface ShownChat {

@@ -1,11 +1,11 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import type { OutputFormat } from '../../canonical/request/turn-request.ts';
-import { acceptedPrompt } from '../shared/client-prompt.ts';
-import type { ReadBody } from '../shared/common-fields.ts';
+import { acceptedPrompt } from '../../apis/client-prompt.ts';
+import type { ReadBody } from '../../apis/common-fields.ts';
 import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
-import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
-import { emptyArray, missing, parseBody } from '../shared/validation.ts';
+import { namesWhere, unreadFields } from '../../apis/unread-fields.ts';
+import { emptyArray, missing, parseBody } from '../../apis/validation.ts';
 import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
 import { formatOf } from '../responses/input/format.ts';
 import { asCustomCalls } from './function-envelope.ts';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 import type { ToolCall } from '../../canonical/request/item.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { idText, longText } from '../shared/bounds.ts';
-import { noteUnread } from '../shared/unread-fields.ts';
-import { invalidChoice, missing, parseBody } from '../shared/validation.ts';
+import { idText, longText } from '../../apis/bounds.ts';
+import { noteUnread } from '../../apis/unread-fields.ts';
+import { invalidChoice, missing, parseBody } from '../../apis/validation.ts';
 
 export const functionCallSchema = z.object({ name: idText, arguments: longText });
 

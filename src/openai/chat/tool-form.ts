@@ -10,8 +10,8 @@ import {
   type FunctionBody,
   type ToolForm,
 } from '../shared/read-tools.ts';
-import { noteUnread } from '../shared/unread-fields.ts';
-import { parseBody, readTagged } from '../shared/validation.ts';
+import { noteUnread } from '../../apis/unread-fields.ts';
+import { parseBody, readTagged } from '../../apis/validation.ts';
 
 /** Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both. */
 export const eitherForm = (parsed: readonly unknown[], ignored: string[]): ToolForm => ({

@@ -10,16 +10,10 @@ import {
 } from '../../canonical/request/tool.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import {
-  checkDeclared,
-  checkTools,
-  readChoiceWord,
-  readToolList,
-  TOOL_CHOICES,
-  toFunctionTool,
-} from '../shared/read-tools.ts';
-import { listOf, MAX_CHAT_TOOLS } from '../shared/bounds.ts';
-import { invalidChoice, parseBody } from '../shared/validation.ts';
+import { readChoiceWord, readToolList, TOOL_CHOICES, toFunctionTool } from '../shared/read-tools.ts';
+import { checkDeclared, checkTools } from '../../apis/check-tools.ts';
+import { listOf, MAX_CHAT_TOOLS } from '../../apis/bounds.ts';
+import { invalidChoice, parseBody } from '../../apis/validation.ts';
 import type { CreateChat } from './schema.ts';
 import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
 

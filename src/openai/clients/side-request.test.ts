@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import type { Item, Role } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { DetectedClient } from './detect-client.ts';
+import type { DetectedClient } from '../../apis/clients/detect-client.ts';
 import { sideRequestOf } from './side-request.ts';
 
 const message = (role: Role, text: string): Item => ({

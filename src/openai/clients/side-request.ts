@@ -1,7 +1,7 @@
 import type { SideRequest } from '../../turns/api.ts';
 import type { Item } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { DetectedClient } from './detect-client.ts';
+import type { DetectedClient } from '../../apis/clients/detect-client.ts';
 import { cleanSummary, cleanTitle } from './clean-title.ts';
 import { TITLE_PROMPTS, type TitlePrompt } from './title-prompts.ts';
 

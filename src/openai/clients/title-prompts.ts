@@ -1,4 +1,4 @@
-import type { ClientName } from './markers.ts';
+import type { ClientName } from '../../apis/clients/markers.ts';
 
 /** What a side request asks for. */
 export type SideKind = 'title' | 'title-and-summary' | 'thread-title';

@@ -3,8 +3,8 @@ import { projectCompletion, renderCompletion, type CompletionMeta } from './answ
 import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
 import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields } from '../shared/common-fields.ts';
+import { openaiErrors } from '../shared/error-body.ts';
+import { commonFields } from '../../apis/common-fields.ts';
 
 export interface CompletionsOptions {
   readonly usagePolicy: CompletionMeta['usagePolicy'];
@@ -52,7 +52,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedCompletio
       },
     };
   },
-  errorBody,
+  errors: openaiErrors,
   render: (meta, turns) => renderCompletion(turns, meta),
   project: (meta, replies) => projectCompletion(replies, meta),
 });

@@ -1,5 +1,5 @@
 import { CHOICE_PARAMETERS } from '../chat/parameters.ts';
-import type { ParameterTable } from '../shared/parameters.ts';
+import type { ParameterTable } from '../../apis/parameters.ts';
 import type { CreateCompletion } from './schema.ts';
 
 /** How each field of a completion request is handled. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { listOf, longText } from '../shared/bounds.ts';
+import { listOf, longText } from '../../apis/bounds.ts';
 import { completionFields } from '../chat/schema.ts';
 
 /** OpenAI's limit on choices per request. Each one is a turn. */

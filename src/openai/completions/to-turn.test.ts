@@ -4,7 +4,7 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { turnRequest, NO_SAMPLING } from '../../../test/support/turn-request.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { parameterName } from '../shared/parameter-names.ts';
+import { parameterName } from '../../apis/parameter-names.ts';
 import { toTurnRequest } from './to-turn.ts';
 import { modelList } from '../../../test/support/models.ts';
 

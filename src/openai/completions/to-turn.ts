@@ -3,12 +3,12 @@ import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-re
 import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
 import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
-import type { ReadBody } from '../shared/common-fields.ts';
-import type { ParameterNames } from '../shared/parameter-names.ts';
-import { rejectUsed } from '../shared/parameters.ts';
+import type { ReadBody } from '../../apis/common-fields.ts';
+import type { ParameterNames } from '../../apis/parameter-names.ts';
+import { rejectUsed } from '../../apis/parameters.ts';
 import { readSampling } from '../shared/read-settings.ts';
-import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
-import { emptyArray, parseBody } from '../shared/validation.ts';
+import { namesWhere, unreadFields } from '../../apis/unread-fields.ts';
+import { emptyArray, parseBody } from '../../apis/validation.ts';
 import { COMPLETION_PARAMETERS } from './parameters.ts';
 import { createCompletionSchema, MAX_TURNS, type CreateCompletion } from './schema.ts';
 

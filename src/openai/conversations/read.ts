@@ -6,8 +6,8 @@ import type { Item } from '../../canonical/request/item.ts';
 import { bodyObject } from '../chat/common.ts';
 import { readInput, referencesIn } from '../responses/input/input-items.ts';
 import type { Recall } from '../responses/input/item-references.ts';
-import { unreadFields } from '../shared/unread-fields.ts';
-import { parseBody } from '../shared/validation.ts';
+import { unreadFields } from '../../apis/unread-fields.ts';
+import { parseBody } from '../../apis/validation.ts';
 import { addItemsSchema, createConversationSchema, updateMetadataSchema } from './schema.ts';
 
 /** New items of a conversation. What they refer to has to be loaded before they are read. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { list } from '../shared/bounds.ts';
+import { list } from '../../apis/bounds.ts';
 import { metadata } from '../shared/field-schemas.ts';
 
 /** OpenAI's limit for one request. */

@@ -1,5 +1,5 @@
-import type { DetectedClient } from '../clients/detect-client.ts';
-import { invalidChoice } from '../shared/validation.ts';
+import type { DetectedClient } from '../../apis/clients/detect-client.ts';
+import { invalidChoice } from '../../apis/validation.ts';
 
 const MODES = ['openai-json', 'obsidian-xml'] as const;
 /** How calls are sent: as native tool calls, or also as `<use_tool>` blocks in the text. */

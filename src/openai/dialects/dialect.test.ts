@@ -6,7 +6,7 @@ import { END, messageTold } from '../../../test/support/item-events.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
-import { detectClient } from '../clients/detect-client.ts';
+import { detectClient } from '../../apis/clients/detect-client.ts';
 import { modeHeader } from './choose-mode.ts';
 import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
 

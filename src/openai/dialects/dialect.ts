@@ -1,8 +1,8 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock, IdSource } from '../../kit/ambient.ts';
-import { promptMarker } from '../clients/prompt-markers.ts';
-import type { DetectedClient } from '../clients/detect-client.ts';
+import { promptMarker } from '../../apis/clients/prompt-markers.ts';
+import type { DetectedClient } from '../../apis/clients/detect-client.ts';
 import type { Dialect as ApiDialect } from '../../turns/api.ts';
 import { chooseMode, modeHeader, type ChosenMode, type OutputMode } from './choose-mode.ts';
 import { addBlocks } from './add-blocks.ts';

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { UsagePolicy } from '../shared/completion-usage.ts';
 import { errorBody } from '../shared/error-body.ts';
-import { DONE } from '../shared/sse.ts';
+import { DONE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';
 import { drawnBy, imageCallOf } from './only-images.ts';
 

@@ -4,8 +4,8 @@ import { editBodyOf } from './form.ts';
 import { onlyImages } from './only-images.ts';
 import { toEditTurn, toImageTurn, type ParsedImage, type ImageOptions } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields } from '../shared/common-fields.ts';
+import { openaiErrors } from '../shared/error-body.ts';
+import { commonFields } from '../../apis/common-fields.ts';
 
 const GENERATIONS = '/v1/images/generations';
 const EDITS = '/v1/images/edits';
@@ -55,7 +55,7 @@ const imageApi = (
       },
     };
   },
-  errorBody,
+  errors: openaiErrors,
   render: (meta, turns) => renderImages(turns, meta),
   project: (meta, replies) => projectImages(replies, meta),
 });

@@ -1,4 +1,4 @@
-import type { ParameterRow, ParameterTable } from '../shared/parameters.ts';
+import type { ParameterRow, ParameterTable } from '../../apis/parameters.ts';
 import type { CreateImage, EditImage } from './schema.ts';
 
 const OF_THE_TOOL: ParameterRow = {

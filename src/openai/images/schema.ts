@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { jsonObject, listOf } from '../shared/bounds.ts';
+import { jsonObject, listOf } from '../../apis/bounds.ts';
 
 /** OpenAI's limits. */
 const MAX_PROMPT = 32_000;

@@ -6,10 +6,10 @@ import { PLAIN_REQUEST } from '../../canonical/request/turn-request.ts';
 import { present, type Json } from '../../kit/json/json.ts';
 import { bodyObject } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
-import type { ReadBody } from '../shared/common-fields.ts';
-import type { ParameterNames } from '../shared/parameter-names.ts';
-import { namesWhere, unreadFields } from '../shared/unread-fields.ts';
-import { missing, parseBody } from '../shared/validation.ts';
+import type { ReadBody } from '../../apis/common-fields.ts';
+import type { ParameterNames } from '../../apis/parameter-names.ts';
+import { namesWhere, unreadFields } from '../../apis/unread-fields.ts';
+import { missing, parseBody } from '../../apis/validation.ts';
 import { IMAGE_PARAMETERS } from './parameters.ts';
 import {
   createImageSchema,

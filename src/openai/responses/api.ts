@@ -11,10 +11,10 @@ import { projectReply, projectStarted, type ResponseMeta } from './output/projec
 import { renderResponse } from './output/render.ts';
 import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
 import type { CreateResponse } from './input/schema.ts';
-import { invalidChoice } from '../shared/validation.ts';
+import { invalidChoice } from '../../apis/validation.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields, type AnswerLimits } from '../shared/common-fields.ts';
+import { openaiErrors } from '../shared/error-body.ts';
+import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
 
 export interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
@@ -96,7 +96,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
   },
-  errorBody,
+  errors: openaiErrors,
   render: (meta, [events]) => renderResponse(events, meta),
   project: (meta, [reply]) => projectReply(reply, meta),
 });

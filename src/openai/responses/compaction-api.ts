@@ -32,7 +32,7 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
         },
       };
     },
-    errorBody: responses.errorBody,
+    errors: responses.errors,
     render: () => {
       throw new Error('a compaction is not streamed');
     },

@@ -1,7 +1,7 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { fromBase64, toBase64Url } from '../../kit/text/bytes.ts';
-import { longText } from '../shared/bounds.ts';
-import { parseBody } from '../shared/validation.ts';
+import { longText } from '../../apis/bounds.ts';
+import { parseBody } from '../../apis/validation.ts';
 
 /**
  * Wraps a summary made by this server as encrypted content, because clients expect that and send it back unchanged. A

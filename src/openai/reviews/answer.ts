@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { objectsIn, textIn } from '../../kit/json/json.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { projectUsage, type ResponseMeta } from '../responses/output/project.ts';
-import { DONE } from '../shared/sse.ts';
+import { DONE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';
 import { readReview, reviewInWords } from './read-review.ts';
 

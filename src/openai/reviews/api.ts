@@ -1,8 +1,8 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
 import { toTurnRequest } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorBody } from '../shared/error-body.ts';
-import { commonFields, type ReadBody } from '../shared/common-fields.ts';
+import { openaiErrors } from '../shared/error-body.ts';
+import { commonFields, type ReadBody } from '../../apis/common-fields.ts';
 
 export interface ReviewsOptions {
   readonly usagePolicy: ReviewMeta['usagePolicy'];
@@ -23,7 +23,7 @@ export const reviewsApi = (options: ReviewsOptions): Api<ReadBody, ReviewMeta> =
       usagePolicy: options.usagePolicy,
     },
   }),
-  errorBody,
+  errors: openaiErrors,
   render: (meta, [events]) => renderReview(events, meta),
   project: (meta, [reply]) => projectReview(reply, meta),
 });

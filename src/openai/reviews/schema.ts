@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { longText, MAX_ID_CHARS } from '../shared/bounds.ts';
+import { longText, MAX_ID_CHARS } from '../../apis/bounds.ts';
 
 /** A request to codex's reviewer. This API is our own. */
 export const createReviewSchema = z.object({

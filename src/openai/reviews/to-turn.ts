@@ -2,11 +2,11 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
 import { PLAIN_REQUEST } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
-import type { ReadBody } from '../shared/common-fields.ts';
+import type { ReadBody } from '../../apis/common-fields.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
 import { responsesNames } from '../responses/input/parameter-names.ts';
-import { unreadFields } from '../shared/unread-fields.ts';
-import { parseBody } from '../shared/validation.ts';
+import { unreadFields } from '../../apis/unread-fields.ts';
+import { parseBody } from '../../apis/validation.ts';
 import { createReviewSchema, type CreateReview } from './schema.ts';
 
 export const toTurnRequest = (body: unknown, models: ModelNames): ReadBody => {

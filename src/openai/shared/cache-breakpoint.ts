@@ -1,6 +1,6 @@
 import type { Part } from '../../canonical/request/item.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { jsonObject } from './bounds.ts';
+import { jsonObject } from '../../apis/bounds.ts';
 
 /** The field of a content part that ends a cached prompt prefix, in both APIs. */
 const FIELD = 'prompt_cache_breakpoint';

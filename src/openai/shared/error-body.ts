@@ -1,7 +1,9 @@
 import type { CatalogueEntry } from '../../canonical/failure/catalogue-row.ts';
 import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
+import { errorHeaders } from '../../apis/error-headers.ts';
 import type { Json } from '../../kit/json/json.ts';
+import type { ErrorForm } from '../../turns/api.ts';
 
 export interface ErrorBody {
   readonly error: {
@@ -28,3 +30,10 @@ const isCodeless = ({ kind }: Failure): boolean => {
   const row: CatalogueEntry = FAILURES[kind];
   return row.codeless === true;
 };
+
+/** The failure as it is, with OpenAI's error object. */
+export const openaiErrors: ErrorForm = (failed) => ({
+  status: failed.status,
+  headers: errorHeaders(failed),
+  body: errorBody(failed),
+});

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 import { bodyObject } from '../chat/common.ts';
-import { unreadFields } from './unread-fields.ts';
-import { parseBody } from './validation.ts';
+import { unreadFields } from '../../apis/unread-fields.ts';
+import { parseBody } from '../../apis/validation.ts';
 
 const MAX_REASON = 10_000;
 

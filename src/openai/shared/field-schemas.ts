@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { jsonObject, longText } from './bounds.ts';
+import { jsonObject, longText } from '../../apis/bounds.ts';
 
 /** Schemas of fields that several APIs share. */
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;

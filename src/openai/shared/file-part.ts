@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FilePart, RawPart } from '../../canonical/request/item.ts';
 import { isJsonObject, present } from '../../kit/json/json.ts';
 import { readBreakpoint } from './cache-breakpoint.ts';
-import { missing } from './validation.ts';
+import { missing } from '../../apis/validation.ts';
 
 /** Fields of a file in both APIs. */
 export const fileFields = {

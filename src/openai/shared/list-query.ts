@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { idText } from './bounds.ts';
-import { parseBody } from './validation.ts';
+import { idText } from '../../apis/bounds.ts';
+import { parseBody } from '../../apis/validation.ts';
 
 export type Order = 'asc' | 'desc';
 

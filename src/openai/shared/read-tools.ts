@@ -2,22 +2,17 @@ import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import {
-  refKey,
-  refsOf,
   type CustomTool,
   type FunctionTool,
   type NamespaceMember,
   type RawTool,
   type Tool,
   type ToolChoice,
-  type ToolRef,
 } from '../../canonical/request/tool.ts';
 import { isJsonObject, present, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { customFields, functionFields } from './field-schemas.ts';
-import { idText, list, longText, MAX_TOOLS, rejectTooManyParts } from './bounds.ts';
-import { schemaBudget, schemaProblem } from './schema-problem.ts';
-import { parseBody, readTagged } from './validation.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { idText, list, longText, MAX_TOOLS, rejectTooManyParts } from '../../apis/bounds.ts';
+import { parseBody, readTagged } from '../../apis/validation.ts';
 
 /** The declaration of a function or a custom tool, which both APIs share, with any other fields. */
 const functionBody = z.looseObject(functionFields);
@@ -121,32 +116,6 @@ const readMembers = (parsed: readonly unknown[], place: string): readonly Namesp
     return { tool, name: PLAIN_READERS[tool](value, at).name };
   });
 
-/** Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body. */
-export const checkTools = (tools: readonly Tool[], placeOf: (index: number) => string): void => {
-  const seen = new Set<string>();
-  const budget = schemaBudget();
-  for (const [index, tool] of tools.entries()) {
-    if (tool.kind === 'hosted') continue;
-    const { name } = tool;
-    if (seen.has(name)) {
-      const param = `${placeOf(index)}.name`;
-      throw gatewayError('invalid_value', {
-        param,
-        message: `Invalid '${param}': duplicate tool name '${quoted(name)}'.`,
-      });
-    }
-    seen.add(name);
-    const wrong =
-      tool.kind === 'function' && tool.parameters !== null ? schemaProblem(tool.parameters, budget) : null;
-    if (wrong === null) continue;
-    throw gatewayError('invalid_value', {
-      param: `${placeOf(index)}.parameters`,
-      code: 'invalid_function_parameters',
-      message: `Invalid schema for function '${quoted(name)}': ${wrong}`,
-    });
-  }
-};
-
 /** Parses a tool choice that is a string; null for other choices. */
 export const readChoiceWord = (parsed: unknown, tools: readonly Tool[]): ToolChoice | null => {
   if (parsed === undefined || parsed === null || parsed === 'auto') return { mode: 'auto' };
@@ -162,20 +131,3 @@ export const readChoiceWord = (parsed: unknown, tools: readonly Tool[]): ToolCho
 };
 
 export const TOOL_CHOICES = ['none', 'auto', 'required', 'function', 'custom', 'allowed_tools'] as const;
-
-/** Throws if a tool choice names a tool that is not declared. */
-export const checkDeclared = (
-  refs: readonly ToolRef[],
-  tools: readonly Tool[],
-  paramOf: (index: number) => string,
-  place: 'tools' | 'functions' = 'tools',
-): void => {
-  const declared = new Set(tools.flatMap(refsOf).map(refKey));
-  const index = refs.findIndex((ref) => !declared.has(refKey(ref)));
-  const ref = refs[index];
-  if (ref === undefined) return;
-  throw gatewayError('invalid_value', {
-    param: paramOf(index),
-    message: `Tool choice '${quoted(ref.kind === 'hosted' ? ref.raw.type : ref.name)}' not found in '${place}' parameter.`,
-  });
-};

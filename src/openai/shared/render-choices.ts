@@ -4,7 +4,7 @@ import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
 import type { Frame } from '../../turns/api.ts';
 import { projectUsage, type UsagePolicy } from './completion-usage.ts';
 import { errorBody } from './error-body.ts';
-import { DONE, storeNote, usageNote } from './sse.ts';
+import { DONE, storeNote, usageNote } from '../../apis/sse.ts';
 
 export interface ChoicesOptions {
   readonly includeUsage: boolean;

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { OutputFormat } from '../../../canonical/request/turn-request.ts';
 import { isSameJson } from '../../../kit/json/json.ts';
-import { jsonObject } from '../../shared/bounds.ts';
+import { jsonObject } from '../../../apis/bounds.ts';
 import { shortName } from '../../shared/field-schemas.ts';
-import { missing } from '../../shared/validation.ts';
+import { missing } from '../../../apis/validation.ts';
 
 const schemaFields = {
   name: shortName.optional(),

@@ -15,11 +15,11 @@ import {
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, present, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 import { isRandomId } from '../../../kit/random-id.ts';
-import { idText, rejectTooManyParts } from '../../shared/bounds.ts';
+import { idText, rejectTooManyParts } from '../../../apis/bounds.ts';
 import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
-import { noteUnread } from '../../shared/unread-fields.ts';
-import { notAnObject, parseBody } from '../../shared/validation.ts';
+import { noteUnread } from '../../../apis/unread-fields.ts';
+import { notAnObject, parseBody } from '../../../apis/validation.ts';
 import { parseParts } from './input-parts.ts';
 import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
 import { References, type Recall } from './item-references.ts';

@@ -5,11 +5,11 @@ import type { Part, RawPart } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import type { Json } from '../../../kit/json/json.ts';
 import { isPlainWebUrl } from '../../../kit/text/web-url.ts';
-import { list, longText, MAX_PARTS } from '../../shared/bounds.ts';
+import { list, longText, MAX_PARTS } from '../../../apis/bounds.ts';
 import { breakpointField, readBreakpoint } from '../../shared/cache-breakpoint.ts';
 import { fileFields, filePart } from '../../shared/file-part.ts';
-import { noteUnread } from '../../shared/unread-fields.ts';
-import { parseBody, readTagged } from '../../shared/validation.ts';
+import { noteUnread } from '../../../apis/unread-fields.ts';
+import { parseBody, readTagged } from '../../../apis/validation.ts';
 
 const schemas = {
   input_text: z.object({ type: z.literal('input_text'), text: longText, ...breakpointField }),

@@ -9,7 +9,7 @@ import {
   MAX_ID_CHARS,
   MAX_PARTS,
   MAX_TOOLS,
-} from '../../shared/bounds.ts';
+} from '../../../apis/bounds.ts';
 
 /** The field for codex's metadata of an item. */
 export const NOTES = 'internal_chat_message_metadata_passthrough';

@@ -1,6 +1,7 @@
 import type { Setting } from '../../../canonical/request/path.ts';
 import { quoted } from '../../../kit/text/quote.ts';
-import { SHARED_SETTINGS, type ParameterNames } from '../../shared/parameter-names.ts';
+import type { ParameterNames } from '../../../apis/parameter-names.ts';
+import { SHARED_SETTINGS } from '../../shared/shared-settings.ts';
 import type { ToolForm } from '../../shared/read-tools.ts';
 import type { ReadFormat } from './format.ts';
 

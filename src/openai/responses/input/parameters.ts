@@ -1,5 +1,5 @@
 import { CONVERSATION_PARAMETERS } from '../../chat/parameters.ts';
-import type { ParameterTable } from '../../shared/parameters.ts';
+import type { ParameterTable } from '../../../apis/parameters.ts';
 import type { CreateResponse } from './schema.ts';
 
 const ECHO = 'Always echoed in the response.';

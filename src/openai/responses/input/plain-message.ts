@@ -1,6 +1,6 @@
 import type { Message, Part } from '../../../canonical/request/item.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { MAX_ID_CHARS, MAX_PARTS, MAX_TEXT } from '../../shared/bounds.ts';
+import { MAX_ID_CHARS, MAX_PARTS, MAX_TEXT } from '../../../apis/bounds.ts';
 
 /**
  * Reads a message that is nothing but text, as nearly all items of a long conversation are, in a tenth of the time that

@@ -10,7 +10,7 @@ import {
   MAX_ITEMS,
   MAX_TOOLS,
   MAX_WORDS,
-} from '../../shared/bounds.ts';
+} from '../../../apis/bounds.ts';
 import { conversationFields, effort, summary, verbosity } from '../../shared/field-schemas.ts';
 import { responseFormat, textFormat } from './format.ts';
 

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/quote.ts';
-import { list, longText, MAX_ITEMS } from '../../shared/bounds.ts';
+import { list, longText, MAX_ITEMS } from '../../../apis/bounds.ts';
 import { bodyObject } from '../../chat/common.ts';
-import { unreadFields } from '../../shared/unread-fields.ts';
-import { emptyArray, parseBody } from '../../shared/validation.ts';
+import { unreadFields } from '../../../apis/unread-fields.ts';
+import { emptyArray, parseBody } from '../../../apis/validation.ts';
 import { readInput } from './input-items.ts';
 
 /** The app-server's limit per call. */

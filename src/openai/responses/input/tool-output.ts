@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 import type { Part } from '../../../canonical/request/item.ts';
-import { list, longText, MAX_PARTS } from '../../shared/bounds.ts';
-import { noteUnread } from '../../shared/unread-fields.ts';
-import { parseBody } from '../../shared/validation.ts';
+import { list, longText, MAX_PARTS } from '../../../apis/bounds.ts';
+import { noteUnread } from '../../../apis/unread-fields.ts';
+import { parseBody } from '../../../apis/validation.ts';
 import { parseParts } from './input-parts.ts';
 
 const content = z.union([longText, list(MAX_PARTS)]);

@@ -2,9 +2,10 @@ import { z } from 'zod';
 
 import type { RawTool, Tool, ToolChoice, ToolRef } from '../../../canonical/request/tool.ts';
 import { isJsonObject } from '../../../kit/json/json.ts';
-import { listOf, MAX_TOOLS } from '../../shared/bounds.ts';
-import { checkDeclared, readChoiceWord, TOOL_CHOICES } from '../../shared/read-tools.ts';
-import { invalidChoice, parseBody } from '../../shared/validation.ts';
+import { listOf, MAX_TOOLS } from '../../../apis/bounds.ts';
+import { checkDeclared } from '../../../apis/check-tools.ts';
+import { readChoiceWord, TOOL_CHOICES } from '../../shared/read-tools.ts';
+import { invalidChoice, parseBody } from '../../../apis/validation.ts';
 
 const named = z.looseObject({ type: z.string().min(1) });
 const calledSchema = z.object({

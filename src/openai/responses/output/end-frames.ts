@@ -2,7 +2,7 @@ import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import type { Frame } from '../../../turns/api.ts';
 import { errorBody } from '../../shared/error-body.ts';
-import { DONE } from '../../shared/sse.ts';
+import { DONE } from '../../../apis/sse.ts';
 
 /** The last frame of every stream. */
 export const LAST_FRAME: Frame = { event: 'done', data: DONE };

@@ -1,5 +1,5 @@
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import { invalidChoice } from '../../shared/validation.ts';
+import { invalidChoice } from '../../../apis/validation.ts';
 
 /** The fields that an answer has only if its request names them in `include`. */
 export const INCLUDABLE = [

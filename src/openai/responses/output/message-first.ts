@@ -16,7 +16,7 @@ import {
 import type { IdSource } from '../../../kit/ambient.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { JoinedText, movedAnnotation, SEPARATOR } from '../../shared/joined-text.ts';
-import { ItemQueue } from '../../shared/item-queue.ts';
+import { ItemQueue } from '../../../apis/item-queue.ts';
 import { mintPlaceholderId } from './placeholder.ts';
 
 export interface MessageFirstOptions {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rendered } from '../../../../test/support/rendered.ts';
 import { END } from '../../../../test/support/item-events.ts';
 import { failure } from '../../../canonical/failure/failure.ts';
-import { DONE } from '../../shared/sse.ts';
+import { DONE } from '../../../apis/sse.ts';
 
 /** The exact frames around the items. Properties for any turn are in test/laws. */
 

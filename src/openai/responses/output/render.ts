@@ -1,7 +1,7 @@
 import { Accumulator } from '../../../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { usageNote } from '../../shared/sse.ts';
+import { usageNote } from '../../../apis/sse.ts';
 import type { Frame } from '../../../turns/api.ts';
 import { failedEvents, LAST_FRAME } from './end-frames.ts';
 import { ItemRenderer, type Emit } from './item-frames.ts';

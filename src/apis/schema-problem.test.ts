@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 
-import type { JsonObject } from '../../kit/json/json.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
 
 const problemOf = (schema: JsonObject): string | null => schemaProblem(schema, schemaBudget());

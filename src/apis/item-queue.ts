@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 
 /** Serializes items: emits the events of one item at a time, in the order the items started. */
 export class ItemQueue {

@@ -1,7 +1,7 @@
-import type { Usage } from '../../canonical/events/usage.ts';
-import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
-import type { Sliced } from '../../kit/async/event-loop.ts';
-import type { Frame } from '../../turns/api.ts';
+import type { Usage } from '../canonical/events/usage.ts';
+import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
+import type { Sliced } from '../kit/async/event-loop.ts';
+import type { Frame } from '../turns/api.ts';
 
 /** Marks usage that this server counted itself: in a header, or in a comment if the headers are already sent. */
 export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;

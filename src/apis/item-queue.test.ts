@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { ItemQueue } from './item-queue.ts';
 
 const started = (id: string): TurnEvent => ({

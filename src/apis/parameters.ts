@@ -1,5 +1,5 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Setting } from '../../canonical/request/path.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { Setting } from '../canonical/request/path.ts';
 import { namesWhere } from './unread-fields.ts';
 
 /** How this server handles a request field. */

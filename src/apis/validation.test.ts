@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { GatewayError } from '../../canonical/failure/failure.ts';
+import { GatewayError } from '../canonical/failure/failure.ts';
 import { invalidChoice, parseBody } from './validation.ts';
 
 const schema = z.object({

@@ -1,7 +1,7 @@
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { detectClient, type DetectedClient } from '../clients/detect-client.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { detectClient, type DetectedClient } from './clients/detect-client.ts';
 import { parameterName, type ParameterNames } from './parameter-names.ts';
-import type { ParsedRequest, WithReferences } from '../../turns/api.ts';
+import type { ParsedRequest, WithReferences } from '../turns/api.ts';
 
 /** The fields that every API has in some form. */
 interface BasicFields {

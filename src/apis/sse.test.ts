@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { readSse } from '../../../test/support/sse.ts';
-import { trickyText } from '../../../test/support/item-shapes.ts';
-import { collect } from '../../../test/support/turn-events.ts';
+import { readSse } from '../../test/support/sse.ts';
+import { trickyText } from '../../test/support/item-shapes.ts';
+import { collect } from '../../test/support/turn-events.ts';
 import { DONE, encodeFrame, KEEPALIVE } from './sse.ts';
 
 describe('encodeFrame', () => {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
+import { quoted } from '../kit/text/quote.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /** Parses a value. Throws a 400 in OpenAI's wording for the first problem. */
 export const parseBody = <S extends z.ZodType>(schema: S, value: unknown, at = ''): z.output<S> => {

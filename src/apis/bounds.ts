@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /** Limits on the size of a request. Ours are far above what clients send; they bound the time to parse it. */
 

@@ -1,6 +1,6 @@
-import type { PartLocation, Path, Setting } from '../../canonical/request/path.ts';
-import { assertNever } from '../../kit/assert-never.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import type { PartLocation, Path, Setting } from '../canonical/request/path.ts';
+import { assertNever } from '../kit/assert-never.ts';
+import { quoted } from '../kit/text/quote.ts';
 
 /** How the API of a request names the parts of its turn request. */
 export interface ParameterNames {
@@ -15,39 +15,6 @@ export interface ParameterNames {
   /** The location of the output schema. */
   readonly formatPlace: string;
 }
-
-/** Settings with the same name in every API. */
-export const SHARED_SETTINGS = {
-  model: 'model',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  parallelToolCalls: 'parallel_tool_calls',
-  maxToolCalls: 'max_tool_calls',
-  'reasoning.summary': 'reasoning.summary',
-  'reasoning.context': 'reasoning.context',
-  'reasoning.mode': 'reasoning.mode',
-  serviceTier: 'service_tier',
-  stop: 'stop',
-  'sampling.temperature': 'temperature',
-  'sampling.topP': 'top_p',
-  'sampling.presencePenalty': 'presence_penalty',
-  'sampling.frequencyPenalty': 'frequency_penalty',
-  'sampling.seed': 'seed',
-  'logprobs.top': 'top_logprobs',
-  truncation: 'truncation',
-  contextManagement: 'context_management',
-  'cache.key': 'prompt_cache_key',
-  'cache.retention': 'prompt_cache_retention',
-  'cache.options': 'prompt_cache_options',
-  'cache.breakpoints': 'prompt_cache_breakpoint',
-  callFields: 'caller',
-  accessPrograms: 'access_programs',
-  imageOptions: 'image',
-  metadata: 'metadata',
-  clientMetadata: 'client_metadata',
-  user: 'user',
-  safetyIdentifier: 'safety_identifier',
-} as const satisfies Partial<Record<Setting, string>>;
 
 /** The API's name for a part of the request, for errors and headers. */
 export const parameterName = (path: Path, names: ParameterNames): string => {

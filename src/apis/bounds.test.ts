@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
-import { failureOf } from '../../canonical/failure/failure.ts';
-import { createModelNames } from '../../canonical/models/model-names.ts';
-import { toTurnRequest as readChat } from '../chat/to-turn.ts';
-import { toTurnRequest as readCompletion } from '../completions/to-turn.ts';
-import { parseResponse, toTurnRequest as readResponse } from '../responses/input/to-turn.ts';
+import { failureOf } from '../canonical/failure/failure.ts';
+import { createModelNames } from '../canonical/models/model-names.ts';
+import { toTurnRequest as readChat } from '../openai/chat/to-turn.ts';
+import { toTurnRequest as readCompletion } from '../openai/completions/to-turn.ts';
+import { parseResponse, toTurnRequest as readResponse } from '../openai/responses/input/to-turn.ts';
 import { jsonObject, listOf } from './bounds.ts';
 import { parseBody } from './validation.ts';
 
