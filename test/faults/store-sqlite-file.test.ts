@@ -81,6 +81,17 @@ describe('the file', () => {
     expect(await keysIn(store, ['a', 'c'])).toEqual(['a', 'c']);
   });
 
+  it('that another process has locked is read in the meantime, however many writes wait', async () => {
+    const store = await open({ timeoutMs: 1_000 });
+    await put(store, 'a');
+    const other = new DatabaseSync(path.join(directory, 'state.db'));
+    other.exec('begin immediate');
+    const writes = await Promise.allSettled(['b', 'c', 'd', 'e'].map((key) => put(store, key)));
+    expect(writes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'rejected']);
+    expect(await keysIn(store, ['a', 'b'])).toEqual(['a']);
+    other.close();
+  });
+
   it('that is not a database, or cannot be made, is refused', async () => {
     writeFileSync(path.join(directory, 'state.db'), 'something else '.repeat(100));
     await expect(open()).rejects.toThrow('file is not a database');

@@ -49,9 +49,19 @@ const operationOf = ({ name }: Job): AnyOperation => {
 const runOne = (job: Job, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
   operationOf(job).run({ db, seal, now: job.now }, ...job.args);
 
+/**
+ * Lets the next statements wait for other processes until no one waits for the job any more. Later jobs, which have later
+ * deadlines, then still have time.
+ */
+const waitUntil = (deadline: bigint, file: SqliteFile): void => {
+  const leftMs = Number((deadline - process.hrtime.bigint()) / 1_000_000n);
+  file.exec(`pragma busy_timeout = ${Math.max(leftMs, 0)}`);
+};
+
 /** In a transaction of its own. */
 const alone = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
   try {
+    waitUntil(job.deadline, file);
     file.exec(operationOf(job).isWrite ? 'begin immediate' : 'begin');
     const result = await runOne(job, file, seal);
     file.exec('commit');
@@ -68,9 +78,11 @@ const together = async (
   file: SqliteFile,
   seal: Seal,
 ): Promise<readonly Outcome[] | null> => {
-  if (jobs.length < 2) return null;
+  const [first, second] = jobs;
+  if (first === undefined || second === undefined) return null;
   const outcomes: Outcome[] = [];
   try {
+    waitUntil(first.deadline, file);
     file.exec('begin immediate');
     for (const job of jobs) outcomes.push(await inSavepoint(job, file, seal));
     file.exec('commit');
