@@ -10,6 +10,7 @@ import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { startPostgres, type PostgresServer } from '../support/postgres.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
 import { ASK, askStream, askWhole, textIn } from './client.ts';
 
 const TIMEOUT_MS = '700';
@@ -22,6 +23,15 @@ const stateFolder = async (): Promise<string> => {
 };
 
 const idOf = ({ body }: { readonly body: Record<string, unknown> }): string => String(body['id']);
+/** Asks until the answer is stored: on a busy machine that may take longer than the store's timeout. */
+const askStored = async (ask: () => ReturnType<typeof askWhole>) => {
+  let answer = await ask();
+  await until(async () => {
+    if (answer.body['store'] !== true) answer = await ask();
+    return answer.body['store'] === true;
+  });
+  return answer;
+};
 const follow = (proxy: TestProxy, id: string) => askWhole(proxy, { ...ASK, previous_response_id: id });
 const completed = (frames: Awaited<ReturnType<typeof askStream>>['frames']) =>
   frames
@@ -31,17 +41,19 @@ const completed = (frames: Awaited<ReturnType<typeof askStream>>['frames']) =>
 describe('a database that cannot be written to', async () => {
   const folder = await stateFolder();
   const proxy = await openProxy(hello, { PROXY_STATE_DIR: folder, PROXY_STORE_TIMEOUT_MS: TIMEOUT_MS });
-  const first = await askWhole(proxy);
+  const first = await askStored(() => askWhole(proxy));
+  const noted = () => proxy.log.filter(({ msg }) => msg === 'an answer could not be stored').length;
   const other = new DatabaseSync(path.join(folder, 'state.db'));
   beforeAll(() => other.exec('BEGIN IMMEDIATE'));
   afterAll(() => other.close());
 
   it('does not lose the answer, which says that it is not stored', async () => {
+    const before = noted();
     const { frames } = await askStream(proxy);
     expect(textIn(frames)).not.toBe('');
     expect(completed(frames)).toMatchObject([{ status: 'completed', store: false }]);
     expect(await askWhole(proxy)).toMatchObject({ status: 200, body: { status: 'completed', store: false } });
-    expect(proxy.log.filter(({ msg }) => msg === 'an answer could not be stored')).toHaveLength(2);
+    expect(noted() - before).toBe(2);
   });
 
   it('still serves what it has', async () => {
@@ -50,7 +62,7 @@ describe('a database that cannot be written to', async () => {
 
   it('stores again when it can', async () => {
     other.exec('ROLLBACK');
-    const next = await follow(proxy, idOf(first));
+    const next = await askStored(() => follow(proxy, idOf(first)));
     expect(next).toMatchObject({ status: 200, body: { store: true } });
     expect(await follow(proxy, idOf(next))).toMatchObject({ status: 200 });
   });
@@ -122,7 +134,7 @@ describe('PostgreSQL that is gone for a while', () => {
   });
 
   it('fails only requests that need it, and comes back', async () => {
-    const first = await askWhole(proxy);
+    const first = await askStored(() => askWhole(proxy));
     expect(first).toMatchObject({ status: 200, body: { store: true } });
     await postgres.stop();
     expect(await askWhole(proxy)).toMatchObject({ status: 200, body: { store: false } });
@@ -131,7 +143,7 @@ describe('PostgreSQL that is gone for a while', () => {
       body: { error: { code: 'store_unavailable', type: 'server_error' } },
     });
     await postgres.start();
-    await expect.poll(async () => (await follow(proxy, idOf(first))).status, { timeout: 20_000 }).toBe(200);
-    expect(await askWhole(proxy)).toMatchObject({ status: 200, body: { store: true } });
+    await until(async () => (await follow(proxy, idOf(first))).status === 200);
+    expect(await askStored(() => askWhole(proxy))).toMatchObject({ status: 200, body: { store: true } });
   });
 });

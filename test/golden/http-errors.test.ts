@@ -2,11 +2,14 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { openProxy } from '../support/open-proxy.ts';
+import { readyChecks } from '../support/ready-checks.ts';
 import { hello } from '../support/scripts.ts';
 import { INVALID_REQUESTS } from './invalid-requests.ts';
 
 /** Complete HTTP responses to invalid requests. `npx vitest run test/golden --update` rewrites the files. */
 const proxy = await openProxy(hello);
+await readyChecks(proxy);
+const before = proxy.model.requests.length;
 
 const golden = (name: string): string => path.join(import.meta.dirname, 'http-errors', `${name}.json`);
 
@@ -25,7 +28,7 @@ describe('the answer to an invalid request', () => {
       answers.push(await answered(name, await proxy.post(endpoint, body)));
     }
     await expect(`${JSON.stringify(answers, null, 2)}\n`).toMatchFileSnapshot(golden(nameOf(endpoint)));
-    expect(proxy.model.requests).toEqual([]);
+    expect(proxy.model.requests.slice(before)).toEqual([]);
   });
 
   it('is exact for an unknown endpoint', async () => {

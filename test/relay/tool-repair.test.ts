@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 import { askAll, askBy, inAllWays } from '../support/four-ways.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
+import { readyChecks } from '../support/ready-checks.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 
 const tool = (name: string, strict: boolean): JsonObject => ({
@@ -42,6 +43,7 @@ describe.each([
   ['without the relay', { PROXY_WIRE: 'off' }],
 ])('strict functions called with the wrong arguments, %s', async (_, env) => {
   const proxy = await openProxy(hello, env);
+  await readyChecks(proxy);
 
   it('are called again, and the client sees only that', async () => {
     for (const way of ['responses', 'chat'] as const) {
@@ -85,6 +87,7 @@ describe('PROXY_TOOL_REPAIR_STREAMS', async () => {
     PROXY_TOOL_REPAIR_STREAMS: 'true',
     PROXY_TOOL_REPAIR_ATTEMPTS: '2',
   });
+  await readyChecks(proxy);
 
   it('holds calls back in streams, and retries them as often as configured', async () => {
     proxy.use(inTurn(wrong, wrong, right, wrong, wrong, right, wrong, wrong, right, wrong, wrong, right));
