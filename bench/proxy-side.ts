@@ -27,6 +27,8 @@ export interface ProxySide extends Side {
   send(body: object): Promise<Sent>;
   /** The same process through Chat Completions. */
   readonly chat: Side;
+  /** The same process through Anthropic's Messages. */
+  readonly messages: Side;
   /** The process ids of the proxy and of its app-server. */
   pids(): Promise<{ readonly node: number; readonly appServer: number }>;
   /** Concurrent requests, each on its own connection. */
@@ -72,18 +74,20 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   // Its only child is its app-server.
   const memory = (): Promise<number> => residentMb(({ parent }) => parent === child.pid);
+  const through = (name: string, api: Api): Side => ({
+    name,
+    run: (ask) => streamOnce(url, agent, ask, api),
+    memory,
+    close: async () => {},
+  });
   return {
     name: options.name,
     url,
     run: (ask) => streamOnce(url, agent, ask, RESPONSES),
     send: (body) => stream(url, agent, { model: 'gpt-5.5', ...body, stream: true }, RESPONSES),
     memory,
-    chat: {
-      name: 'chat',
-      run: (ask) => streamOnce(url, agent, ask, CHAT),
-      memory,
-      close: async () => {},
-    },
+    chat: through('chat', CHAT),
+    messages: through('messages', MESSAGES),
     async pids() {
       const node = child.pid ?? 0;
       return { node, appServer: await childOf(node) };
@@ -166,6 +170,20 @@ const CHAT: Api = {
   }),
   deltaMarker: `"delta":{"content":"${DELTA[0] ?? ''}`,
   endMarker: '"finish_reason":"stop"',
+};
+
+const MESSAGES: Api = {
+  path: '/messages',
+  body: (ask) => ({
+    model: ask.model,
+    max_tokens: 32_000,
+    ...(ask.instructions === undefined ? {} : { system: ask.instructions }),
+    messages: [userMessage(ask)],
+    tools: (ask.tools ?? []).map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })),
+    stream: true,
+  }),
+  deltaMarker: '"delta":{"type":"text_delta"',
+  endMarker: 'event: message_stop\n',
 };
 
 const post = async (url: string, agent: Agent, text: string): Promise<IncomingMessage> => {

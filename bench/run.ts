@@ -30,7 +30,7 @@ import { resumeElsewhere } from './resume-rows.ts';
 import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
 import { storeChains } from './stored-chains.ts';
-import { manyTools, mcpServer, toolRound } from './tool-rows.ts';
+import { agentRequest, manyTools, mcpServer, toolRound } from './tool-rows.ts';
 import { idleWebSockets, webSocketConversation } from './websocket-rows.ts';
 import { MCP_LABEL, type Side } from './workload.ts';
 
@@ -101,6 +101,10 @@ const STEPS = {
     return compare({ bare: proxy, proxy: two }, model, NO_WORSE);
   },
   chat: ({ proxy }, { model }) => compare({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
+  messages: async ({ proxy }, { model }) => {
+    const sides = { bare: proxy, proxy: proxy.messages };
+    return [...(await compare(sides, model, NO_WORSE)), await agentRequest(sides, 80)];
+  },
   overload: async (_, { start, model }) => {
     const usual = await start('with its usual limits', model.baseUrl);
     const tight = await start('with room for 64 and 256', model.baseUrl, {

@@ -82,6 +82,23 @@ export const manyTools = async ({ bare, proxy }: Sides, samples: number): Promis
   ];
 };
 
+const AGENT_GOAL = { maxAddedMs: 1 };
+
+/** The first request of a coding agent through two APIs of the proxy: 24 tools, 48 KB in all. */
+export const agentRequest = async ({ bare, proxy }: Sides, samples: number): Promise<Row> => {
+  const ask: Ask = { ...SHORT, instructions: 'You are a coding agent.', tools: MANY_TOOLS.slice(0, 24) };
+  for (const side of [bare, proxy, bare, proxy]) await side.run(ask);
+  const times = await firstDeltas({ bare: () => bare.run(ask), proxy: () => proxy.run(ask) }, samples);
+  const [ours, theirs] = [median(times.proxy), median(times.bare)];
+  return {
+    figure: `${proxy.name} vs. ${bare.name}: 24 tools of 2 KB, time to first text delta, p50`,
+    bare: ms(theirs),
+    proxy: ms(ours),
+    ...compareTimes(ours, theirs, AGENT_GOAL),
+    numbers: { samples, bareMs: theirs, proxyMs: ours },
+  };
+};
+
 const MCP_GOAL = { maxAddedMs: 10 };
 
 /** A turn with an HTTP MCP server compared with the bare app-server, and one call of it. */
