@@ -4,6 +4,7 @@ import type { ReadBody } from '../../../apis/common-fields.ts';
 import { unreadFields } from '../../../apis/unread-fields.ts';
 import { missing, parseBody } from '../../../apis/validation.ts';
 import { isJsonObject } from '../../../kit/json/json.ts';
+import { findModel } from '../../model-names.ts';
 import { readMessages } from './messages.ts';
 import { messagesNames } from './parameter-names.ts';
 import { createMessageSchema, type CreateMessage } from './schema.ts';
@@ -24,7 +25,7 @@ export const toTurnRequest = (body: unknown, { models, isCount }: ToTurnOptions)
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
   const { items, places } = readMessages(parsed.system, parsed.messages);
-  const model = models.resolve(parsed.model);
+  const { meaning: model } = findModel(models, parsed.model);
   return {
     parsed,
     ignored: unreadFields(createMessageSchema, body, ''),
