@@ -3,8 +3,15 @@ import { refKey, refsOf, type Tool, type ToolRef } from '../canonical/request/to
 import { quoted } from '../kit/text/quote.ts';
 import { schemaBudget, schemaProblem } from './schema-problem.ts';
 
-/** Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body. */
-export const checkTools = (tools: readonly Tool[], placeOf: (index: number) => string): void => {
+/**
+ * Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body,
+ * `schemaField` is the API's name for the schema of a tool.
+ */
+export const checkTools = (
+  tools: readonly Tool[],
+  placeOf: (index: number) => string,
+  schemaField: 'parameters' | 'input_schema' = 'parameters',
+): void => {
   const seen = new Set<string>();
   const budget = schemaBudget();
   for (const [index, tool] of tools.entries()) {
@@ -22,7 +29,7 @@ export const checkTools = (tools: readonly Tool[], placeOf: (index: number) => s
       tool.kind === 'function' && tool.parameters !== null ? schemaProblem(tool.parameters, budget) : null;
     if (wrong === null) continue;
     throw gatewayError('invalid_value', {
-      param: `${placeOf(index)}.parameters`,
+      param: `${placeOf(index)}.${schemaField}`,
       code: 'invalid_function_parameters',
       message: `Invalid schema for function '${quoted(name)}': ${wrong}`,
     });

@@ -1,4 +1,5 @@
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
+import { allTools } from '../../../canonical/request/tool.ts';
 import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
 import type { ReadBody } from '../../../apis/common-fields.ts';
 import { unreadFields } from '../../../apis/unread-fields.ts';
@@ -8,6 +9,8 @@ import { findModel } from '../../model-names.ts';
 import { readMessages } from './messages.ts';
 import { messagesNames } from './parameter-names.ts';
 import { createMessageSchema, type CreateMessage } from './schema.ts';
+import { readToolChoice } from './tool-choice.ts';
+import { readTools } from './tools.ts';
 
 export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | 'stream'>> {
   /** The conversation that the body names; null: none. */
@@ -24,17 +27,22 @@ export interface ToTurnOptions {
 export const toTurnRequest = (body: unknown, { models, isCount }: ToTurnOptions): ParsedMessages => {
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
+  const ignored = unreadFields(createMessageSchema, body, '');
   const { items, places } = readMessages(parsed.system, parsed.messages);
+  const { tools, placeOf, maxToolCalls } = readTools(parsed.tools ?? [], ignored);
   const { meaning: model } = findModel(models, parsed.model);
   return {
     parsed,
-    ignored: unreadFields(createMessageSchema, body, ''),
-    names: messagesNames(places),
+    ignored,
+    names: messagesNames(places, placeOf),
     session: sessionIn(parsed.metadata?.user_id),
     request: {
       ...PLAIN_REQUEST,
       model: model.model,
       items,
+      tools,
+      ...readToolChoice(parsed.tool_choice, allTools({ tools, items }), ignored),
+      maxToolCalls,
       reasoning: { effort: model.effort, summary: 'auto', context: null },
       serviceTier: model.serviceTier,
       maxOutputTokens: parsed.max_tokens ?? null,

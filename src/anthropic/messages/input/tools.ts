@@ -1,0 +1,141 @@
+import { z } from 'zod';
+
+import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
+import type { FunctionTool, HostedTool, Tool } from '../../../canonical/request/tool.ts';
+import { idText, jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/bounds.ts';
+import { checkTools } from '../../../apis/check-tools.ts';
+import { noteUnread } from '../../../apis/unread-fields.ts';
+import { notAnObject, parseBody } from '../../../apis/validation.ts';
+import { isJsonObject, present } from '../../../kit/json/json.ts';
+import { quoted } from '../../../kit/text/quote.ts';
+
+export interface ReadTools {
+  /** Tools that the model has from the beginning. */
+  readonly tools: readonly Tool[];
+  /** Tools that the model gets when the conversation refers to them, by name. */
+  readonly deferred: ReadonlyMap<string, Tool>;
+  /** Limit on web searches; null: none. */
+  readonly maxToolCalls: number | null;
+  /** The location of a tool in the body. */
+  readonly placeOf: (index: number) => string;
+}
+
+interface ReadTool {
+  readonly tool: Tool;
+  readonly isDeferred: boolean;
+  readonly maxUses: number | null;
+}
+
+/** Anthropic's limits. */
+const toolName = z
+  .string()
+  .regex(
+    /^[a-zA-Z0-9_-]{1,128}$/,
+    'expected letters, digits, underscores and dashes, at most 128 characters.',
+  );
+
+const common = {
+  defer_loading: z.boolean().nullish(),
+  // Without effect, because prompts are cached and arguments are streamed anyway.
+  cache_control: z.unknown().optional(),
+  eager_input_streaming: z.unknown().optional(),
+};
+
+const functionSchema = z.object({
+  type: z.literal('custom').nullish(),
+  name: toolName,
+  description: longText.nullish(),
+  input_schema: jsonObject,
+  strict: z.boolean().nullish(),
+  ...common,
+});
+
+const domains = listOf(z.string().max(1_000), MAX_WORDS).nullish();
+const webSearchSchema = z.object({
+  type: z.string(),
+  name: z.literal('web_search'),
+  allowed_domains: domains,
+  max_uses: z.int().min(1).nullish(),
+  user_location: jsonObject.nullish(),
+  ...common,
+});
+
+/** Claude Code declares it while it has no other deferred tool. No model may call it. */
+const PLACEHOLDER = 'DeferredToolPlaceholder';
+
+const WEB_SEARCH = /^web_search_\d{8}$/;
+
+/** Reads the tools of a request. Fields without effect are added to `ignored`. */
+export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTools => {
+  const read = parsed.map((value, index) => readTool(value, `tools[${index}]`, ignored));
+  checkTools(
+    read.map(({ tool }) => tool),
+    (index) => `tools[${index}]`,
+    'input_schema',
+  );
+  const first = read.flatMap(({ isDeferred }, index) => (isDeferred ? [] : [index]));
+  return {
+    tools: read.flatMap(({ tool, isDeferred }) => (isDeferred ? [] : [tool])),
+    deferred: new Map(
+      read.flatMap(({ tool, isDeferred }) => (isDeferred ? [[nameOfTool(tool), tool] as const] : [])),
+    ),
+    maxToolCalls: read.find(({ maxUses }) => maxUses !== null)?.maxUses ?? null,
+    placeOf: (index) => `tools[${first[index] ?? index}]`,
+  };
+};
+
+/** Reads one tool: a function of the client, or the web search of the backend. */
+const readTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
+  if (!isJsonObject(value)) throw notAnObject(at, value);
+  const type = parseBody(idText, value['type'] ?? 'custom', `${at}.type`);
+  if (type === 'custom') return readFunction(value, at, ignored);
+  if (WEB_SEARCH.test(type)) return readWebSearch(value, at, ignored);
+  throw unsupported(type, at);
+};
+
+/** The name by which a conversation refers to a tool. */
+const nameOfTool = (tool: Tool): string => (tool.kind === 'hosted' ? tool.raw.type : tool.name);
+
+const readFunction = (value: object, at: string, ignored: string[]): ReadTool => {
+  const parsed = parseBody(functionSchema, value, at);
+  noteUnread(ignored, functionSchema, value, at);
+  const tool: FunctionTool = {
+    kind: 'function',
+    name: parsed.name,
+    description: parsed.description ?? null,
+    parameters: parsed.input_schema,
+    // A Responses backend takes an absent value as true.
+    strict: parsed.strict ?? false,
+  };
+  const isDeferred = parsed.defer_loading === true || parsed.name === PLACEHOLDER;
+  return { tool, isDeferred, maxUses: null };
+};
+
+const readWebSearch = (value: object, at: string, ignored: string[]): ReadTool => {
+  const parsed = parseBody(webSearchSchema, value, at);
+  noteUnread(ignored, webSearchSchema, value, at);
+  const { allowed_domains: allowed, user_location: location } = parsed;
+  const tool: HostedTool = {
+    kind: 'hosted',
+    raw: {
+      type: 'web_search',
+      ...(allowed && allowed.length > 0 ? { filters: { allowed_domains: allowed } } : {}),
+      ...(location ? { user_location: present(location) } : {}),
+    },
+  };
+  return { tool, isDeferred: parsed.defer_loading === true, maxUses: parsed.max_uses ?? null };
+};
+
+/** Tools that Anthropic defines and the client runs. */
+const RUN_BY_CLIENT = /^(?:bash|text_editor|memory|computer|browser)_/;
+
+const unsupported = (type: string, at: string): GatewayError => {
+  const param = `${at}.type`;
+  const why = RUN_BY_CLIENT.test(type)
+    ? 'only Claude models know its input. Declare a tool with an input_schema instead.'
+    : "it would run on Anthropic's servers. Remove it from the request.";
+  return gatewayError('unsupported_tool', {
+    param,
+    message: `Unsupported tool: '${param}' is '${quoted(type)}', which this server does not have: ${why}`,
+  });
+};
