@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+
+import { CLAUDE, HAS_CLAUDE } from '../support/claude-code.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import {
+  failed,
+  hello,
+  http400,
+  http404Model,
+  http429,
+  http500,
+  incompleteMaxTokens,
+  inTurn,
+  says,
+  usageLimit,
+} from '../support/scripts.ts';
+import { claudeRooms, userText, watch } from './claude-session.ts';
+
+/** What the real Claude Code does about errors: it retries those that pass, and shows the others at once. */
+
+const proxy = await openProxy(hello);
+const openRoom = claudeRooms(() => proxy);
+const ended = says([{ text: 'At last.' }]);
+
+describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
+  it.each([
+    ['a full backend', failed('server_is_overloaded', 'Too many users.')],
+    ['a rate limit', http429(1)],
+    ['a broken backend', http500],
+  ])('tries again after %s', async (_, fault) => {
+    const room = await openRoom();
+    const sent = watch(proxy, inTurn(fault, ended));
+    const { code, result } = await room.ask('are you there?');
+    expect([code, result['result']]).toEqual([0, 'At last.']);
+    expect(sent()).toHaveLength(2);
+  });
+
+  it.each([['the quota is used up', usageLimit(3600), 429, /usage limit/i, 1]])(
+    'shows at once that %s',
+    async (_, fault, status, message, requests) => {
+      const room = await openRoom();
+      const sent = watch(proxy, fault);
+      const { code, result } = await room.ask('are you there?');
+      expect([code, result['api_error_status'], result['result']]).toEqual([
+        1,
+        status,
+        expect.stringMatching(message),
+      ]);
+      expect(sent()).toHaveLength(requests);
+    },
+  );
+
+  it('shows which field is wrong', async () => {
+    const room = await openRoom();
+    watch(proxy, http400());
+    const { code, result } = await room.ask('are you there?');
+    expect([code, result['api_error_status'], result['result']]).toEqual([
+      1,
+      400,
+      expect.stringContaining("Invalid value: 'purple'."),
+    ]);
+  });
+
+  it('shows that there is no such model', async () => {
+    const room = await openRoom();
+    const sent = watch(proxy, http404Model());
+    const { code, result } = await room.ask('are you there?', '--model', 'no-such-model');
+    expect([code, result['api_error_status'], result['result']]).toEqual([
+      1,
+      404,
+      expect.stringContaining('no-such-model'),
+    ]);
+    // It asks once more, without a stream.
+    expect(sent()).toHaveLength(2);
+  });
+
+  it('continues an answer that reached the output limit', async () => {
+    const room = await openRoom();
+    const sent = watch(proxy, inTurn(incompleteMaxTokens, ended));
+    const { code, result } = await room.ask('are you there?');
+    expect([code, result['result']]).toEqual([0, expect.stringContaining('At last.')]);
+    expect(sent()).toHaveLength(2);
+    expect(userText(sent()[1])).toContain('Output token limit hit');
+  });
+
+  it('continues an answer that failed in its middle', async () => {
+    const room = await openRoom();
+    const broken = says([
+      { text: 'This far and', end: 'open' },
+      { fail: { code: 'server_error', message: 'The model had an accident.' } },
+    ]);
+    const sent = watch(proxy, inTurn(broken, ended));
+    const { code, result } = await room.ask('are you there?');
+    expect([code, result['result']]).toEqual([0, expect.stringContaining('At last.')]);
+    expect(sent()).toHaveLength(2);
+  });
+});
