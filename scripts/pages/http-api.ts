@@ -148,7 +148,7 @@ export const describeRoutes = (): string => {
   return [
     '# HTTP API',
     '',
-    'Access `key` asks for `Authorization: Bearer KEY`, or without one for `x-api-key: KEY` (`api-key` too); `open` asks for nothing.',
+    'Access `key` asks for `Authorization: Bearer KEY` or `x-api-key: KEY` (`api-key` too), one of which has to be right; `open` asks for nothing.',
     'Every answer carries `x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
     '[parameters](parameters.md).',
     '',

@@ -46,6 +46,9 @@ describe('detectClient', () => {
     ['open-webui', 'x-openwebui-user-id', { 'x-openwebui-user-id': '7' }],
     ['langchain', 'user-agent', { 'user-agent': 'langchainjs-openai/1.0.0 (node)' }],
     ['ai-sdk', 'user-agent', { 'user-agent': 'ai-sdk/openai-compatible/1.0 runtime/node.js/24' }],
+    ['claude-code', 'user-agent', { 'user-agent': 'claude-cli/2.1.325 (external, cli)' }],
+    ['claude-code', 'x-claude-code-session-id', { 'x-claude-code-session-id': 'b1d2' }],
+    ['anthropic-sdk', 'x-stainless-lang', { 'x-stainless-lang': 'js', 'anthropic-version': '2023-06-01' }],
     ['openai-sdk', 'x-stainless-lang', { 'x-stainless-lang': 'python', 'user-agent': 'OpenAI/Python 2.1.0' }],
   ])('detects %s by %s', (name, reason, headers) => {
     expect(seen(headers)).toEqual({ name, source: 'header', reasons: [reason] });

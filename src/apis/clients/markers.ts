@@ -1,6 +1,7 @@
 /** Clients that logs and metrics distinguish; some also get a different answer format. */
 export type ClientName =
   | 'codex'
+  | 'claude-code'
   | 'obsidian-copilot'
   | 'opencode'
   | 'cursor'
@@ -9,6 +10,7 @@ export type ClientName =
   | 'open-webui'
   | 'langchain'
   | 'ai-sdk'
+  | 'anthropic-sdk'
   | 'openai-sdk'
   | 'other';
 
@@ -28,6 +30,12 @@ export const PROGRAM_MARKERS: readonly HeaderMarker[] = [
   { client: 'codex', name: 'originator', headers: { originator: /^codex_/ } },
   // An editor that runs codex sends its own name as the originator.
   { client: 'codex', name: 'x-codex-turn-metadata', headers: { 'x-codex-turn-metadata': /./ } },
+  { client: 'claude-code', name: 'user-agent', headers: { 'user-agent': /^claude-(?:cli|code)\//i } },
+  {
+    client: 'claude-code',
+    name: 'x-claude-code-session-id',
+    headers: { 'x-claude-code-session-id': /./ },
+  },
   {
     client: 'obsidian-copilot',
     name: 'dangerously-allow-browser',
@@ -72,6 +80,12 @@ export const PROGRAM_MARKERS: readonly HeaderMarker[] = [
 export const LIBRARY_MARKERS: readonly HeaderMarker[] = [
   { client: 'langchain', name: 'user-agent', headers: { 'user-agent': /^langchain/i } },
   { client: 'ai-sdk', name: 'user-agent', headers: { 'user-agent': /\bai-sdk\//i } },
+  {
+    client: 'anthropic-sdk',
+    name: 'x-stainless-lang',
+    // The OpenAI SDK sends the same header without a version.
+    headers: { 'x-stainless-lang': /./, 'anthropic-version': /./ },
+  },
   { client: 'openai-sdk', name: 'x-stainless-lang', headers: { 'x-stainless-lang': /./ } },
 ];
 

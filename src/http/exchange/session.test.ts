@@ -12,6 +12,8 @@ describe('sessionOf', () => {
     [{ 'x-session-id': 'x', originator: 'codex_exec' }, 'x'],
     [{ 'session-id': 's', 'x-openai-subagent': 'review' }, '["s","review"]'],
     [{ 'x-openai-subagent': 'review' }, null],
+    [{ 'x-claude-code-session-id': 's' }, 's'],
+    [{ 'x-claude-code-session-id': 's', 'x-claude-code-agent-id': 'a' }, '["s","a"]'],
   ])('%j is %j', (headers, name) => {
     expect(sessionOf(new Headers(headers))).toBe(name);
   });
@@ -30,6 +32,16 @@ describe('namedSessionOf', () => {
       thread: '01a1e43a-ad86-7980-9744-fba808aa51c2',
       subagent: 'review',
       originator: 'Codex Desktop',
+    });
+  });
+
+  it('returns the names that Claude Code sends', () => {
+    const headers = { 'x-claude-code-session-id': 'b1d2', 'x-claude-code-agent-id': 'a6f' };
+    expect(namedSessionOf(new Headers(headers))).toEqual({
+      session: 'b1d2',
+      thread: null,
+      subagent: 'a6f',
+      originator: null,
     });
   });
 

@@ -5,15 +5,16 @@ import type { SessionFacts } from '../../observe/access-log.ts';
  * conversations. The oldest versions of codex called a thread a conversation.
  */
 const THREAD_HEADERS = ['thread-id', 'conversation_id', 'conversation-id'];
-const SESSION_HEADERS = ['session-id', 'session_id', 'x-session-id'];
-const SUBAGENT_HEADER = 'x-openai-subagent';
+const SESSION_HEADERS = ['session-id', 'session_id', 'x-session-id', 'x-claude-code-session-id'];
+/** Claude Code's subagents send the session of their parent. */
+const SUBAGENT_HEADERS = ['x-openai-subagent', 'x-claude-code-agent-id'];
 const ORIGINATOR_HEADER = 'originator';
 
 /** Every header read here. */
 export const NAMING_HEADERS: readonly string[] = [
   ...THREAD_HEADERS,
   ...SESSION_HEADERS,
-  SUBAGENT_HEADER,
+  ...SUBAGENT_HEADERS,
   ORIGINATOR_HEADER,
 ];
 
@@ -23,8 +24,8 @@ export const NAMING_HEADERS: readonly string[] = [
  */
 export const sessionOf = (headers: Headers): string | null => {
   const name = firstOf(headers, [...THREAD_HEADERS, ...SESSION_HEADERS]);
-  const subagent = headers.get(SUBAGENT_HEADER) ?? '';
-  return name === null || subagent === '' ? name : JSON.stringify([name, subagent]);
+  const subagent = firstOf(headers, SUBAGENT_HEADERS);
+  return name === null || subagent === null ? name : JSON.stringify([name, subagent]);
 };
 
 /** The same for the log, without values that do not look like names; null if nothing is left. */
@@ -32,7 +33,7 @@ export const namedSessionOf = (headers: Headers): SessionFacts | null => {
   const named = {
     thread: saneOf(firstOf(headers, THREAD_HEADERS)),
     session: saneOf(firstOf(headers, SESSION_HEADERS)),
-    subagent: saneOf(headers.get(SUBAGENT_HEADER)),
+    subagent: saneOf(firstOf(headers, SUBAGENT_HEADERS)),
     originator: saneOf(headers.get(ORIGINATOR_HEADER)),
   };
   return Object.values(named).every((value) => value === null) ? null : named;

@@ -51,13 +51,20 @@ describe('createAuthenticator', () => {
     { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'sk-first-key-0001' },
     { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'unknown' },
     { 'x-api-key': 'sk-second-key-0002', 'api-key': 'unknown' },
-  ])('accepts other key headers without a bearer token: %j', (headers) => {
+  ])('accepts other key headers: %j', (headers) => {
     expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
   });
 
-  it('does not try other headers if the bearer token is wrong', () => {
-    const both = new Headers({ authorization: 'Bearer short', 'x-api-key': 'sk-first-key-0001' });
-    expect(refusal(both)).toEqual(wrongKey('***'));
+  it.each<Record<string, string>>([
+    { authorization: 'Bearer unknown', 'x-api-key': 'sk-second-key-0002' },
+    { authorization: 'Bearer unknown', 'x-api-key': 'unknown', 'api-key': 'sk-second-key-0002' },
+  ])('accepts a request if one of its keys is right: %j', (headers) => {
+    expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
+  });
+
+  it('shows the bearer token if all keys are wrong', () => {
+    const both = new Headers({ authorization: 'Bearer sk-wrong-key-0001', 'x-api-key': 'sk-other-key-0002' });
+    expect(refusal(both)).toEqual(wrongKey('sk-wr***01'));
   });
 
   it.each<Record<string, string>>([

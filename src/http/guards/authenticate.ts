@@ -16,34 +16,40 @@ const fingerprint = (key: string): string => `key_${digest(`key-id:${key}`).toSt
 /** A short key is hidden completely: two letters of eight are too many. */
 const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(0, 5)}***${key.slice(-2)}`);
 
-/** Headers used by clients of other APIs. A bearer token takes precedence. */
+/** Headers used by clients of other APIs. Some clients send several keys, one for each service that they know. */
 const KEY_HEADERS = ['x-api-key', 'api-key'];
 
-const keyOf = (headers: Headers): string | null => {
+/** The keys of a request, the bearer token first. */
+const keysOf = (headers: Headers): readonly string[] => {
   const bearer = /^bearer +(.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
-  const given = [bearer, ...KEY_HEADERS.map((name) => headers.get(name))];
-  return given.map((key) => key?.trim() ?? '').find((key) => key !== '') ?? null;
+  const given = [bearer, ...KEY_HEADERS.map((name) => headers.get(name))].map((key) => key?.trim() ?? '');
+  return [...new Set(given)].filter((key) => key !== '');
 };
 
-/** Compares hashes of equal length with every key, so that the time reveals nothing about the keys. */
+/**
+ * Accepts a request if one of its keys is known. Compares hashes of equal length with every key, so that the time
+ * reveals nothing about the keys.
+ */
 export const createAuthenticator = (keys: readonly string[]): Authenticator => {
   const known = keys.map((key) => ({ hash: digest(key), caller: { keyId: fingerprint(key) } }));
   return (headers) => {
-    const token = keyOf(headers);
-    if (token === null) {
+    const tokens = keysOf(headers);
+    const [first] = tokens;
+    if (first === undefined) {
       throw gatewayError('invalid_api_key', {
         message:
           "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
       });
     }
-    const hash = digest(token);
     let caller: Caller | null = null;
-    for (const candidate of known) {
-      if (timingSafeEqual(candidate.hash, hash)) caller = candidate.caller;
+    for (const hash of tokens.map(digest)) {
+      for (const candidate of known) {
+        if (timingSafeEqual(candidate.hash, hash)) caller ??= candidate.caller;
+      }
     }
     if (caller === null) {
       throw gatewayError('invalid_api_key', {
-        message: `Incorrect API key provided: ${masked(token)}. Use the key of this server: its start-up message says where to find it.`,
+        message: `Incorrect API key provided: ${masked(first)}. Use the key of this server: its start-up message says where to find it.`,
       });
     }
     return caller;
