@@ -64,7 +64,6 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/embeddings': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'key POST /v1/messages/{rest}': 'Batches are not supported: 404 at once.',
   'key GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
   'key GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'key GET /backend-api/wham/usage':

@@ -12,7 +12,7 @@ const PAGES: readonly string[] = [
   '## Pages in a browser',
   '',
   'Pages of the origins in `PROXY_CORS_ALLOWED_ORIGINS` may call every route. Their preflight needs no key; any header may be sent. They can read',
-  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`. Other pages get no permission, and their',
+  'every answer, also errors, and of its headers those that begin with `x-`, `openai-` and `retry-after`, and `request-id`. Other pages get no permission, and their',
   'browser refuses; the log says which origin it was. See [security](security.md#pages-in-a-browser). Recent browsers also ask their user before a page of',
   'another site may reach this machine.',
   '',

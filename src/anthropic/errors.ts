@@ -1,35 +1,13 @@
-import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
 import type { Failure } from '../canonical/failure/failure.ts';
 import { errorHeaders } from '../apis/error-headers.ts';
 import type { ErrorForm } from '../turns/api.ts';
+import { ANTHROPIC_ERRORS } from './error-table.ts';
 
-/** Anthropic's type of an error with this status. */
-const TYPES: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  405: 'invalid_request_error',
-  413: 'request_too_large',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};
-
-/** Failures that have another status here than in OpenAI's API. */
-const STATUS: Readonly<Partial<Record<FailureCode, number>>> = {
-  upstream_forbidden: 403,
-  server_overloaded: 529,
-  upstream_overloaded: 529,
-};
-
-const statusOf = ({ kind, status }: Failure): number => STATUS[kind] ?? status;
-
-/** The error object. */
+/** The error object. Further fields of a failure, such as `details`, are part of it. */
 const projectError = (failed: Failure) => ({
-  type: TYPES[statusOf(failed)] ?? 'api_error',
-  message: failed.message,
+  type: ANTHROPIC_ERRORS[failed.kind].type,
+  message: messageOf(failed),
+  ...failed.more,
 });
 
 /** The body of an error, which is also the data of an `error` event. */
@@ -39,8 +17,25 @@ export const anthropicErrorBody = (failed: Failure) => ({
 });
 
 /** Anthropic's errors. */
-export const anthropicErrors: ErrorForm = (failed, requestId) => ({
-  status: statusOf(failed),
-  headers: errorHeaders(failed),
-  body: { ...anthropicErrorBody(failed), request_id: requestId },
-});
+export const anthropicErrors: ErrorForm = (failed, requestId) => {
+  const { status, isFinal = false } = ANTHROPIC_ERRORS[failed.kind];
+  return {
+    status,
+    headers: { ...errorHeaders(failed), ...(isFinal ? { 'x-should-retry': 'false' } : {}) },
+    body: { ...anthropicErrorBody(failed), request_id: requestId },
+  };
+};
+
+/** Anthropic's form has no `param`: the message names the field first, as in `max_tokens: Field required`. */
+const messageOf = ({ kind, message, param }: Failure): string => {
+  if (param === null || ANTHROPIC_ERRORS[kind].isAboutField !== true) return message;
+  if (param === '') return message.replace(/^Invalid type for '': /, 'body: ');
+  if (kind === 'missing_required_parameter') return `${param}: Field required`;
+  const opening = OPENINGS.map((text) => `${text} '${param}': `).find((text) => message.startsWith(text));
+  if (opening !== undefined) return `${param}: ${message.slice(opening.length)}`;
+  const isNamed = message.includes(`'${param}'`) || message.startsWith(`${param}: `);
+  return isNamed ? message : `${param}: ${message}`;
+};
+
+/** How messages in OpenAI's wording begin before they name the field. */
+const OPENINGS = ['Invalid type for', 'Invalid'];

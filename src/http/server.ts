@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 
+import { MESSAGES_PATH } from '../anthropic/messages/api.ts';
 import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
@@ -183,9 +184,11 @@ const baseUrlHint = (method: string, path: string, routes: readonly Route[]): st
     .filter((route) => route.method === method && route.path.startsWith('/v1/'))
     .filter((route) => asked.endsWith(route.path.slice('/v1'.length)))
     .toSorted((one, other) => other.path.length - one.path.length);
-  return meant === undefined
-    ? ''
-    : ` Use ${meant.path}: the base URL of a client is the address of this server followed by /v1.`;
+  if (meant === undefined) return '';
+  const baseUrl = meant.path.startsWith(MESSAGES_PATH)
+    ? "the base URL of Anthropic's clients is the address of this server, without /v1"
+    : 'the base URL of a client is the address of this server followed by /v1';
+  return ` Use ${meant.path}: ${baseUrl}.`;
 };
 
 /** A path for logs and metrics: without the patterns of its parameters. */

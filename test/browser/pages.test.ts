@@ -125,7 +125,7 @@ describe.skipIf(browser === null)('a page of an allowed origin', NEEDS_BROWSER, 
   it.each(APIS)('reads why %s is rejected', async (path, body) => {
     const wrongKey = await page.evaluate(send, asked(path, body, 'sk-wrong-key-0123456789'));
     const wrongBody = await page.evaluate(send, asked(path, { ...body, model: 7 }));
-    const notServed = await page.evaluate(send, asked('/v1/messages', body));
+    const notServed = await page.evaluate(send, asked('/v1/audio/speech', body));
     const unknown = await page.evaluate(send, asked(`/nowhere${path}`, body));
     const codes = [wrongKey, wrongBody, notServed, unknown].map(({ status, headers, text }) => [
       status,

@@ -185,26 +185,23 @@ describe('completions', () => {
 });
 
 describe('unsupported endpoints', () => {
-  it.each([
-    '/v1/embeddings',
-    '/v1/images/variations',
-    '/v1/audio/speech',
-    '/v1/messages',
-    '/v1/messages/count_tokens',
-  ])('%s is rejected at once', async (path) => {
-    const response = await proxy.post(path, { input: 'x' });
-    expect([response.status, await response.json()]).toEqual([
-      404,
-      {
-        error: {
-          message: `POST ${path} is not supported. Supported endpoints: POST /v1/responses, POST /v1/responses/compact, POST /v1/chat/completions, POST /v1/completions, POST /v1/codex/reviews, POST /v1/images/generations, POST /v1/images/edits, POST /v1/responses/input_tokens, GET /v1/models.`,
-          type: 'invalid_request_error',
-          param: null,
-          code: 'endpoint_not_supported',
+  it.each(['/v1/embeddings', '/v1/images/variations', '/v1/audio/speech'])(
+    '%s is rejected at once',
+    async (path) => {
+      const response = await proxy.post(path, { input: 'x' });
+      expect([response.status, await response.json()]).toEqual([
+        404,
+        {
+          error: {
+            message: `POST ${path} is not supported. Supported endpoints: POST /v1/responses, POST /v1/responses/compact, POST /v1/chat/completions, POST /v1/messages, POST /v1/completions, POST /v1/codex/reviews, POST /v1/images/generations, POST /v1/images/edits, POST /v1/responses/input_tokens, GET /v1/models.`,
+            type: 'invalid_request_error',
+            param: null,
+            code: 'endpoint_not_supported',
+          },
         },
-      },
-    ]);
-  });
+      ]);
+    },
+  );
 
   it('still require the API key', async () => {
     const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });

@@ -13,6 +13,9 @@ const before = proxy.model.requests.length;
 
 const golden = (name: string): string => path.join(import.meta.dirname, 'http-errors', `${name}.json`);
 
+/** The answers of Anthropic's API contain the id of their request. */
+const NAMED = { 'x-request-id': 'req_golden' };
+
 const answered = async (name: string, answer: Response): Promise<object> => ({
   name,
   status: answer.status,
@@ -25,7 +28,7 @@ describe('the answer to an invalid request', () => {
   it.each(Object.entries(INVALID_REQUESTS))('is exact for %s', async (endpoint, bodies) => {
     const answers: object[] = [];
     for (const [name, body] of Object.entries(bodies)) {
-      answers.push(await answered(name, await proxy.post(endpoint, body)));
+      answers.push(await answered(name, await proxy.post(endpoint, body, { headers: NAMED })));
     }
     await expect(`${JSON.stringify(answers, null, 2)}\n`).toMatchFileSnapshot(golden(nameOf(endpoint)));
     expect(proxy.model.requests.slice(before)).toEqual([]);
@@ -61,5 +64,31 @@ describe('the answer to an invalid request', () => {
       ),
     ];
     await expect(`${JSON.stringify(answers, null, 2)}\n`).toMatchFileSnapshot(golden('any'));
+  });
+
+  it("is exact for clients of Anthropic's API", async () => {
+    const key = { ...NAMED, 'x-api-key': proxy.key };
+    const send = (at: string, init: RequestInit): Promise<Response> => fetch(proxy.url + at, init);
+    const version = { ...key, 'anthropic-version': '2023-06-01' };
+    const answers = [
+      await answered('no key', await send('/v1/messages', { method: 'POST', headers: NAMED })),
+      await answered('a wrong method', await send('/v1/messages', { headers: key })),
+      await answered('no batches', await send('/v1/messages/batches', { method: 'POST', headers: key })),
+      await answered('nothing to delete', await send('/v1/messages/x', { method: 'DELETE', headers: key })),
+      await answered('no files', await send('/v1/files', { headers: version })),
+      await answered(
+        'a base URL with /v1',
+        await send('/v1/v1/messages', { method: 'POST', headers: version, body: '{}' }),
+      ),
+      await answered(
+        'half a body',
+        await send('/v1/messages', { method: 'POST', headers: key, body: '{"model":' }),
+      ),
+      await answered(
+        'a body that is too deep',
+        await send('/v1/messages', { method: 'POST', headers: key, body: '['.repeat(100_000) }),
+      ),
+    ];
+    await expect(`${JSON.stringify(answers, null, 2)}\n`).toMatchFileSnapshot(golden('any-anthropic'));
   });
 });

@@ -4,6 +4,12 @@ const CALL = { id: 'call_1', type: 'function', function: { name: 'now', argument
 
 const chat = (different: object): object => ({ model: 'codex-5', messages: [USER], ...different });
 const responses = (different: object): object => ({ model: 'codex-5', input: 'hi', ...different });
+const messages = (different: object): object => ({
+  model: 'claude-sonnet-5-5',
+  max_tokens: 100,
+  messages: [USER],
+  ...different,
+});
 const completions = (different: object): object => ({ model: 'codex-5', prompt: 'hi', ...different });
 
 type Bodies = Readonly<Record<string, unknown>>;
@@ -105,9 +111,21 @@ const COMPLETIONS: Bodies = {
   'logprobs of 9': completions({ logprobs: 9 }),
 };
 
+const MESSAGES: Bodies = {
+  'a list instead of an object': [],
+  'no model': { max_tokens: 100, messages: [USER] },
+  'no max_tokens': { model: 'claude-sonnet-5-5', messages: [USER] },
+  'max_tokens below 0': messages({ max_tokens: -1 }),
+  'empty messages': messages({ messages: [] }),
+  'a message without content': messages({ messages: [{ role: 'user' }] }),
+  'an unknown role': messages({ messages: [{ role: 'robot', content: 'hi' }] }),
+  'stream that is a text': messages({ stream: 'yes' }),
+};
+
 /** Invalid requests by endpoint. */
 export const INVALID_REQUESTS: Readonly<Record<string, Bodies>> = {
   '/v1/chat/completions': CHAT,
   '/v1/responses': RESPONSES,
+  '/v1/messages': MESSAGES,
   '/v1/completions': COMPLETIONS,
 };

@@ -106,6 +106,7 @@ describe('an answer', () => {
     const told = {
       'x-codex-plan-type': 'pro',
       'openai-processing-ms': '1',
+      'request-id': 'req_1',
       'retry-after-ms': '2',
       vary: 'accept',
     };
@@ -115,7 +116,7 @@ describe('an answer', () => {
       vary: 'accept, origin',
       'access-control-allow-origin': 'http://page.test',
       'access-control-expose-headers':
-        'openai-processing-ms, retry-after, retry-after-ms, x-codex-plan-type, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
+        'openai-processing-ms, request-id, retry-after, retry-after-ms, x-codex-plan-type, x-proxy-ignored-params, x-proxy-output-mode, x-proxy-served-model, x-request-id',
     });
     expect(share('http://page.test', {})).toEqual({
       vary: 'origin',

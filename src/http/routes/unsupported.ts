@@ -2,8 +2,8 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Route } from '../server.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
-/** Unsupported APIs that clients try: those of OpenAI and Anthropic that no app-server can serve. */
-const PATHS = ['/v1/embeddings', '/v1/images/:rest{.+}', '/v1/audio/:rest{.+}', '/v1/messages/:rest{.+}'];
+/** Unsupported APIs that clients try: those of OpenAI that no app-server can serve. */
+const PATHS = ['/v1/embeddings', '/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
 
 /** Answers with an error, so that a client neither waits nor retries. */
 export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =>

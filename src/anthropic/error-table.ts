@@ -1,0 +1,97 @@
+import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
+
+/** How Anthropic's API reports a failure. */
+interface AnthropicError {
+  readonly status: number;
+  /** Clients branch on it. */
+  readonly type: string;
+  /** The failure is about a field of the body, which the message then names first. */
+  readonly isAboutField?: true;
+  /** Claude Code retries it for minutes, unless `x-should-retry` says otherwise. */
+  readonly isFinal?: true;
+}
+
+const error = (status: number, type: string): AnthropicError => ({ status, type });
+
+const INVALID = error(400, 'invalid_request_error');
+const FIELD: AnthropicError = { ...INVALID, isAboutField: true };
+const NOT_FOUND = error(404, 'not_found_error');
+const LIMITED = error(429, 'rate_limit_error');
+const OVERLOADED = error(529, 'overloaded_error');
+const BROKEN = error(500, 'api_error');
+const BAD_GATEWAY = error(502, 'api_error');
+const UNAVAILABLE = error(503, 'api_error');
+const TIMED_OUT = error(504, 'timeout_error');
+
+/** Every failure as Anthropic's API reports it. A new failure does not compile without a row. */
+export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
+  invalid_value: FIELD,
+  invalid_type: FIELD,
+  missing_required_parameter: FIELD,
+  unpaired_tool_call: FIELD,
+  unsupported_parameter: FIELD,
+  unsupported_value: FIELD,
+  unsupported_tool: FIELD,
+  unsupported_file: FIELD,
+  invalid_image: FIELD,
+  invalid_json: INVALID,
+  invalid_form: INVALID,
+  malformed_request: INVALID,
+  // The upstream names the fields of its own API.
+  invalid_prompt: INVALID,
+  context_length_exceeded: INVALID,
+  content_policy_violation: INVALID,
+  moderation_blocked: INVALID,
+  model_request_limit_exceeded: INVALID,
+  not_cancellable: INVALID,
+  not_streamable: INVALID,
+  previous_response_not_found: INVALID,
+  conversation_locked: INVALID,
+  invalid_stream_id: INVALID,
+  websocket_stream_limit_reached: INVALID,
+  websocket_connection_limit_reached: INVALID,
+  invalid_api_key: { ...error(401, 'authentication_error'), isFinal: true },
+  // Claude Code stops at a 403, and its user sees the message.
+  upstream_forbidden: error(403, 'permission_error'),
+  origin_not_allowed: error(403, 'permission_error'),
+  model_not_found: NOT_FOUND,
+  response_not_found: NOT_FOUND,
+  unknown_response: NOT_FOUND,
+  unknown_conversation: NOT_FOUND,
+  unknown_chat_completion: NOT_FOUND,
+  unknown_item: NOT_FOUND,
+  endpoint_not_supported: NOT_FOUND,
+  unknown_url: NOT_FOUND,
+  method_not_allowed: error(405, 'invalid_request_error'),
+  request_timeout: error(408, 'timeout_error'),
+  response_not_steerable: error(409, 'invalid_request_error'),
+  request_too_large: error(413, 'request_too_large'),
+  mcp_server_unavailable: error(424, 'api_error'),
+  websocket_not_supported: error(426, 'invalid_request_error'),
+  headers_too_large: error(431, 'request_too_large'),
+  rate_limit_exceeded: LIMITED,
+  concurrency_limit: LIMITED,
+  background_limit: LIMITED,
+  insufficient_quota: LIMITED,
+  client_too_slow: BROKEN,
+  server_error: BROKEN,
+  store_corrupt: BROKEN,
+  upstream_error: BAD_GATEWAY,
+  too_many_output_items: BAD_GATEWAY,
+  tool_choice_not_satisfied: BAD_GATEWAY,
+  image_not_generated: BAD_GATEWAY,
+  upstream_unauthorized: BAD_GATEWAY,
+  upstream_blocked: BAD_GATEWAY,
+  upstream_unreachable: BAD_GATEWAY,
+  worker_lost: BAD_GATEWAY,
+  upstream_timeout: TIMED_OUT,
+  turn_timeout: TIMED_OUT,
+  worker_unavailable: UNAVAILABLE,
+  out_of_resources: UNAVAILABLE,
+  shutting_down: UNAVAILABLE,
+  sign_in_required: UNAVAILABLE,
+  account_unavailable: UNAVAILABLE,
+  store_unavailable: UNAVAILABLE,
+  server_overloaded: OVERLOADED,
+  upstream_overloaded: OVERLOADED,
+};
