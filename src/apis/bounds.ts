@@ -58,6 +58,20 @@ const LISTS = ['content', 'output', 'summary', 'tool_calls', 'tools'] as const;
 const membersIn = (tool: unknown): number =>
   isJsonObject(tool) && Array.isArray(tool['tools']) ? tool['tools'].length : 0;
 
+/** How deep blocks contain blocks: the text of a document in the result of a tool. Deeper ones are not parsed. */
+const MAX_NESTING = 3;
+
+/** Counts blocks inside of a block, such as the parts of a tool's result. */
+const blocksIn = (block: unknown, depth = 1): number => {
+  if (!isJsonObject(block) || depth > MAX_NESTING) return 0;
+  const { content, source } = block;
+  const inner = Array.isArray(content) ? content : isJsonObject(source) ? source['content'] : null;
+  if (!Array.isArray(inner)) return 0;
+  let blocks = inner.length;
+  for (const one of inner) blocks += blocksIn(one, depth + 1);
+  return blocks;
+};
+
 /** Throws if the items have too many parts in total. Runs before any part is parsed. */
 export const rejectTooManyParts = (items: readonly unknown[], param: string): void => {
   let parts = 0;
@@ -69,6 +83,7 @@ export const rejectTooManyParts = (items: readonly unknown[], param: string): vo
       parts += members.length;
       // Namespaces contain more tools.
       if (name === 'tools') for (const member of members) parts += membersIn(member);
+      if (name === 'content') for (const member of members) parts += blocksIn(member);
     }
   }
   if (parts <= MAX_PARTS) return;

@@ -41,7 +41,10 @@ export const apisOf = (
       parallelCalls: config.tools.parallelCalls,
       dialect: { ...config.clients, mode: outputMode, onNativeOnly },
     }),
-    messagesApi({ parallelCalls: config.tools.parallelCalls }),
+    messagesApi({
+      ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
+      parallelCalls: config.tools.parallelCalls,
+    }),
     completionsApi({ usagePolicy: config.api.usagePolicy, textOf }),
     reviewsApi({ usagePolicy: config.api.usagePolicy }),
     ...[imagesApi, imageEditsApi].map((api) =>

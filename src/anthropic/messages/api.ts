@@ -9,18 +9,21 @@ import { PING, renderMessage } from './output/render.ts';
 
 export const MESSAGES_PATH = '/v1/messages';
 
-export type MessagesOptions = AnswerLimits;
+export interface MessagesOptions extends AnswerLimits {
+  readonly ignoreClientPrompt: boolean;
+}
 
 /** Anthropic's Messages API. */
 export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, MessagesMeta> => ({
   path: MESSAGES_PATH,
-  parse: (body, { models }) => toTurnRequest(body, { models, isCount: false }),
+  parse: (body, { models }) =>
+    toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt, isCount: false }),
   toTurn(read, _, { headers, ambient }) {
-    const { parsed, session } = read;
+    const { parsed, session, formatPlace } = read;
     return {
       ...commonFields(read, headers, options),
       session,
-      formatPlace: 'output_config.format.schema',
+      formatPlace,
       arrange,
       meta: { id: ambient.ids.mint('msg'), model: parsed.model },
     };

@@ -41,14 +41,25 @@ export const MESSAGES_SETTINGS: Readonly<Record<Setting, string>> = {
   safetyIdentifier: 'metadata.user_id',
 };
 
+interface Places {
+  /** The location of each item in the body. */
+  readonly places: readonly string[];
+  /** The location of each part of an item, by the location of the item. */
+  readonly partPlaces: ReadonlyMap<string, readonly string[]>;
+  /** The location of the output format. */
+  readonly formatPlace: string;
+}
+
 export const messagesNames = (
-  places: readonly string[],
+  { places, partPlaces, formatPlace }: Places,
   toolPlace: (index: number) => string = (index) => `tools[${index}]`,
 ): ParameterNames => ({
-  settings: MESSAGES_SETTINGS,
+  settings: { ...MESSAGES_SETTINGS, format: formatPlace },
   places,
   tool: toolPlace,
   toolField: (index, field) => `${toolPlace(index)}.${field}`,
+  // Blocks may be left out, and those around the result of a tool are another item, so the indexes differ.
+  part: ({ item, part }) => partPlaces.get(places[item] ?? '')?.[part] ?? places[item] ?? 'messages',
   include: () => 'thinking',
-  formatPlace: 'output_config.format',
+  formatPlace,
 });

@@ -1,50 +1,89 @@
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { acceptedPrompt } from '../../../apis/client-prompt.ts';
 import type { ReadBody } from '../../../apis/common-fields.ts';
-import { unreadFields } from '../../../apis/unread-fields.ts';
+import { rejectUsed } from '../../../apis/parameters.ts';
+import { namesWhere, unreadFields } from '../../../apis/unread-fields.ts';
 import { missing, parseBody } from '../../../apis/validation.ts';
-import { isJsonObject } from '../../../kit/json/json.ts';
+import { append } from '../../../kit/collections/append.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { findModel } from '../../model-names.ts';
-import { readMessages } from './messages.ts';
+import { checkPairs, rejectPrefill } from './check-conversation.ts';
+import { readFormat } from './format.ts';
+import { readMessages, type ReadReasoning } from './messages.ts';
 import { messagesNames } from './parameter-names.ts';
+import { MESSAGES_PARAMETERS } from './parameters.ts';
 import { createMessageSchema, type CreateMessage } from './schema.ts';
+import { chooseEffort, readThinking, type ThinkingDisplay } from './thinking.ts';
 import { readToolChoice } from './tool-choice.ts';
 import { readTools } from './tools.ts';
 
 export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | 'stream'>> {
   /** The conversation that the body names; null: none. */
   readonly session: string | null;
+  readonly thinking: ThinkingDisplay;
+  /** The location of the output schema in the body. */
+  readonly formatPlace: string;
 }
 
 export interface ToTurnOptions {
   readonly models: ModelNames;
+  readonly ignoreClientPrompt: boolean;
   /** Only counted: no answer follows, so `max_tokens` is not needed. */
   readonly isCount: boolean;
+  readonly readReasoning?: ReadReasoning;
 }
 
 /** Reads the body of a Messages request. */
-export const toTurnRequest = (body: unknown, { models, isCount }: ToTurnOptions): ParsedMessages => {
+export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMessages => {
+  const { models, isCount, readReasoning = () => null } = options;
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
+  rejectUnsupported(parsed);
   const ignored = unreadFields(createMessageSchema, body, '');
-  const { items, places } = readMessages(parsed.system, parsed.messages);
+  const read = readMessages(parsed.system, parsed.messages, readReasoning);
+  append(ignored, read.unread);
+  append(
+    ignored,
+    read.toolChanges.map(({ at }) => at),
+  );
+  if (read.items.length === 0) throw noContent();
+  checkPairs(read);
+  if (!isCount) rejectPrefill(parsed.messages, read);
+  const { items, places } = read;
+  const prompt = acceptedPrompt({ instructions: null, items, places }, options, ignored);
+  append(ignored, withoutEffect(parsed));
   const { tools, placeOf, maxToolCalls } = readTools(parsed.tools ?? [], ignored);
-  const { meaning: model } = findModel(models, parsed.model);
+  const { meaning: model, info } = findModel(models, parsed.model);
+  const thinking = readThinking(parsed.thinking, ignored);
+  const { format, place: formatAt } = readFormat(parsed);
+  const asked = read.effort ?? parsed.output_config?.effort ?? null;
   return {
     parsed,
     ignored,
-    names: messagesNames(places, placeOf),
+    names: messagesNames(
+      { places: prompt.places, partPlaces: read.partPlaces, formatPlace: formatAt },
+      placeOf,
+    ),
     session: sessionIn(parsed.metadata?.user_id),
+    thinking: thinking.display,
+    formatPlace: `${formatAt}.schema`,
     request: {
       ...PLAIN_REQUEST,
       model: model.model,
-      items,
+      items: prompt.items,
       tools,
       ...readToolChoice(parsed.tool_choice, allTools({ tools, items }), ignored),
       maxToolCalls,
-      reasoning: { effort: model.effort, summary: 'auto', context: null },
-      serviceTier: model.serviceTier,
+      reasoning: {
+        effort: chooseEffort(thinking, { asked, named: model.effort, supported: info.efforts }),
+        summary: thinking.display === 'summarized' ? 'auto' : null,
+        context: null,
+      },
+      format,
+      serviceTier: parsed.speed === 'fast' ? 'priority' : model.serviceTier,
       maxOutputTokens: parsed.max_tokens ?? null,
       stop: parsed.stop_sequences ?? [],
       sampling: {
@@ -54,6 +93,37 @@ export const toTurnRequest = (body: unknown, { models, isCount }: ToTurnOptions)
       },
     },
   };
+};
+
+const rejectUnsupported = ({ container, mcp_servers: servers }: CreateMessage): void => {
+  const isEmpty = Array.isArray(servers) && servers.length === 0;
+  rejectUsed({ container, mcp_servers: isEmpty ? null : servers }, MESSAGES_PARAMETERS);
+};
+
+const noContent = () =>
+  gatewayError('invalid_value', {
+    param: 'messages',
+    message: 'messages: at least one message must have non-empty content.',
+  });
+
+/** Recognised fields that have no effect with any backend. */
+const withoutEffect = (parsed: CreateMessage): readonly string[] =>
+  namesWhere({
+    top_k: parsed.top_k,
+    context_management: (parsed.context_management?.edits ?? []).some((edit) => !keepsThinking(edit)),
+    compaction: parsed.compaction,
+    diagnostics: parsed.diagnostics,
+    fallback_credit_token: parsed.fallback_credit_token,
+    fallbacks: parsed.fallbacks,
+    inference_geo: parsed.inference_geo,
+    user_profile_id: parsed.user_profile_id,
+    workspace_id: parsed.workspace_id,
+  });
+
+/** All thinking is kept anyway. */
+const keepsThinking = ({ type, keep }: JsonObject): boolean => {
+  if (type !== 'clear_thinking_20251015') return false;
+  return keep === 'all' || (isJsonObject(keep) && keep['type'] === 'all');
 };
 
 /** Claude Code sends JSON in this field. */
