@@ -36,6 +36,7 @@ import { openState } from './state.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
 import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
+import { openForwarding } from './forwarding.ts';
 import { openThreads } from './threads.ts';
 import { VERSION } from '../version.ts';
 
@@ -82,6 +83,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const metrics = createMetrics();
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
+  const forwarding = await openForwarding(config, { environment, metrics });
   const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
@@ -140,6 +142,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
         clock: systemAmbient.clock,
         onRefused: (reason) => metrics.refused.inc({ reason }),
       }),
+      forward: forwarding,
       models: active.models,
       mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
       codex: codexRouteDeps(config, homes, active),
@@ -174,6 +177,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       sockets.drain();
       await drained;
       await sockets.close();
+      await forwarding.close();
       await threads.close();
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();

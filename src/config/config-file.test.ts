@@ -71,6 +71,10 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
   PROXY_UPSTREAM_BASE_URL: [['https://models.example/v1/', 'https://models.example/v1/']],
   PROXY_CHATGPT_BASE_URL: [['https://chat.example', 'https://chat.example']],
   PROXY_UPSTREAM_API_KEY: [['sk,up', 'sk,up']],
+  PROXY_EMBEDDINGS_BASE_URL: [['http://127.0.0.1:11434/v1', 'http://127.0.0.1:11434/v1']],
+  PROXY_EMBEDDINGS_API_KEY: [['sk-embed', 'sk-embed']],
+  PROXY_TRANSCRIPTIONS_BASE_URL: [['https://speech.example/v1', 'https://speech.example/v1']],
+  PROXY_TRANSCRIPTIONS_API_KEY: [['sk-speech', 'sk-speech']],
   PROXY_DATABASE_URL: [['postgres://h/state', 'postgres://h/state']],
   PROXY_STORE_TTL_DAYS: [
     ['0.5', 0.5],

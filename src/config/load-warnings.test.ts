@@ -10,8 +10,11 @@ describe('loadConfig', () => {
   });
 
   it('warns of the key of a provider that is not named, without showing it', () => {
-    expect(loadConfig({ PROXY_UPSTREAM_API_KEY: 'sk-up' }).warnings).toEqual([
+    const keys = { PROXY_UPSTREAM_API_KEY: 'sk-up', PROXY_EMBEDDINGS_API_KEY: 'sk-embed' };
+    expect(loadConfig({ ...keys, PROXY_TRANSCRIPTIONS_API_KEY: 'sk-speech' }).warnings).toEqual([
       'PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.',
+      'PROXY_EMBEDDINGS_API_KEY has no effect without PROXY_EMBEDDINGS_BASE_URL.',
+      'PROXY_TRANSCRIPTIONS_API_KEY has no effect without PROXY_TRANSCRIPTIONS_BASE_URL.',
     ]);
   });
 });

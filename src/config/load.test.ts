@@ -94,6 +94,8 @@ const defaults: Omit<Config, 'sources'> = {
   },
   tools: { parallelCalls: true, repairAttempts: 1, repairStreams: false },
   images: { urls: 'auto', fetchEnabled: true, fetchPrivate: false, chatModel: 'codex-5' },
+  embeddings: { baseUrl: null, apiKey: null },
+  transcriptions: { baseUrl: null, apiKey: null },
   codex: {
     sandboxMode: 'read-only',
     approvalPolicy: 'never',
@@ -167,6 +169,10 @@ describe('loadConfig', () => {
       PROXY_TOOL_REPAIR_ATTEMPTS: '0',
       PROXY_TOOL_REPAIR_STREAMS: 'true',
       PROXY_IMAGE_MODEL: 'gpt-5.5-low',
+      PROXY_EMBEDDINGS_BASE_URL: 'http://127.0.0.1:11434/v1/',
+      PROXY_EMBEDDINGS_API_KEY: 'sk-embed',
+      PROXY_TRANSCRIPTIONS_BASE_URL: 'https://speech.example/v1',
+      PROXY_TRANSCRIPTIONS_API_KEY: 'sk-speech',
       PROXY_SANDBOX_MODE: 'workspace-write',
       PROXY_APPROVAL_POLICY: 'untrusted',
       PROXY_CODEX_WORKDIR: 'work',
@@ -273,6 +279,8 @@ describe('loadConfig', () => {
       },
       tools: { parallelCalls: false, repairAttempts: 0, repairStreams: true },
       images: { urls: 'fetch', fetchEnabled: false, fetchPrivate: true, chatModel: 'gpt-5.5-low' },
+      embeddings: { baseUrl: 'http://127.0.0.1:11434/v1', apiKey: 'sk-embed' },
+      transcriptions: { baseUrl: 'https://speech.example/v1', apiKey: 'sk-speech' },
       codex: {
         sandboxMode: 'workspace-write',
         approvalPolicy: 'untrusted',

@@ -102,11 +102,18 @@ const withoutEffect = (sources: Readonly<Record<string, Source>>): string[] =>
       : [`${name} has no effect: ${noEffect}.`];
   });
 
-/** Warns about a provider's key without a provider: another backend would answer. */
-const keyWithoutProvider = (upstream: Record<string, unknown> | undefined): string[] =>
-  (upstream?.['apiKey'] ?? null) !== null && (upstream?.['baseUrl'] ?? null) === null
-    ? ['PROXY_UPSTREAM_API_KEY has no effect without PROXY_UPSTREAM_BASE_URL.']
-    : [];
+/** The slices with the base URL and the key of a provider. */
+const PROVIDERS = ['upstream', 'embeddings', 'transcriptions'];
+
+/** Warns about a provider's key without a provider: another backend would answer, or none. */
+const keysWithoutProvider = (slices: Readonly<Record<string, Record<string, unknown>>>): string[] =>
+  PROVIDERS.flatMap((slice) => {
+    const { apiKey = null, baseUrl = null } = slices[slice] ?? {};
+    const name = slice.toUpperCase();
+    return apiKey !== null && baseUrl === null
+      ? [`PROXY_${name}_API_KEY has no effect without PROXY_${name}_BASE_URL.`]
+      : [];
+  });
 
 /** A file that is named wins over the servers in the config file: the environment can name one. */
 const readServers = (named: unknown, file: ConfigFile | null, env: Environment): McpFile => {
@@ -147,7 +154,7 @@ export const loadConfig = (env: Environment): Config => {
   const warnings = [
     ...unknownKeys(env),
     ...withoutEffect(sources),
-    ...keyWithoutProvider(slices['upstream']),
+    ...keysWithoutProvider(slices),
     ...mcp.warnings,
   ];
   return deepFreeze({ ...slices, mcpServers: mcp.servers, sources, warnings }) as unknown as Config;

@@ -2,6 +2,7 @@ import type { McpServer } from '../canonical/mcp/mcp-server.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';
+import { PROVIDER_SETTINGS } from './provider-settings.ts';
 import type { SettingRow, Slice } from './setting-row.ts';
 import { STATE_SETTINGS } from './state-settings.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
@@ -13,6 +14,7 @@ export const SETTINGS = {
   ...FAMILY_SETTINGS,
   ...TOOL_SETTINGS,
   ...BACKEND_SETTINGS,
+  ...PROVIDER_SETTINGS,
   ...STATE_SETTINGS,
 };
 

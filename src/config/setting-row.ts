@@ -9,6 +9,8 @@ export const SLICES = [
   'clients',
   'tools',
   'images',
+  'embeddings',
+  'transcriptions',
   'mcp',
   'codex',
   'load',

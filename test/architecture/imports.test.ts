@@ -43,6 +43,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
+  forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   // Of the store only its port.
   state: [...CENTRE, 'engine', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
@@ -69,6 +70,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'turns',
     'turns/api.ts',
     'engine',
+    'forward',
     'observe',
     'threads',
     'node:',
@@ -87,6 +89,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'config',
     'demo',
     'engine',
+    'forward',
     'http',
     'network',
     'observe',

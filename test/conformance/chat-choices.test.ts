@@ -185,7 +185,7 @@ describe('completions', () => {
 });
 
 describe('unsupported endpoints', () => {
-  it.each(['/v1/embeddings', '/v1/images/variations', '/v1/audio/speech'])(
+  it.each(['/v1/images/variations', '/v1/audio/speech', '/v1/audio/translations'])(
     '%s is rejected at once',
     async (path) => {
       const response = await proxy.post(path, { input: 'x' });
@@ -202,6 +202,24 @@ describe('unsupported endpoints', () => {
       ]);
     },
   );
+
+  it.each([
+    ['/v1/embeddings', 'PROXY_EMBEDDINGS_BASE_URL=http://127.0.0.1:11434/v1'],
+    ['/v1/audio/transcriptions', 'PROXY_TRANSCRIPTIONS_BASE_URL=https://api.openai.com/v1'],
+  ])('%s names the setting that it needs', async (path, setting) => {
+    const response = await proxy.post(path, { input: 'x' });
+    expect([response.status, await response.json()]).toEqual([
+      404,
+      {
+        error: {
+          message: `POST ${path} needs a second provider, and none is configured. On the server, set its base URL, for example ${setting}. See docs/embeddings.md.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'endpoint_not_supported',
+        },
+      },
+    ]);
+  });
 
   it('still require the API key', async () => {
     const response = await fetch(`${proxy.url}/v1/embeddings`, { method: 'POST' });

@@ -87,7 +87,7 @@ export const FAILURES = {
   endpoint_not_supported: row(
     404,
     'This endpoint is not supported.',
-    'the API is not supported (embeddings, audio; images without the relay)',
+    'the API is not supported (embeddings and transcriptions without a second provider, other audio; images without the relay)',
   ),
   unknown_url: row(404, 'Unknown request URL.', 'the route does not exist'),
   method_not_allowed: row(

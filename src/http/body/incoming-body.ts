@@ -7,13 +7,19 @@ export const setIncoming = (request: Request, incoming: IncomingMessage): void =
   streams.set(request, incoming);
 };
 
+/** The Node stream of a request, for its only reader; undefined if it did not come over a socket. */
+export const takeIncoming = (request: Request): IncomingMessage | undefined => {
+  const incoming = streams.get(request);
+  streams.delete(request);
+  return incoming;
+};
+
 /**
  * Reads a body chunk by chunk. An error of `onChunk` stops the reading. Read from the Node stream, if there is one: the
  * web streams around it take three times the CPU.
  */
 export const readChunks = async (request: Request, onChunk: (chunk: Uint8Array) => void): Promise<void> => {
-  const incoming = streams.get(request);
-  streams.delete(request);
+  const incoming = takeIncoming(request);
   if (incoming !== undefined) await readIncoming(incoming, onChunk);
   // Leaving the loop cancels the stream: the rest is not read.
   else for await (const chunk of request.body ?? []) onChunk(chunk);

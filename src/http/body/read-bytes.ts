@@ -22,14 +22,19 @@ export interface BodyRoom {
 const tooLarge = (maxBytes: number, what = 'The request body is'): GatewayError =>
   gatewayError('request_too_large', { message: `${what} larger than the ${maxBytes} bytes allowed.` });
 
+/** Throws if the announced length is too large. Returns it; 0 if it is unknown. */
+export const checkLength = ({ headers }: Request, maxBytes: number): number => {
+  const declared = Number(headers.get('content-length') ?? 0);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  return declared;
+};
+
 /** The whole body, decompressed. */
 export const readBytes = async (request: Request, limits: ReadLimits): Promise<Buffer> => {
   const { maxBytes, room } = limits;
   const decompress = decompressorOf(request);
-  const length = request.headers.get('content-length');
-  const declared = length === null ? null : Number(length);
-  if ((declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  await room?.start(declared ?? 0);
+  const declared = checkLength(request, maxBytes);
+  await room?.start(declared);
   try {
     const sent = await countBytes(request, limits);
     return decompress === null ? sent : await decompress(sent, counterOf(limits), room?.caller ?? '');

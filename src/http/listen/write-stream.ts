@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
+import { isPassedOn } from '../answer/passed-on.ts';
+
 /**
  * Writes a streamed answer to its socket, no faster than the client reads. Hono's adapter sends the head by itself; here it
  * goes out with the first chunk, if that is ready in this turn of the event loop.
@@ -43,5 +45,6 @@ export const writeStream = async (
   }
 };
 
-export const isStream = ({ headers, body }: Response): boolean =>
-  body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true;
+export const isStream = (response: Response): boolean =>
+  isPassedOn(response) ||
+  (response.body !== null && response.headers.get('content-type')?.startsWith('text/event-stream') === true);

@@ -6,6 +6,7 @@ it('has no path for metrics that are not served', () => {
   const deps = {
     apis: [],
     turns: {},
+    forward: {},
     models: {},
     mcp: {},
     codex: {},

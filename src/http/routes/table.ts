@@ -21,6 +21,7 @@ import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
+import { forwardRoutes, type ForwardDeps } from './forward.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 import { websocketRoutes } from './websocket.ts';
 
@@ -31,6 +32,7 @@ export interface RouteDeps {
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
   readonly kept: (KeptConversations & KeptChats) | null;
+  readonly forward: ForwardDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -61,6 +63,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
   ...conversationRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...storedChatRoutes({ kept: deps.kept, bodies: deps.turns }),
+  ...forwardRoutes(deps.forward),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
     `POST ${RESPONSES_PATH}/input_tokens`,

@@ -3,7 +3,7 @@ import type { Route } from '../server.ts';
 import { quoted } from '../../kit/text/quote.ts';
 
 /** Unsupported APIs that clients try: those of OpenAI that no app-server can serve. */
-const PATHS = ['/v1/embeddings', '/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
+const PATHS = ['/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
 
 /** Answers with an error, so that a client neither waits nor retries. */
 export const unsupportedRoutes = (served: readonly string[]): readonly Route[] =>

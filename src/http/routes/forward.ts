@@ -1,0 +1,94 @@
+import { failureOf, gatewayError } from '../../canonical/failure/failure.ts';
+import type { Forwarder } from '../../forward/forwarder.ts';
+import type { Limiter } from '../../kit/async/limiter.ts';
+import { passedOn } from '../answer/passed-on.ts';
+import { bodyStream } from '../body/body-stream.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Route } from '../server.ts';
+
+/** A provider, and the queue for it. */
+export interface ForwardTarget {
+  readonly forwarder: Pick<Forwarder, 'forward'>;
+  /** Queues requests fairly between keys. */
+  readonly line: Pick<Limiter, 'enter'>;
+}
+
+export interface ForwardDeps {
+  /** Null: no provider is configured. */
+  readonly embeddings: ForwardTarget | null;
+  readonly transcriptions: ForwardTarget | null;
+  readonly maxBodyBytes: number;
+}
+
+interface Endpoint {
+  readonly path: string;
+  readonly provider: 'embeddings' | 'transcriptions';
+  /** What a configured setting looks like, for the error without one. */
+  readonly example: string;
+}
+
+const ENDPOINTS: readonly Endpoint[] = [
+  {
+    path: '/embeddings',
+    provider: 'embeddings',
+    example: 'PROXY_EMBEDDINGS_BASE_URL=http://127.0.0.1:11434/v1',
+  },
+  {
+    path: '/audio/transcriptions',
+    provider: 'transcriptions',
+    example: 'PROXY_TRANSCRIPTIONS_BASE_URL=https://api.openai.com/v1',
+  },
+];
+
+/** Endpoints that the backend does not have: forwarded unchanged to another provider, if one is configured. */
+export const forwardRoutes = (deps: ForwardDeps): readonly Route[] =>
+  ENDPOINTS.map((endpoint) => ({
+    method: 'POST',
+    path: `/v1${endpoint.path}`,
+    access: 'key',
+    handle(http, exchange) {
+      const target = deps[endpoint.provider];
+      if (target === null) throw unset(endpoint);
+      return forward(http, exchange, { target, path: endpoint.path, maxBytes: deps.maxBodyBytes });
+    },
+  }));
+
+const unset = ({ path, example }: Endpoint) =>
+  gatewayError('endpoint_not_supported', {
+    message: `POST /v1${path} needs a second provider, and none is configured. On the server, set its base URL, for example ${example}. See docs/embeddings.md.`,
+  });
+
+/** For a reverse proxy in front of this server. */
+const UNBUFFERED = { 'x-accel-buffering': 'no' };
+
+interface Forwarding {
+  readonly target: ForwardTarget;
+  readonly path: string;
+  readonly maxBytes: number;
+}
+
+const forward = async (
+  http: Request,
+  exchange: Exchange,
+  { target, path, maxBytes }: Forwarding,
+): Promise<Response> => {
+  const { signal } = exchange;
+  const permit = await target.line.enter(exchange.caller(), 1, signal);
+  exchange.atEnd(() => permit.leave());
+  const ended = Promise.withResolvers<void>();
+  const { status, headers, body } = await target.forwarder.forward({
+    path: path + new URL(http.url).search,
+    headers: Object.fromEntries(http.headers),
+    openBody: (onChunk) => bodyStream(http, { maxBytes, onChunk }),
+    signal,
+    onEnd(error) {
+      if (error !== null && !http.signal.aborted) exchange.note({ errorCode: failureOf(error).code });
+      ended.resolve();
+    },
+  });
+  if (!(body instanceof ReadableStream)) return new Response(body, { status, headers });
+  void ended.promise.then(exchange.hold());
+  const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
+  exchange.note({ stream: isStream });
+  return passedOn(body, { status, headers: isStream ? { ...headers, ...UNBUFFERED } : headers });
+};
