@@ -9,6 +9,7 @@ import { ok, skipped, type Finding } from './doctor/finding.ts';
 import { loginCheck } from './doctor/login-check.ts';
 import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
+import { providerCheck } from './doctor/provider-check.ts';
 import { reachCheck } from './doctor/reach.ts';
 import { Report } from './doctor/report.ts';
 import { askOwner } from './doctor/token-owner.ts';
@@ -76,16 +77,18 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
     }),
   );
   await report.ask(serverCheck(config.http));
+  const { idleTimeoutMs } = config.upstream;
+  const reaching = { idleTimeoutMs, openDispatcher: openFor };
   const url = await backendUrl(config).catch(() => null);
   await report.ask(
     url === null
       ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
-      : reachCheck({
-          url,
-          idleTimeoutMs: config.upstream.idleTimeoutMs,
-          openDispatcher: openFor,
-        }),
+      : reachCheck({ url, ...reaching }),
   );
+  for (const name of ['embeddings', 'transcriptions'] as const) {
+    const { baseUrl, apiKey } = config[name];
+    if (baseUrl !== null) await report.ask(providerCheck({ name, baseUrl, apiKey }, reaching));
+  }
 };
 
 /** The live probe: sends typical requests to the real model through the whole server. */

@@ -11,7 +11,7 @@ export interface Seen {
   readonly text: string;
 }
 
-const MAX_WAIT_MS = 10_000;
+export const MAX_WAIT_MS = 10_000;
 /** Enough to find the title of a page. */
 const MAX_TEXT = 4_000;
 
@@ -31,7 +31,7 @@ export const reachCheck = ({ url, idleTimeoutMs, openDispatcher }: ReachOptions)
     const { host } = new URL(url);
     const dispatcher = await openDispatcher(url);
     try {
-      return judgeAnswer(host, await look(url, dispatcher, signal));
+      return judgeAnswer(host, await look(url, { dispatcher, signal, apiKey: null }));
     } catch (error) {
       return judgeError(host, error);
     } finally {
@@ -40,15 +40,24 @@ export const reachCheck = ({ url, idleTimeoutMs, openDispatcher }: ReachOptions)
   },
 });
 
-const look = async (url: string, dispatcher: Dispatcher, signal: AbortSignal): Promise<Seen> => {
-  const answer = await request(url, { dispatcher, signal, headers: { accept: 'application/json' } });
+interface LookOptions {
+  readonly dispatcher: Dispatcher;
+  readonly signal: AbortSignal;
+  readonly apiKey: string | null;
+}
+
+/** Sends a GET and reads the beginning of the answer. */
+export const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): Promise<Seen> => {
+  const authorization = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+  const headers = { accept: 'application/json', ...authorization };
+  const answer = await request(url, { dispatcher, signal, headers });
   let text = '';
   for await (const chunk of answer.body) {
     text += String(chunk);
     if (text.length >= MAX_TEXT) break;
   }
-  const headers = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
-  return { status: answer.statusCode, headers: Object.fromEntries(headers), text: text.slice(0, MAX_TEXT) };
+  const received = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const);
+  return { status: answer.statusCode, headers: Object.fromEntries(received), text: text.slice(0, MAX_TEXT) };
 };
 
 /** Pure. Any API answer is fine, even an error; an HTML page means that something else answered. */
