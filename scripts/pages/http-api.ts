@@ -30,6 +30,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /backend-api/codex/responses/compact': 'The same as `/v1/responses/compact`.',
   'key POST /v1/responses/input_tokens':
     'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
+  'key POST /v1/messages/count_tokens':
+    'The same for the body of `/v1/messages`, in Anthropic\'s form: `{"input_tokens": 11}`. `max_tokens` may be missing.',
   'key GET /v1/responses':
     'Opens a WebSocket that runs many turns; see [WebSocket mode](websocket.md). Without an upgrade: 405.',
   'key GET /backend-api/codex/responses': 'The same, where codex looks for it.',

@@ -31,9 +31,20 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
   /** The body of a JSON answer. */
   project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
+  /** How the input of a request is counted without a model; absent: it is not. */
+  readonly count?: InputCount<Parsed>;
   /** Sent while a stream is silent; absent: a comment, which all clients ignore. */
   readonly keepalive?: Frame;
   readonly errors: ErrorForm;
+}
+
+/** Counts the input of a request. The body is that of the API. */
+export interface InputCount<Parsed extends WithReferences = WithReferences> {
+  readonly path: string;
+  /** As `parse` of the API, but fields that only an answer needs may be missing. */
+  parse(body: unknown, context: ParseContext): Parsed;
+  /** The body of the answer. */
+  project(tokens: number): unknown;
 }
 
 /** How a family of APIs answers a failed request. */

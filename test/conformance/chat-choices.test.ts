@@ -193,7 +193,7 @@ describe('unsupported endpoints', () => {
         404,
         {
           error: {
-            message: `POST ${path} is not supported. Supported endpoints: POST /v1/responses, POST /v1/responses/compact, POST /v1/chat/completions, POST /v1/messages, POST /v1/completions, POST /v1/codex/reviews, POST /v1/images/generations, POST /v1/images/edits, POST /v1/responses/input_tokens, GET /v1/models.`,
+            message: `POST ${path} is not supported. Supported endpoints: POST /v1/responses, POST /v1/responses/compact, POST /v1/chat/completions, POST /v1/messages, POST /v1/completions, POST /v1/codex/reviews, POST /v1/images/generations, POST /v1/images/edits, POST /v1/responses/input_tokens, POST /v1/messages/count_tokens, GET /v1/models.`,
             type: 'invalid_request_error',
             param: null,
             code: 'endpoint_not_supported',

@@ -28,6 +28,12 @@ export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, Messa
       meta: { id: ambient.ids.mint('msg'), model: parsed.model },
     };
   },
+  count: {
+    path: `${MESSAGES_PATH}/count_tokens`,
+    parse: (body, { models }) =>
+      toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt, isCount: true }),
+    project: (tokens) => ({ input_tokens: tokens }),
+  },
   keepalive: PING,
   errors: anthropicErrors,
   render: (meta, [events]) => renderMessage(events, meta),

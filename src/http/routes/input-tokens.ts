@@ -5,10 +5,9 @@ import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
 import { translateBody } from '../../turns/translate.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
-import type { Api } from '../../turns/api.ts';
+import type { Api, InputCount } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
@@ -23,14 +22,34 @@ const MAX_WAITING = 200;
 const WAIT_MS = 30_000;
 
 /**
- * Counts input tokens without running a model. The body is validated like that of `POST /v1/responses`, but `model` and
- * `input` are optional. Uses no turn slot; requests queue fairly between keys.
+ * Counts input tokens without running a model. The body is validated like that of its API. Uses no turn slot; requests
+ * queue fairly between keys.
  */
-export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine): Route => ({
-  method: 'POST',
-  path: `${responses.path}/input_tokens`,
-  access: 'key',
-  async handle(http, exchange) {
+export const countRoutes = (apis: readonly Api[], deps: TurnDeps, line: CountLine): readonly Route[] =>
+  apis.flatMap(({ count, ...api }): readonly Route[] =>
+    count === undefined
+      ? []
+      : [
+          {
+            method: 'POST',
+            path: count.path,
+            access: 'key',
+            errors: api.errors,
+            handle: serveCount({ ...api, parse: (body, context) => count.parse(body, context) }, count, {
+              ...deps,
+              line,
+            }),
+          },
+        ],
+  );
+
+const serveCount =
+  (
+    api: Api,
+    { project }: Pick<InputCount, 'project'>,
+    { line, ...deps }: TurnDeps & { readonly line: CountLine },
+  ): Route['handle'] =>
+  async (http, exchange) => {
     const { signal } = exchange;
     const caller = exchange.caller();
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
@@ -38,12 +57,6 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
     const body = await unlessAborted(readJson(http, limits), signal);
     const models = await unlessAborted(deps.models.names(), signal);
-    const { model = null, input = null, previous_response_id, conversation } = isJsonObject(body) ? body : {};
-    const isEmpty = input === null && (previous_response_id ?? conversation ?? null) === null;
-    const standard = models.list.standard ?? models.list.models[0]?.id ?? UNNAMED;
-    const whole = isJsonObject(body)
-      ? { ...body, model: model ?? standard, ...(isEmpty ? { input: '' } : {}), stream: false }
-      : body;
     const source = {
       headers: http.headers,
       caller,
@@ -54,7 +67,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
       local: null,
       isOnlyRead: true,
     };
-    const { parsed: ask, state } = await translateBody(responses, whole, source, deps);
+    const { parsed: ask, state } = await translateBody(api, body, source, deps);
     state.release();
     exchange.note({ model: ask.model, client: ask.client });
     const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
@@ -68,7 +81,7 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     const refused = refusalOf(ask, plan.refused, deps.strictParams);
     if (refused !== null) throw refused;
     await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
-    const { items: resolved } = await resolveAttachments(request, deps.fetchImage, {
+    const { items } = await resolveAttachments(request, deps.fetchImage, {
       signal,
       nameOf: (path) => ask.nameOf(path),
       // Checked, but not fetched for a count.
@@ -76,20 +89,10 @@ export const inputTokensRoute = (responses: Api, deps: TurnDeps, line: CountLine
     });
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
-    const tokens = await countInput(
-      { ...request, items: isEmpty ? [] : resolved },
-      { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal },
-    );
-    return jsonResponse(
-      { object: 'response.input_tokens', input_tokens: tokens },
-      ignoredHeader(namesWithoutEffect(ask, plan.ignored)),
-      signal,
-    );
-  },
-});
-
-/** Without a model name, tokens are counted as for current models. */
-const UNNAMED = 'unnamed';
+    const counting = { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal };
+    const tokens = await countInput({ ...request, items }, counting);
+    return jsonResponse(project(tokens), ignoredHeader(namesWithoutEffect(ask, plan.ignored)), signal);
+  };
 
 export interface CountLineOptions {
   readonly clock: Clock;

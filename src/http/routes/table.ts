@@ -13,8 +13,7 @@ import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
-import { inputTokensRoute, type CountLine } from './input-tokens.ts';
-import { RESPONSES_PATH } from '../../openai/responses/api.ts';
+import { countRoutes, type CountLine } from './input-tokens.ts';
 import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { cancelRoute } from './cancel-response.ts';
 import { steerRoute } from './steer.ts';
@@ -54,9 +53,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     errors: api.errors,
     handle: serveTurn(api, deps.turns),
   })),
-  ...deps.apis
-    .filter(({ path }) => path === RESPONSES_PATH)
-    .map((api) => inputTokensRoute(api, deps.turns, deps.countLine)),
+  ...countRoutes(deps.apis, deps.turns, deps.countLine),
   ...websocketRoutes(deps.apis),
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
@@ -66,7 +63,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...forwardRoutes(deps.forward),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
-    `POST ${RESPONSES_PATH}/input_tokens`,
+    ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),
     'GET /v1/models',
   ]),
   {

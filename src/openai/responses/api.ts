@@ -9,7 +9,7 @@ import { separateMessages } from '../dialects/separate-messages.ts';
 import { arrange, chooseLayout, type Layout } from './output/layout.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './output/project.ts';
 import { renderResponse } from './output/render.ts';
-import { parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
+import { parseCounted, parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
 import type { CreateResponse } from './input/schema.ts';
 import { invalidChoice } from '../../apis/validation.ts';
 import type { Api } from '../../turns/api.ts';
@@ -95,6 +95,11 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       },
       arrange: (events) => separate(arrange(dialect.transform(events), layout, shown)),
     };
+  },
+  count: {
+    path: `${RESPONSES_PATH}/input_tokens`,
+    parse: parseCounted,
+    project: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   },
   errors: openaiErrors,
   render: (meta, [events]) => renderResponse(events, meta),

@@ -1,11 +1,12 @@
 import type { Item } from '../../../canonical/request/item.ts';
+import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { isCompactionTrigger } from '../../../canonical/request/compaction.ts';
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import type { JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { bodyObject, type ToTurnOptions as CommonOptions } from '../../chat/common.ts';
 import { acceptedPrompt } from '../../../apis/client-prompt.ts';
 import type { ReadBody } from '../../../apis/common-fields.ts';
@@ -53,7 +54,25 @@ export interface ParsedResponse {
   /** The ids of earlier items that the input refers to. */
   readonly references: readonly string[];
   readonly continues: Continues | null;
+  /** Only counted, and without an input. */
+  readonly isEmpty?: boolean;
 }
+
+/** Reads a body whose input is only counted: `model` and `input` may be missing. */
+export const parseCounted = (
+  body: unknown,
+  { models: { list } }: { readonly models: ModelNames },
+): ParsedResponse => {
+  if (!isJsonObject(body)) return parseResponse(body);
+  const model = body['model'] ?? list.standard ?? list.models[0]?.id ?? UNNAMED;
+  const { input = null, previous_response_id, conversation } = body;
+  const isEmpty = input === null && (previous_response_id ?? conversation ?? null) === null;
+  const whole = { ...body, model, ...(isEmpty ? { input: [] } : {}), stream: false };
+  return { ...parseResponse(whole), isEmpty };
+};
+
+/** Without a model name, tokens are counted as for current models. */
+const UNNAMED = 'unnamed';
 
 /** Throws if a field has the wrong type. */
 export const parseResponse = (body: unknown): ParsedResponse => {
@@ -73,7 +92,7 @@ export const parseResponse = (body: unknown): ParsedResponse => {
 };
 
 export const toTurnRequest = (
-  { parsed, unread }: ParsedResponse,
+  { parsed, unread, isEmpty = false }: ParsedResponse,
   options: ToTurnOptions,
 ): TranslatedResponse => {
   const ignored = [...unread];
@@ -81,7 +100,7 @@ export const toTurnRequest = (
   const input = readInput(parsed.input, recallOnce(options.recall, options.chain ?? []));
   append(ignored, input.unread);
   const whole = afterChain(options.chain ?? [], input, chainPlace(parsed));
-  if (whole.items.length === 0) throw emptyArray('input');
+  if (whole.items.length === 0 && !isEmpty) throw emptyArray('input');
   checkInput(whole);
   const { readers, placeOf } = options.toolForm ?? PLAIN_FORM;
   const tools = readToolList(parsed.tools ?? [], readers);
