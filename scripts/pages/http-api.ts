@@ -109,7 +109,11 @@ const NO_STATE = join(import.meta.filename, 'state');
 /** The route table of a server that is not started. */
 export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
   routeTable({
-    apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, { textOf: notCalled }),
+    apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, {
+      tokenizer: { textOf: notCalled },
+      signer: untouched,
+      origin: notCalled,
+    }),
     turns: untouched,
     countLine: { enter: notCalled },
     storedResponses: untouched,

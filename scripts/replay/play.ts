@@ -18,6 +18,7 @@ import { serveTurn } from '../../src/http/turn/serve-turn.ts';
 import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
+import { TextSigner } from '../../src/state/text-signer.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { within } from '../../src/kit/async/within.ts';
 import { createLogger } from '../../src/observe/log.ts';
@@ -64,7 +65,11 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
   const body = factsOf(trace, 'body');
   const asked = factsOf(trace, 'asked');
-  const apis = apisOf(config, metrics, tokenizer);
+  const apis = apisOf(config, metrics, {
+    tokenizer,
+    signer: new TextSigner([new Uint8Array(32)]),
+    origin: () => 'replay',
+  });
   const api = [...apis, ...atCodexPaths(apis)].find(({ path }) => path === asked['path']);
   if (api === undefined) throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = trace.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);

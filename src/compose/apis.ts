@@ -1,4 +1,4 @@
-import { messagesApi } from '../anthropic/messages/api.ts';
+import { messagesApi, type MessagesOptions } from '../anthropic/messages/api.ts';
 import type { Config } from '../config/schema.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -12,11 +12,15 @@ import { reviewsApi } from '../openai/reviews/api.ts';
 import type { ThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 import type { Api } from '../turns/api.ts';
 
+interface ApiDeps extends Pick<MessagesOptions, 'signer' | 'origin'> {
+  readonly tokenizer: Pick<ThreadedTokenizer, 'textOf'>;
+}
+
 /** The APIs that run turns, as configured. A new API is registered here. */
 export const apisOf = (
   config: Config,
   metrics: Pick<Metrics, 'xmlNativeOnly'>,
-  { textOf }: Pick<ThreadedTokenizer, 'textOf'>,
+  { tokenizer, ...messages }: ApiDeps,
 ): readonly Api[] => {
   const onNativeOnly: DialectSettings['onNativeOnly'] = (reason) => metrics.xmlNativeOnly.inc({ reason });
   const { outputMode, responsesOutputMode } = config.clients;
@@ -44,8 +48,12 @@ export const apisOf = (
     messagesApi({
       ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
       parallelCalls: config.tools.parallelCalls,
+      ...messages,
     }),
-    completionsApi({ usagePolicy: config.api.usagePolicy, textOf }),
+    completionsApi({
+      usagePolicy: config.api.usagePolicy,
+      textOf: (tokens, by) => tokenizer.textOf(tokens, by),
+    }),
     reviewsApi({ usagePolicy: config.api.usagePolicy }),
     ...[imagesApi, imageEditsApi].map((api) =>
       api({ chatModel: config.images.chatModel, usagePolicy: config.api.usagePolicy }),

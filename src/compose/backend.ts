@@ -33,6 +33,8 @@ import { wiringOf } from './wiring.ts';
 
 /** Everything for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
+  /** The same for the same backend and account, on every instance. */
+  readonly identity: string;
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
@@ -110,6 +112,7 @@ export const createBackend = async (
     offered.onChange(() => workers.renew());
     await workers.start();
     return {
+      identity: chosen.identity,
       engine: engineOf(placed.backend, {
         driver,
         chosen: opened.backend,

@@ -56,7 +56,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
 
   'src/codex/loopback.ts: randomBytes': 'a secret',
-  'src/http/guards/api-key-file.ts: randomBytes': 'a key, and the name of a temporary file',
+  'src/state/secret-file.ts: randomBytes': 'a key, and the name of a temporary file',
   'src/cli/doctor/probe.ts: randomUUID': 'a key',
   'src/codex/home/prepare-home.ts: randomUUID': 'the id of this installation',
   'src/codex/relay/request/uuid-v7.ts: randomUUID': 'the random part of an id; the time is a parameter',

@@ -6,26 +6,45 @@ import { arrange } from './output/arrange.ts';
 import type { MessagesMeta } from './output/meta.ts';
 import { projectMessage } from './output/project.ts';
 import { PING, renderMessage } from './output/render.ts';
+import type { Signer } from './reasoning/signer.ts';
+import { readReasoning } from './reasoning/thinking-block.ts';
 
 export const MESSAGES_PATH = '/v1/messages';
 
 export interface MessagesOptions extends AnswerLimits {
   readonly ignoreClientPrompt: boolean;
+  readonly signer: Signer;
+  /** Names the backend and its account. */
+  readonly origin: () => string;
 }
 
 /** Anthropic's Messages API. */
 export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, MessagesMeta> => ({
   path: MESSAGES_PATH,
-  parse: (body, { models }) =>
-    toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt, isCount: false }),
+  parse(body, { models }) {
+    const { ignoreClientPrompt, signer, origin } = options;
+    const source = { signer, origin: origin() };
+    return toTurnRequest(body, {
+      models,
+      ignoreClientPrompt,
+      isCount: false,
+      readReasoning: (block) => readReasoning(block, source),
+    });
+  },
   toTurn(read, _, { headers, ambient }) {
-    const { parsed, session, formatPlace } = read;
+    const { parsed, session, formatPlace, thinking } = read;
+    const meta: MessagesMeta = {
+      id: ambient.ids.mint('msg'),
+      model: parsed.model,
+      thinking,
+      origin: options.origin(),
+    };
     return {
       ...commonFields(read, headers, options),
       session,
       formatPlace,
-      arrange,
-      meta: { id: ambient.ids.mint('msg'), model: parsed.model },
+      arrange: (events) => arrange(events, meta),
+      meta,
     };
   },
   count: {
@@ -36,6 +55,6 @@ export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, Messa
   },
   keepalive: PING,
   errors: anthropicErrors,
-  render: (meta, [events]) => renderMessage(events, meta),
-  project: (meta, [reply]) => projectMessage(reply, meta),
+  render: (meta, [events]) => renderMessage(events, meta, options.signer),
+  project: (meta, [reply]) => projectMessage(reply, meta, options.signer),
 });

@@ -3,15 +3,14 @@ import { z } from 'zod';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { parseBody, readTagged } from '../../../apis/validation.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
+import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 
 /** `max` is the highest effort that the model has. */
 export const effortWord = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
-/** How the answer shows reasoning; null: not at all. */
-export type ThinkingDisplay = 'summarized' | 'omitted' | null;
-
 export interface ReadThinking {
-  readonly display: ThinkingDisplay;
+  /** How the answer shows reasoning; null: not at all. */
+  readonly display: ThinkingDisplay | null;
   /** The effort that the budget means; null: there is no budget. */
   readonly effort: string | null;
   readonly isDisabled: boolean;

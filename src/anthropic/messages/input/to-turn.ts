@@ -16,14 +16,16 @@ import { readMessages, type ReadReasoning } from './messages.ts';
 import { messagesNames } from './parameter-names.ts';
 import { MESSAGES_PARAMETERS } from './parameters.ts';
 import { createMessageSchema, type CreateMessage } from './schema.ts';
-import { chooseEffort, readThinking, type ThinkingDisplay } from './thinking.ts';
+import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
+import { chooseEffort, readThinking } from './thinking.ts';
 import { readToolChoice } from './tool-choice.ts';
 import { readTools } from './tools.ts';
 
 export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | 'stream'>> {
   /** The conversation that the body names; null: none. */
   readonly session: string | null;
-  readonly thinking: ThinkingDisplay;
+  /** How the answer shows reasoning; null: not at all. */
+  readonly thinking: ThinkingDisplay | null;
   /** The location of the output schema in the body. */
   readonly formatPlace: string;
 }

@@ -1,17 +1,22 @@
-import { isMessage, type Produced } from '../../../canonical/request/item.ts';
+import { isMessage, isReasoning, isToolCall, type Produced } from '../../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../../../apis/item-queue.ts';
+import type { MessagesMeta } from './meta.ts';
 
 /** Items that a message can show. */
-const isShown = (head: Produced): boolean => isMessage(head);
+const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): boolean =>
+  isReasoning(head) ? thinking !== null : isMessage(head) || isToolCall(head);
 
 /** One item after the other, in the order they started: a stream of messages has one block at a time. */
-export async function* arrange(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+export async function* arrange(
+  events: AsyncIterable<TurnEvent>,
+  meta: Pick<MessagesMeta, 'thinking'>,
+): AsyncGenerator<TurnEvent> {
   const queue = new ItemQueue();
   const hidden = new Set<string>();
   for await (const event of events) {
     const itemId = itemIdOf(event);
-    if (event.type === 'item-started' && !isShown(event.item)) hidden.add(event.item.id);
+    if (event.type === 'item-started' && !isShown(event.item, meta)) hidden.add(event.item.id);
     if (itemId === null) yield event;
     else if (!hidden.has(itemId)) yield* queue.take(event, itemId);
   }

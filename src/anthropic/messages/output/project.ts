@@ -1,7 +1,8 @@
 import type { Reply } from '../../../canonical/events/accumulate.ts';
-import { isMessage, wordsOf } from '../../../canonical/request/item.ts';
+import type { Signer } from '../reasoning/signer.ts';
+import { blocksOf } from './blocks.ts';
 import type { MessagesMeta } from './meta.ts';
-import { stopFields } from './stop-reason.ts';
+import { hasRefused, stopFields } from './stop-reason.ts';
 import { projectUsage } from './usage.ts';
 
 /** The fields of every message, also at the start of a stream. */
@@ -13,9 +14,12 @@ export const messageHead = ({ id, model }: MessagesMeta) => ({
 });
 
 /** The JSON body of an answer. */
-export const projectMessage = (reply: Reply, meta: MessagesMeta) => ({
-  ...messageHead(meta),
-  content: reply.items.filter(isMessage).map((message) => ({ type: 'text', text: wordsOf(message, 'text') })),
-  ...stopFields(reply.outcome),
-  usage: projectUsage(reply.usage),
-});
+export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer) => {
+  const options = { thinking: meta.thinking, source: { signer, origin: meta.origin } };
+  return {
+    ...messageHead(meta),
+    content: reply.items.flatMap((item) => blocksOf(item, options)),
+    ...stopFields(reply.outcome, reply.items.some(hasRefused)),
+    usage: projectUsage(reply.usage),
+  };
+};

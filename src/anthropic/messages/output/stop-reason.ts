@@ -1,4 +1,5 @@
 import type { Outcome } from '../../../canonical/events/outcome.ts';
+import { isMessage, wordsOf, type Produced } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 
 export interface StopFields {
@@ -7,15 +8,18 @@ export interface StopFields {
 }
 
 /** Why an answer ended. A failed turn is an error, not an answer. */
-export const stopFields = (outcome: Outcome): StopFields => ({
-  stop_reason: reasonOf(outcome),
+export const stopFields = (outcome: Outcome, isRefused: boolean): StopFields => ({
+  stop_reason: reasonOf(outcome, isRefused),
   stop_sequence: null,
 });
 
-const reasonOf = (outcome: Outcome): string => {
+/** Whether an item has a refusal of the model. */
+export const hasRefused = (item: Produced): boolean => isMessage(item) && wordsOf(item, 'refusal') !== '';
+
+const reasonOf = (outcome: Outcome, isRefused: boolean): string => {
   switch (outcome.kind) {
     case 'completed':
-      return 'end_turn';
+      return isRefused ? 'refusal' : 'end_turn';
     case 'tool-calls':
       return 'tool_use';
     case 'incomplete':

@@ -1,0 +1,139 @@
+import {
+  wordsOf,
+  type Message,
+  type Produced,
+  type Reasoning,
+  type ToolCall,
+} from '../../../canonical/request/item.ts';
+import type { ItemDelta, TurnEvent } from '../../../canonical/events/turn-event.ts';
+import type { Frame } from '../../../turns/api.ts';
+import { projectReasoning, SEPARATOR } from '../reasoning/thinking-block.ts';
+import { callHead, citationsOf, type Block, type BlockOptions } from './blocks.ts';
+import { messageFrame } from './message-frame.ts';
+import { ToolInputStream } from './tool-input.ts';
+
+/** What is being written: at most one block at a time. */
+type OpenBlock =
+  | { readonly type: 'text' }
+  | { readonly type: 'thinking'; part: number }
+  | { readonly type: 'tool_use'; readonly input: ToolInputStream };
+
+/** Writes the blocks of a stream whose items follow each other. */
+export class BlockFrames {
+  readonly #options: BlockOptions;
+  #index = -1;
+  #open: OpenBlock | null = null;
+  /** The name of the tool whose call could not be written completely; null: none. */
+  #brokenCall: string | null = null;
+
+  constructor(options: BlockOptions) {
+    this.#options = options;
+  }
+
+  /** A block must not be closed with half a call: clients would run what they can read of it. */
+  get brokenCall(): string | null {
+    return this.#brokenCall;
+  }
+
+  *next(event: TurnEvent): Generator<Frame> {
+    if (this.#brokenCall !== null) return;
+    if (event.type === 'item-started' && event.item.kind === 'tool-call') {
+      yield* this.#start(
+        { ...callHead(event.item), input: {} },
+        { type: 'tool_use', input: new ToolInputStream() },
+      );
+    } else if (event.type === 'item-delta') {
+      yield* this.#delta(event);
+    } else if (event.type === 'item-ended') {
+      yield* this.#end(event.item);
+    }
+  }
+
+  *#delta({ at, delta }: ItemDelta): Generator<Frame> {
+    if (delta === '') return;
+    if (at === 'text') yield* this.#text(delta);
+    else if (at === 'input') yield* this.#input(delta);
+    else if (typeof at === 'object' && at.list === 'summary') yield* this.#thinking(at.index, delta);
+  }
+
+  *#text(text: string): Generator<Frame> {
+    if (this.#open === null) yield* this.#start({ type: 'text', text: '' }, { type: 'text' });
+    yield this.#add({ type: 'text_delta', text });
+  }
+
+  *#input(delta: string): Generator<Frame> {
+    if (this.#open?.type !== 'tool_use') return;
+    const text = this.#open.input.add(delta);
+    if (text !== '') yield this.#add({ type: 'input_json_delta', partial_json: text });
+  }
+
+  *#thinking(part: number, delta: string): Generator<Frame> {
+    if (this.#options.thinking !== 'summarized') return;
+    let thinking = delta;
+    if (this.#open?.type !== 'thinking') {
+      yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part });
+    } else if (this.#open.part !== part) {
+      this.#open.part = part;
+      thinking = SEPARATOR + delta;
+    }
+    yield this.#add({ type: 'thinking_delta', thinking });
+  }
+
+  *#end(item: Produced): Generator<Frame> {
+    if (item.kind === 'message') yield* this.#endMessage(item);
+    else if (item.kind === 'reasoning') yield* this.#endReasoning(item);
+    else if (item.kind === 'tool-call') yield* this.#endCall(item);
+  }
+
+  /** Citations are complete only now. So is a refusal, which is a block of its own. */
+  *#endMessage(message: Message): Generator<Frame> {
+    if (this.#open?.type === 'text') {
+      for (const citation of citationsOf(message)) yield this.#add({ type: 'citations_delta', citation });
+      yield this.#stop();
+    }
+    const refusal = wordsOf(message, 'refusal');
+    if (refusal === '') return;
+    yield* this.#text(refusal);
+    yield this.#stop();
+  }
+
+  *#endReasoning(item: Reasoning): Generator<Frame> {
+    const { thinking, source } = this.#options;
+    if (thinking === null) return;
+    const block = projectReasoning(item, thinking, source);
+    if (block.type === 'redacted_thinking') {
+      yield* this.#start({ ...block }, null);
+    } else {
+      if (this.#open === null)
+        yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part: 0 });
+      yield this.#add({ type: 'signature_delta', signature: block.signature });
+    }
+    yield this.#stop();
+  }
+
+  *#endCall(call: ToolCall): Generator<Frame> {
+    if (this.#open?.type !== 'tool_use') return;
+    const rest = this.#open.input.end(call);
+    if (rest === null) {
+      this.#brokenCall = call.name;
+      return;
+    }
+    if (rest !== '') yield this.#add({ type: 'input_json_delta', partial_json: rest });
+    yield this.#stop();
+  }
+
+  *#start(block: Block, open: OpenBlock | null): Generator<Frame> {
+    this.#index += 1;
+    this.#open = open;
+    yield messageFrame({ type: 'content_block_start', index: this.#index, content_block: block });
+  }
+
+  #add(delta: Block): Frame {
+    return messageFrame({ type: 'content_block_delta', index: this.#index, delta });
+  }
+
+  #stop(): Frame {
+    this.#open = null;
+    return messageFrame({ type: 'content_block_stop', index: this.#index });
+  }
+}

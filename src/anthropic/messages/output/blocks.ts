@@ -1,0 +1,69 @@
+import { wordsOf, type Message, type Produced, type ToolCall } from '../../../canonical/request/item.ts';
+import { assertNever } from '../../../kit/assert-never.ts';
+import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import { projectReasoning, type ReasoningSource, type ThinkingDisplay } from '../reasoning/thinking-block.ts';
+import { toolInput } from './tool-input.ts';
+
+/** One block of a message, as it is in JSON. */
+export type Block = Readonly<Record<string, unknown>> & { readonly type: string };
+
+export interface BlockOptions {
+  readonly thinking: ThinkingDisplay | null;
+  readonly source: ReasoningSource;
+}
+
+/** The blocks of an item. Empty texts have none, and neither has a call whose arguments are cut. */
+export const blocksOf = (item: Produced, { thinking, source }: BlockOptions): readonly Block[] => {
+  switch (item.kind) {
+    case 'message':
+      return textsOf(item);
+    case 'reasoning':
+      return thinking === null ? [] : [{ ...projectReasoning(item, thinking, source) }];
+    case 'tool-call': {
+      const input = toolInput(item);
+      return input === null ? [] : [{ ...callHead(item), input }];
+    }
+    case 'hosted-call':
+    case 'compaction':
+    case 'opaque':
+      // They are not shown: `arrange` leaves them out.
+      return [];
+    default:
+      return assertNever(item);
+  }
+};
+
+/** A text and a refusal are blocks of their own. */
+const textsOf = (message: Message): readonly Block[] => {
+  const [text, refusal] = [wordsOf(message, 'text'), wordsOf(message, 'refusal')];
+  const citations = citationsOf(message);
+  return [
+    ...(text === '' ? [] : [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations }) }]),
+    ...(refusal === '' ? [] : [{ type: 'text', text: refusal }]),
+  ];
+};
+
+/** A call without its arguments. */
+export const callHead = ({ callId, name }: Pick<ToolCall, 'callId' | 'name'>) => ({
+  type: 'tool_use' as const,
+  id: callId,
+  name,
+});
+
+/** Citations of pages. The backend does not say which text of a page is cited. */
+export const citationsOf = ({ parts }: Message): readonly JsonObject[] =>
+  parts
+    .flatMap((part) => (part.kind === 'text' ? (part.annotations ?? []) : []))
+    .flatMap((one) => {
+      if (!isJsonObject(one) || one['type'] !== 'url_citation' || typeof one['url'] !== 'string') return [];
+      const { url, title } = one;
+      return [
+        {
+          type: 'web_search_result_location',
+          url,
+          title: typeof title === 'string' ? title : null,
+          encrypted_index: '',
+          cited_text: '',
+        },
+      ];
+    });

@@ -1,0 +1,38 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
+
+/** Names the form: `cap1.`, the text as base64url, a point, the MAC as base64url. */
+const FORM = 'cap1.';
+const MAC_CHARS = 43;
+
+/** Signs texts that clients keep for us, with HMAC-SHA-256. Clients can read them but not change them. */
+export class TextSigner {
+  #keys: readonly KeyObject[];
+
+  /** The first key signs; signatures of all of them are accepted. */
+  constructor(keys: readonly Uint8Array[]) {
+    this.#keys = keys.map((key) => createSecretKey(key));
+  }
+
+  sign(text: string): string {
+    const [key] = this.#keys;
+    if (key === undefined) throw new Error('there is no key to sign with');
+    const signed = FORM + Buffer.from(text).toString('base64url');
+    return `${signed}.${macOf(key, signed)}`;
+  }
+
+  /** Null: none of these keys made it, or it was changed. */
+  open(signature: string): string | null {
+    const end = signature.length - MAC_CHARS - 1;
+    if (!signature.startsWith(FORM) || signature[end] !== '.') return null;
+    const signed = signature.slice(0, end);
+    const mac = Buffer.from(signature.slice(end + 1));
+    const isOurs = this.#keys.some((key) => {
+      const own = Buffer.from(macOf(key, signed));
+      return own.length === mac.length && timingSafeEqual(own, mac);
+    });
+    return isOurs ? Buffer.from(signed.slice(FORM.length), 'base64url').toString() : null;
+  }
+}
+
+const macOf = (key: KeyObject, text: string): string =>
+  createHmac('sha256', key).update(text).digest('base64url');
