@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
+import { createOpenAI } from '@ai-sdk/openai';
+import { OpenAIEmbeddings } from '@langchain/openai';
+import { embed as embedValue } from 'ai';
 import { toFile } from 'openai';
 import { afterAll, describe, expect, it } from 'vitest';
 
@@ -96,6 +99,25 @@ describe('the client of OpenAI', () => {
       hasRead.resolve();
     }
     expect(events).toEqual([delta, done]);
+  });
+});
+
+describe('other clients', () => {
+  it('LangChain embeds documents', async () => {
+    embed();
+    const embeddings = new OpenAIEmbeddings({
+      model: 'nomic-embed-text',
+      apiKey: proxy.key,
+      configuration: { baseURL: `${proxy.url}/v1` },
+    });
+    expect(await embeddings.embedDocuments(['good tea'])).toEqual([VECTOR]);
+  });
+
+  it('the AI SDK embeds a value', async () => {
+    embed();
+    const { embeddingModel } = createOpenAI({ baseURL: `${proxy.url}/v1`, apiKey: proxy.key });
+    const answer = await embedValue({ model: embeddingModel('nomic-embed-text'), value: 'good tea' });
+    expect([answer.embedding, answer.usage]).toEqual([VECTOR, { tokens: 2 }]);
   });
 });
 
