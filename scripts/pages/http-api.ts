@@ -68,7 +68,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/audio/transcriptions': 'The same, with `PROXY_TRANSCRIPTIONS_BASE_URL`.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
-  'key GET /v1/models': 'The models of the backend, and the aliases of this server; see below.',
+  'key GET /v1/models':
+    "The models of the backend, and the aliases of this server, in OpenAI's or Anthropic's form; see below.",
   'key GET /backend-api/codex/models': 'The models in the form that codex reads.',
   'key GET /backend-api/wham/usage':
     'The remaining limits of the account, in the format that codex reads; none where nothing is metered.',

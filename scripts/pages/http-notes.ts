@@ -49,6 +49,17 @@ const MODELS: readonly string[] = [
   '',
   'Any other name goes to the backend as it is. An answer says the name that was asked for.',
   '',
+  "Clients of Anthropic's API get the list in its form (`limit`, `after_id`, `before_id`): requests with the header `anthropic-version`, or with `x-api-key` and no",
+  '`authorization`. It also has `claude-<model>` for each model, because Claude Code shows only names of Claude. In `/v1/messages` these names have a meaning too:',
+  '',
+  '| name | meaning |',
+  '|---|---|',
+  '| `claude-<name>` | any name of the table above: `claude-gpt-5.5-high` |',
+  '| a name with `claude` and `haiku` | the smallest model, as for names of conversations below |',
+  '| any other name with `claude` | the default model |',
+  '',
+  '`PROXY_MODEL_ALIASES` and listed models take precedence, and `[1m]` at the end is left out. See [0070](decisions/0070-claude-names-and-errors.md).',
+  '',
 ];
 
 /** Deliberate differences from OpenAI's answers. */

@@ -14,6 +14,9 @@ const WINDOW_MARK = /\[\d+[km]\]$/i;
 /** Claude's smallest model line. */
 const SMALL = /haiku/i;
 
+/** Whether clients of Anthropic's API take the name for one of a Claude model. */
+export const isClaudeName = (name: string): boolean => CLAUDE.test(name);
+
 /**
  * The model for a name in Anthropic's API, where Claude names work without configuration. Configured aliases and listed
  * models come first, then `claude-<model>`, then the smallest model for Haiku and the default model for other
@@ -28,7 +31,7 @@ export const findModel = (names: ModelNames, asked: string): ModelName => {
 };
 
 const findClaude = (names: ModelNames, name: string): ModelName | null => {
-  if (!CLAUDE.test(name)) return null;
+  if (!isClaudeName(name)) return null;
   const rest = PREFIXED.exec(name)?.groups?.['rest'] ?? '';
   const known = names.find(rest) ?? unlisted(names, rest);
   if (known !== null) return known;

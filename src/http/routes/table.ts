@@ -3,12 +3,11 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
-import { projectModels, projectOneModel } from '../../openai/models/project.ts';
-import { atCodexPaths, modelsForCodex, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
-import { jsonResponse } from '../answer/json-response.ts';
+import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
@@ -66,23 +65,9 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),
     'GET /v1/models',
   ]),
-  {
-    method: 'GET',
-    path: '/v1/models',
-    access: 'key',
-    async handle(http, { signal }) {
-      const list = projectModels(await deps.models.names());
-      return jsonResponse({ ...list, ...modelsForCodex(http, deps.codex) }, {}, signal);
-    },
-  },
+  modelListRoute(deps),
   ...ownPaths(deps.codex),
-  {
-    method: 'GET',
-    path: '/v1/models/:id{.+}',
-    access: 'key',
-    handle: async (_http, _exchange, params) =>
-      Response.json(projectOneModel(await deps.models.names(), params['id'] ?? '')),
-  },
+  modelRoute(deps),
   {
     method: 'GET',
     path: '/v1/mcp/tools',

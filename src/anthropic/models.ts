@@ -1,0 +1,119 @@
+import { z } from 'zod';
+
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { ModelName, ModelNames } from '../canonical/models/model-names.ts';
+import { parseBody } from '../apis/validation.ts';
+import { quoted } from '../kit/text/quote.ts';
+import { findModel, isClaudeName } from './model-names.ts';
+
+/** One page of the models. */
+export interface ModelPage {
+  readonly data: readonly ListedModel[];
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+interface ListedModel {
+  readonly type: 'model';
+  readonly id: string;
+  readonly display_name: string;
+  readonly created_at: string;
+  readonly max_input_tokens: number | null;
+  readonly max_tokens: number | null;
+  readonly lifecycle: 'active';
+  readonly line: null;
+  readonly capabilities: null;
+  readonly deprecated_at: null;
+  readonly retires_at: null;
+}
+
+/** What this server does not know about a model is null. */
+const projectModel = ({ id, info }: ModelName): ListedModel => ({
+  type: 'model',
+  id,
+  // Other aliases differ from their model in more than the name.
+  display_name: id === info.id || id === claudeName(info.id) ? (info.displayName ?? info.id) : id,
+  created_at: dateOf(info.created ?? 0),
+  max_input_tokens: info.contextWindow,
+  max_tokens: info.maxOutputTokens,
+  lifecycle: 'active',
+  line: null,
+  capabilities: null,
+  deprecated_at: null,
+  retires_at: null,
+});
+
+/** The longest time that a date can express. */
+const MAX_MS = 8.64e15;
+
+/** A date in Anthropic's form, which is the epoch if it is unknown. */
+const dateOf = (seconds: number): string =>
+  new Date(Math.abs(seconds * 1000) <= MAX_MS ? seconds * 1000 : 0).toISOString();
+
+const claudeName = (model: string): string => `claude-${model}`;
+
+/** The models and aliases, and a Claude name for each model: Claude Code shows only those. */
+const listed = (names: ModelNames): readonly ModelName[] => [
+  ...names.all,
+  ...names.list.models
+    .filter(({ id }) => !isClaudeName(id))
+    .map(({ id }) => claudeName(id))
+    .filter((id) => names.find(id) === null)
+    .map((id) => findModel(names, id)),
+];
+
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 1000;
+
+const pageQuery = z.object({
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
+  after_id: z.string().optional(),
+  before_id: z.string().optional(),
+});
+
+/** The page of the models that the query asks for. An empty value counts as absent. */
+export const projectModels = (names: ModelNames, query: URLSearchParams): ModelPage => {
+  const given = Object.fromEntries([...query].filter(([, value]) => value !== ''));
+  const {
+    limit,
+    after_id: after,
+    before_id: before,
+  } = parseBody(pageQuery, { ...given, limit: numberOf(given['limit']) });
+  if (after !== undefined && before !== undefined) {
+    throw gatewayError('invalid_value', {
+      param: 'before_id',
+      message: "'before_id' and 'after_id' cannot be used together.",
+    });
+  }
+  const all = listed(names);
+  const rest =
+    after === undefined
+      ? all.slice(0, before === undefined ? all.length : indexOf(all, before, 'before_id'))
+      : all.slice(indexOf(all, after, 'after_id') + 1);
+  const data = (before === undefined ? rest.slice(0, limit) : rest.slice(-limit)).map(projectModel);
+  return {
+    data,
+    has_more: rest.length > data.length,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  };
+};
+
+/** A value that is not a number stays a text, which the schema rejects. */
+const numberOf = (text: string | undefined): number | string | undefined =>
+  text === undefined || !/^-?\d{1,15}$/.test(text) ? text : Number(text);
+
+const indexOf = (all: readonly ModelName[], asked: string, param: string): number => {
+  const index = all.findIndex(({ id }) => id === asked);
+  if (index >= 0) return index;
+  throw gatewayError('invalid_value', { param, message: `No model '${quoted(asked)}' is listed.` });
+};
+
+/** One model. All names that a request may use for a known model are found. */
+export const projectOneModel = (names: ModelNames, id: string): ListedModel => {
+  const found = findModel(names, id);
+  const isKnown = (names.find(id) ?? names.find(found.meaning.model)) !== null;
+  if (!isKnown) throw gatewayError('model_not_found', { param: 'model', message: `model: ${quoted(id)}` });
+  return projectModel(found);
+};
