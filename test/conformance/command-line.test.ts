@@ -13,7 +13,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 
 let room: CommandRoom;
 beforeEach(async () => {
-  room = await openCommandRoom();
+  room = await openCommandRoom('sources');
 });
 afterEach(() => room.close());
 
