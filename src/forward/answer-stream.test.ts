@@ -44,6 +44,17 @@ describe('answerStream', () => {
     expect(ends).toEqual([cut]);
   });
 
+  it('fails with an error that came before anything was read', async () => {
+    const { body, ends, reader } = open();
+    const cut = new Error('cut');
+    body.destroy(cut);
+    await new Promise((resolve) => {
+      body.once('close', resolve);
+    });
+    await expect(reader.read()).rejects.toBe(cut);
+    expect(ends).toEqual([cut]);
+  });
+
   it('fails when it is aborted, also while it is not read', async () => {
     const { body, aborted, ends, reader } = open();
     const reason = new Error('shutdown');

@@ -19,14 +19,15 @@ export const answerStream = (
   body: Readable,
   { idleTimer, idleTimeoutMs, signal, onEnd }: AnswerStreamOptions,
 ): ReadableStream<Uint8Array> => {
+  // The iterator listens only once it is read, and an error without a listener ends the process.
+  body.on('error', () => {});
   const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let isOver = false;
   const end = (error: unknown): void => {
     if (isOver) return;
     isOver = true;
     idleTimer.stop();
-    // Destroying a body that is incomplete is reported as an error.
-    body.on('error', () => {}).destroy();
+    body.destroy();
     onEnd(error);
   };
   return new ReadableStream<Uint8Array>(

@@ -87,8 +87,9 @@ const forward = async (
     },
   });
   if (!(body instanceof ReadableStream)) return new Response(body, { status, headers });
-  void ended.promise.then(exchange.hold());
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
   exchange.note({ stream: isStream });
-  return passedOn(body, { status, headers: isStream ? { ...headers, ...UNBUFFERED } : headers });
+  const response = passedOn(body, { status, headers: isStream ? { ...headers, ...UNBUFFERED } : headers });
+  void ended.promise.then(exchange.hold());
+  return response;
 };
