@@ -10,10 +10,13 @@ import path from 'node:path';
 
 import { ANTHROPIC_ERRORS } from '../src/anthropic/error-table.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
+import type { Client } from '../src/cli/connect/client.ts';
+import { CLIENTS, type ClientName } from '../src/cli/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
 import { PROVIDER_DIFFERENCES, type Difference } from '../test/laws/exact-differences.ts';
+import { describeClient, describeConnect } from './pages/clients.ts';
 import { describeConfigFile } from './pages/config-schema.ts';
 import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
@@ -108,6 +111,18 @@ const PAGES: Readonly<Record<string, () => string>> = {
 const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
   { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
   { file: 'docs/state.md', name: 'state-matrix', print: describeStateMatrix },
+  { file: 'docs/clients/README.md', name: 'connect', print: describeConnect },
+  ...Object.entries<Client>(CLIENTS).flatMap(([name, { page }]) =>
+    page === null
+      ? []
+      : [
+          {
+            file: `docs/clients/${page}`,
+            name: `connect-${name}`,
+            print: () => describeClient(name as ClientName),
+          },
+        ],
+  ),
 ];
 
 const withSection = ({ file, name, print }: (typeof SECTIONS)[number]): readonly [string, string] => {

@@ -30,8 +30,14 @@ const run = async (
     environment: { HOME: directory, PROXY_STATE_DIR: directory, INIT_CWD: directory, ...environment },
     out: (text: string) => void (said.out += text),
     say: (text: string) => void (said.err += text),
+    confirm: async () => null,
   };
-  const line = { kind: 'run', command: 'db', flags: new Set(flags === '' ? [] : [flags]), words } as const;
+  const line = {
+    kind: 'run',
+    command: 'db',
+    flags: new Map(flags === '' ? [] : [[flags, '']]),
+    words,
+  } as const;
   return { code: await runCommandLine(line, world), ...said };
 };
 

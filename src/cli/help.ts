@@ -18,11 +18,11 @@ const table = (rows: readonly (readonly [string, string])[]): readonly string[] 
   return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`);
 };
 
-const commandRows = ([name, { summary, flags, actions = {} }]: [string, Command]): (readonly [
+const commandRows = ([name, { summary, flags, actions = {}, withoutAction }]: [string, Command]): (readonly [
   string,
   string,
 ])[] => [
-  [name, summary],
+  [name, withoutAction === undefined ? summary : `${summary}; ${withoutAction}`],
   ...Object.entries(actions).map(([action, text]) => [`  ${name} ${action}`, text] as const),
   ...Object.entries(flags).map(([flag, text]) => [`  --${flag}`, text] as const),
 ];

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { readLogin } from '../codex/login/read-login.ts';
 import { signIn } from '../codex/login/sign-in.ts';
-import type { Run } from './command.ts';
+import type { Flags, Run } from './command.ts';
 import { describeLogin } from './describe-login.ts';
 import { signInOptions } from './login-home.ts';
 
@@ -38,7 +38,7 @@ export const login: Run = async (flags, world) => {
   return 0;
 };
 
-const codexFlags = (flags: ReadonlySet<string>): readonly string[] => {
+const codexFlags = (flags: Flags): readonly string[] => {
   if (flags.has('with-access-token')) return ['--with-access-token'];
   return flags.has('device') ? ['--device-auth'] : [];
 };

@@ -5,7 +5,7 @@ import { readCommandLine, type CommandLine } from './read-command-line.ts';
 const run = (command: string, ...flags: string[]): unknown => ({
   kind: 'run',
   command,
-  flags: new Set(flags),
+  flags: new Map(flags.map((flag) => [flag, ''])),
   words: [],
 });
 const ACTIONS = 'db needs one of: status, backup FILE, vacuum.';
@@ -32,8 +32,8 @@ describe('readCommandLine', () => {
     ['login --json', wrong('login does not accept "--json".')],
     ['login device', wrong('login does not accept "device".')],
     ['doctor now', wrong('doctor does not accept "now".')],
-    ['db status --json', { kind: 'run', command: 'db', flags: new Set(['json']), words: ['status'] }],
-    ['db backup a.db', { kind: 'run', command: 'db', flags: new Set(), words: ['backup', 'a.db'] }],
+    ['db status --json', { kind: 'run', command: 'db', flags: new Map([['json', '']]), words: ['status'] }],
+    ['db backup a.db', { kind: 'run', command: 'db', flags: new Map(), words: ['backup', 'a.db'] }],
     ['db', wrong(ACTIONS)],
     ['db backup', wrong(ACTIONS)],
     ['db status now', wrong(ACTIONS)],

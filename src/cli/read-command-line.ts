@@ -1,12 +1,12 @@
 import { COMMANDS, type CommandName } from './table.ts';
-import type { Command } from './command.ts';
+import type { Command, Flags } from './command.ts';
 
 export type CommandLine =
   | {
       readonly kind: 'run';
       readonly command: CommandName;
-      readonly flags: ReadonlySet<string>;
-      /** An action and its argument. */
+      readonly flags: Flags;
+      /** An action and its argument, and the words after `--`. */
       readonly words: readonly string[];
     }
   | { readonly kind: 'help' }
@@ -17,7 +17,9 @@ export type CommandLine =
 const isCommand = (word: string): word is CommandName => Object.hasOwn(COMMANDS, word);
 
 /** Parses the arguments after the program's name. */
-export const readCommandLine = (words: readonly string[]): CommandLine => {
+export const readCommandLine = (all: readonly string[]): CommandLine => {
+  const separator = all.indexOf('--');
+  const words = separator < 0 ? all : all.slice(0, separator);
   if (words.some((word) => word === '--help' || word === '-h') || words[0] === 'help')
     return { kind: 'help' };
   if (words.some((word) => word === '--version' || word === '-v')) return { kind: 'version' };
@@ -25,28 +27,57 @@ export const readCommandLine = (words: readonly string[]): CommandLine => {
   const isNamed = first !== undefined && !first.startsWith('-');
   const name = isNamed ? first : 'serve';
   if (!isCommand(name)) return wrong(`There is no command ${JSON.stringify(name)}.`);
-  const { flags, actions = {} }: Command = COMMANDS[name];
-  const given = new Set<string>();
-  const plain: string[] = [];
-  for (const word of isNamed ? others : words) {
-    const flag = word.replace(/^--/, '');
-    if (word === flag && Object.keys(actions).length > 0) plain.push(word);
-    else if (word === flag || !Object.hasOwn(flags, flag))
-      return wrong(`${name} does not accept ${JSON.stringify(word)}.`);
-    else given.add(flag);
-  }
-  const problem = actionProblem(Object.keys(actions), plain);
+  const command: Command = COMMANDS[name];
+  if (separator >= 0 && command.takesOthers !== true) return wrong(`${name} does not accept "--".`);
+  const read = readWords(name, command, isNamed ? others : words);
+  if ('kind' in read) return read;
+  const problem = actionProblem(command, read.plain);
   return problem === null
-    ? { kind: 'run', command: name, flags: given, words: plain }
+    ? {
+        kind: 'run',
+        command: name,
+        flags: read.flags,
+        words: [...read.plain, ...(separator < 0 ? [] : all.slice(separator + 1))],
+      }
     : wrong(`${name} ${problem}.`);
 };
 
+/** Separates flags from other words. */
+const readWords = (
+  name: CommandName,
+  { flags, actions = {} }: Command,
+  words: readonly string[],
+): { readonly flags: Flags; readonly plain: readonly string[] } | CommandLine => {
+  const valued = new Map(Object.keys(flags).map((usage) => [usage.split(' ')[0], usage.includes(' ')]));
+  const given = new Map<string, string>();
+  const plain: string[] = [];
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? '';
+    if (!word.startsWith('--') && Object.keys(actions).length > 0) {
+      plain.push(word);
+      continue;
+    }
+    const [, flag = '', inline] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    const takesValue = valued.get(flag);
+    if (takesValue === undefined || (!takesValue && inline !== undefined))
+      return wrong(`${name} does not accept ${JSON.stringify(word)}.`);
+    const value = takesValue ? (inline ?? words[(index += 1)]) : '';
+    if (value === undefined || (takesValue && value === '')) return wrong(`--${flag} needs a value.`);
+    given.set(flag, value);
+  }
+  return { flags: given, plain };
+};
+
 /** Completes the sentence "the command …"; null: the words are one of its actions. */
-const actionProblem = (actions: readonly string[], [action, ...others]: readonly string[]): string | null => {
-  if (actions.length === 0) return null;
-  const known = actions.map((usage) => usage.split(' ')).find(([name]) => name === action);
-  if (known === undefined) return `needs one of: ${actions.join(', ')}`;
-  return known.length === others.length + 1 ? null : `needs one of: ${actions.join(', ')}`;
+const actionProblem = (
+  { actions = {}, withoutAction }: Command,
+  [action, ...others]: readonly string[],
+): string | null => {
+  const usages = Object.keys(actions);
+  if (usages.length === 0 || (action === undefined && withoutAction !== undefined)) return null;
+  const known = usages.map((usage) => usage.split(' ')).find(([name]) => name === action);
+  const isRight = known !== undefined && known.length === others.length + 1;
+  return isRight ? null : `needs one of: ${usages.join(', ')}`;
 };
 
 const wrong = (message: string): CommandLine => ({

@@ -1,4 +1,7 @@
 import type { Command } from './command.ts';
+import type { Client } from './connect/client.ts';
+import { CLIENTS } from './connect/clients.ts';
+import { SHELLS } from './connect/shell.ts';
 
 /** All commands. The help text is generated from this table. */
 export const COMMANDS = {
@@ -37,6 +40,22 @@ export const COMMANDS = {
       vacuum: 'give back the space of deleted rows; writing waits meanwhile',
     },
     load: async () => (await import('./db.ts')).db,
+  },
+  connect: {
+    summary: 'set up a client for this server',
+    withoutAction: 'without a client: list them',
+    flags: {
+      print: 'print what the client needs, and write nothing',
+      yes: 'write without asking',
+      undo: 'take back what this command has written',
+      run: 'start the client for this server and write nothing; arguments for the client follow --',
+      'url URL': 'the address of the server, if it is not the one of the settings',
+      'model NAME': 'the model to use, instead of the default one',
+      'shell NAME': `print variables for ${SHELLS.join(', ')}`,
+    },
+    actions: Object.fromEntries(Object.entries<Client>(CLIENTS).map(([name, { title }]) => [name, title])),
+    takesOthers: true,
+    load: async () => (await import('./connect.ts')).connect,
   },
 } as const satisfies Record<string, Command>;
 

@@ -13,7 +13,8 @@ export interface OwnSecret {
 const isCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-const readSecret = async (file: string): Promise<string | null> => {
+/** The secret in a file; null if there is no file. Throws if it contains something else. */
+export const readSecret = async (file: string): Promise<string | null> => {
   let text: string;
   try {
     // Reading a FIFO would wait for a writer.

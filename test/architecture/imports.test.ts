@@ -116,7 +116,9 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'store/store.ts',
     'version',
     'node:',
+    'smol-toml',
     'undici',
+    'yaml',
   ],
   // Entry points.
   main: ['cli'],

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { addressOf } from '../server-address.ts';
 import { ok, skipped, warning, type Check } from './finding.ts';
 
 /** Checks whether this server is running at the address, and its health. */
@@ -7,7 +8,7 @@ export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'
   limitMs: 5_000,
   run: async (signal) => {
     if (port === 0) return skipped('PORT=0: each start takes a free port');
-    const url = `http://${nameOf(host)}:${port}`;
+    const url = addressOf({ host, port });
     const answer = await fetch(`${url}/readyz?backend`, { signal }).catch(() => null);
     if (answer === null) return ok(`no server is running at ${url}`, { running: false });
     const text = await answer.text();
@@ -21,10 +22,3 @@ export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'
     return warning(`the server at ${url} ${why}`, 'see the lines below, and its log', facts);
   },
 });
-
-/** An address to connect to for an address to listen on. */
-const nameOf = (host: string): string => {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
-};

@@ -1,0 +1,192 @@
+import { readdirSync } from 'node:fs';
+
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { KEY, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
+import type { Client } from './connect/client.ts';
+import { CLIENTS } from './connect/clients.ts';
+
+const models = await startModelList();
+afterAll(() => models.close());
+
+let room: ReturnType<typeof openConnectRoom>;
+beforeEach(() => {
+  room = openConnectRoom(models.port);
+});
+afterEach(() => room.close());
+
+const SETTINGS = '.claude/settings.json';
+
+describe.each(Object.entries(PLACES))('connect %s', (name, places) => {
+  it('writes private files, and takes back every byte', async () => {
+    const shown = await room.run(`connect ${name} --yes`);
+    expect(shown).toMatchObject({ code: 0, out: '', asked: '' });
+    expect(shown.err).not.toContain(KEY);
+    expect(places.map((place) => room.modeOf(place))).toEqual(places.map(() => 0o600));
+    expect(places.map((place) => room.read(place)).join('')).toContain(`127.0.0.1:${models.port}`);
+    const again = await room.run(`connect ${name} --yes`);
+    expect(again).toMatchObject({ code: 0, err: expect.stringContaining('is connected already') });
+    expect(await room.run(`connect ${name} --undo --yes`)).toMatchObject({ code: 0, asked: '' });
+    expect(readdirSync(room.home)).toEqual(['state']);
+    expect(readdirSync(room.at('state'))).toEqual(['api-key', 'connect']);
+  });
+
+  it('prints the same settings with --print, and writes nothing', async () => {
+    const { code, out } = await room.run(`connect ${name} --print`);
+    expect([code, readdirSync(room.home)]).toEqual([0, ['state']]);
+    await room.run(`connect ${name} --yes`);
+    const parsed = (text: string): string => text.replaceAll(/\s/g, '');
+    expect(parsed(out)).toBe(parsed(places.map((place) => room.read(place)).join('')));
+  });
+});
+
+describe('connect asks', () => {
+  it('shows the change without the key and writes it after a yes', async () => {
+    room.put(SETTINGS, '{\n  "model": "opus"\n}\n');
+    const { code, err, asked } = await room.run('connect claude', { answer: true });
+    expect([code, asked]).toEqual([0, 'Write this?']);
+    expect(err).toContain(
+      `${room.at(SETTINGS)}\n  {\n-   "model": "opus"\n+   "model": "opus",\n+   "env": {\n`,
+    );
+    expect(err).toContain('+     "ANTHROPIC_AUTH_TOKEN": "***",\n');
+    expect(room.read(SETTINGS)).toContain('"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "300000"');
+  });
+
+  it.each([
+    [false, 'Nothing was written.\n'],
+    [null, 'Nothing was written: without a terminal, add --yes.\n'],
+  ])('writes nothing after %j', async (answer, message) => {
+    const { code, err } = await room.run('connect claude', { answer });
+    expect([code, readdirSync(room.home)]).toEqual([1, ['state']]);
+    expect(err.endsWith(message)).toBe(true);
+    await room.run('connect claude --yes');
+    const before = room.read(SETTINGS);
+    expect(await room.run('connect claude --undo', { answer })).toMatchObject({ code: 1 });
+    expect(room.read(SETTINGS)).toBe(before);
+  });
+});
+
+describe('connect prints variables', () => {
+  it.each([
+    [
+      'env',
+      `export OPENAI_BASE_URL='http://127.0.0.1:PORT/v1'\nexport OPENAI_API_KEY='${KEY}'\nexport ANTHROPIC_BASE_URL='http://127.0.0.1:PORT'\nexport ANTHROPIC_AUTH_TOKEN='${KEY}'\n`,
+    ],
+    [
+      'copilot-cli',
+      `export COPILOT_PROVIDER_BASE_URL='http://127.0.0.1:PORT/v1'\nexport COPILOT_PROVIDER_API_KEY='${KEY}'\nexport COPILOT_PROVIDER_WIRE_API='responses'\nexport COPILOT_MODEL='gpt-6.1-sol'\nexport COPILOT_OFFLINE='true'\n`,
+    ],
+  ])('%s', async (name, lines) => {
+    expect(await room.run(`connect ${name} --shell posix`)).toMatchObject({
+      code: 0,
+      out: lines.replaceAll('PORT', String(models.port)),
+    });
+    expect(await room.run(`connect ${name} --undo`)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('has written nothing'),
+    });
+  });
+
+  it('for other shells', async () => {
+    const fish = await room.run('connect env', { environment: { SHELL: '/usr/bin/fish' } });
+    const windows = await room.run('connect env --shell powershell');
+    expect([fish.out.split('\n')[1], windows.out.split('\n')[1]]).toEqual([
+      `set -gx OPENAI_API_KEY '${KEY}'`,
+      `$env:OPENAI_API_KEY = '${KEY}'`,
+    ]);
+  });
+});
+
+describe('connect finds the server', () => {
+  it('by --url, and takes the usual window if it does not answer', async () => {
+    const { code, out, err } = await room.run('connect claude --print --url http://127.0.0.1:1/v1/');
+    expect(code).toBe(0);
+    expect(err).toContain(
+      'No server answers at http://127.0.0.1:1: assuming the model codex-5 with 272,000 tokens.',
+    );
+    expect(JSON.parse(out)).toEqual({
+      env: {
+        ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+        ANTHROPIC_AUTH_TOKEN: KEY,
+        CLAUDE_CODE_AUTO_COMPACT_WINDOW: '272000',
+        CLAUDE_CODE_MAX_CONTEXT_TOKENS: '272000',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      },
+    });
+  });
+
+  it.each<readonly [string, Record<string, string>, string]>([
+    ['--model nope', {}, 'has no model nope'],
+    ['--yes', { PROXY_API_KEY: 'sk-another-key' }, 'does not accept this key.'],
+    ['--yes', { PORT: '0' }, 'With PORT=0 the address changes with each start: name it with --url.'],
+    ['--url ftp://x', {}, '--url needs an address such as http://127.0.0.1:11435.'],
+    ['--url http://me:secret@x', {}, '--url must not contain a password'],
+    ['--yes', { PROXY_STATE_DIR: '/nowhere/at/all' }, 'The server has no key yet: start it once ('],
+  ])('%s %j: exits with 1', async (flags, environment, message) => {
+    const { code, err } = await room.run(`connect claude ${flags}`, { environment });
+    expect([code, readdirSync(room.home)]).toEqual([1, ['state']]);
+    expect(err).toContain(message);
+  });
+
+  it('explains a key file without a key', async () => {
+    room.put('state/api-key', '');
+    expect(await room.run('connect claude --yes')).toMatchObject({
+      code: 1,
+      err: `${room.at('state/api-key')} contains no key. Delete it: the next start creates a new one.\n`,
+    });
+  });
+
+  it('sets the model of --model for Claude Code', async () => {
+    const { out } = await room.run('connect claude --print --model=gpt-5.5');
+    expect(JSON.parse(out)).toMatchObject({ env: { ANTHROPIC_MODEL: 'gpt-5.5' } });
+  });
+});
+
+describe('connect', () => {
+  it('lists the clients and whether they are connected', async () => {
+    await room.run('connect pi --yes');
+    const { code, out } = await room.run('connect', { environment: { OPENAI_BASE_URL: 'http://x/v1' } });
+    expect(code).toBe(0);
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ...Object.entries<Client>(CLIENTS).map(([name, { title }]) => [
+        name,
+        name === 'pi' ? 'connected' : 'not connected',
+        title,
+      ]),
+      [''],
+    ]);
+  });
+
+  it.each([
+    [
+      'connect nope',
+      'connect needs one of: claude, codex, opencode, cline, continue, copilot-cli, qwen-code, pi, env.',
+    ],
+    ['connect --yes', 'connect: name a client.'],
+    ['connect claude --undo --run', '--undo and --run exclude each other.'],
+    ['connect claude -- x', 'Arguments after -- need --run.'],
+    ['connect env --run', 'Name the program after --.'],
+    ['connect env --shell tcsh', '--shell needs one of: posix, fish, powershell.'],
+    ['connect claude --url', '--url needs a value.'],
+    ['connect claude --yes=1', 'connect does not accept "--yes=1".'],
+  ])('%s: exits with 2', async (line, message) => {
+    expect(await room.run(line)).toMatchObject({
+      code: 2,
+      err: `${message} See codex-app-server-proxy --help.\n`,
+    });
+  });
+
+  it.each(['cline', 'continue', 'pi'])('%s cannot be started without its file', async (name) => {
+    expect(await room.run(`connect ${name} --run`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('reads its settings from a file only'),
+    });
+  });
+
+  it('reports a program that is missing', async () => {
+    expect(await room.run('connect env --run -- no-such-program-here')).toMatchObject({
+      code: 1,
+      err: 'There is no program no-such-program-here on the PATH: install it first.\n',
+    });
+  });
+});

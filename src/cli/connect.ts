@@ -1,0 +1,173 @@
+import { homedir } from 'node:os';
+
+import type { Config } from '../config/schema.ts';
+import { hideSecrets } from '../kit/text/hide-secrets.ts';
+import type { CommandContext, Flags, Run } from './command.ts';
+import type { Client, ServerFacts } from './connect/client.ts';
+import { CLIENTS, type ClientName } from './connect/clients.ts';
+import { applyEdits, NotMerged, planEdit, snippetOf, type Edit } from './connect/edit.ts';
+import { listClients } from './connect/list.ts';
+import { Records } from './connect/record.ts';
+import { runClient, withoutNpm } from './connect/run-client.ts';
+import { findServer } from './connect/server.ts';
+import { isShell, shellLines, SHELLS, usualShell } from './connect/shell.ts';
+import { showDiff } from './connect/show-diff.ts';
+import { placeOnDisk } from './connect/target.ts';
+import { applyUndo, planUndo } from './connect/undo.ts';
+import { PlainError } from './explain.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
+import { loadSettings } from './load-settings.ts';
+import { addressOf } from './server-address.ts';
+
+/** The usual exit code for wrong usage. */
+const USAGE = 2;
+
+/** Sets up a client for this server, starts it, or takes the settings back. */
+export const connect: Run = async (flags, world, [name, ...others]) => {
+  const problem = usageProblem(flags, name, others);
+  if (problem !== null) {
+    world.say(`${problem} See codex-app-server-proxy --help.\n`);
+    return USAGE;
+  }
+  const config = await loadSettings(world.environment);
+  if (name === undefined) {
+    world.out(await listClients(world, config.state.dir, addressOf(config.http)));
+    return 0;
+  }
+  const task = { name: name as ClientName, client: CLIENTS[name as ClientName], flags, world, config };
+  if (flags.has('undo')) return undo(task);
+  const { facts, note } = await findServer(config, {
+    url: flags.get('url') ?? null,
+    model: flags.get('model') ?? null,
+    startCommand: commandLine(thisInvocation(world.environment), 'serve'),
+  });
+  if (note !== null) world.say(`${note}\n`);
+  if (flags.has('run')) return start(task, facts, others);
+  if (task.client.files(facts).length === 0) return printVariables(task, facts);
+  return flags.has('print') ? print(task, facts) : write(task, facts);
+};
+
+interface Task {
+  readonly name: ClientName;
+  readonly client: Client;
+  readonly flags: Flags;
+  readonly world: CommandContext;
+  readonly config: Config;
+}
+
+/** Flags that exclude each other. */
+const MODES = ['print', 'undo', 'run'] as const;
+
+const usageProblem = (flags: Flags, name: string | undefined, others: readonly string[]): string | null => {
+  const [mode, second] = MODES.filter((flag) => flags.has(flag));
+  if (name === undefined && (flags.size > 0 || others.length > 0)) return 'connect: name a client.';
+  if (second !== undefined) return `--${mode} and --${second} exclude each other.`;
+  if (others.length > 0 && mode !== 'run') return 'Arguments after -- need --run.';
+  if (name === 'env' && mode === 'run' && others.length === 0) return 'Name the program after --.';
+  const shell = flags.get('shell');
+  if (shell !== undefined && !isShell(shell)) return `--shell needs one of: ${SHELLS.join(', ')}.`;
+  return null;
+};
+
+const start = async (
+  { name, client, world }: Task,
+  server: ServerFacts,
+  others: readonly string[],
+): Promise<number> => {
+  const run = client.run(server);
+  if (run === null)
+    throw new PlainError(
+      `${client.title} reads its settings from a file only: use connect ${name} without --run.`,
+    );
+  const [program = '', ...words] = run.program === null ? others : [run.program, ...run.words, ...others];
+  const { root, directory } = thisInvocation(world.environment);
+  return runClient({
+    program,
+    words,
+    environment: { ...withoutNpm(world.environment, root), ...run.variables },
+    directory,
+  });
+};
+
+const printVariables = ({ name, client, flags, world }: Task, server: ServerFacts): number => {
+  const wanted = flags.get('shell') ?? '';
+  const shell = isShell(wanted) ? wanted : usualShell(world.environment, process.platform);
+  world.out(shellLines(client.run(server)?.variables ?? {}, shell));
+  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--run');
+  world.say(`\nRun these lines in your shell for ${client.title}. For a single run: ${command} -- …\n`);
+  return 0;
+};
+
+/** On Windows, HOME is a path of another shell. */
+const placesOf = ({ environment }: CommandContext) => ({
+  home: (process.platform === 'win32' ? null : environment['HOME']) ?? homedir(),
+  environment,
+});
+
+const print = async ({ client, world }: Task, server: ServerFacts): Promise<number> => {
+  const { home, environment } = placesOf(world);
+  for (const file of client.files(server)) {
+    world.say(`${await placeOnDisk(file.place, home, environment)}:\n`);
+    world.out(snippetOf(file));
+  }
+  return 0;
+};
+
+const write = async (task: Task, server: ServerFacts): Promise<number> => {
+  const { name, client, world, config } = task;
+  const records = new Records(config.state.dir, name);
+  const edits: Edit[] = [];
+  for (const file of client.files(server)) {
+    const edit = await planEdit(file, records, placesOf(world)).catch((error: unknown) => {
+      if (!(error instanceof NotMerged)) throw error;
+      world.out(error.snippet);
+      throw new PlainError(`${error.message} Nothing was written. Above is what the file needs.`);
+    });
+    if (edit !== null) edits.push(edit);
+  }
+  if (edits.length === 0) {
+    world.say(`${client.title} is connected already.\n`);
+    return 0;
+  }
+  const hide = hideSecrets([server.key]);
+  for (const { target, merged } of edits) world.say(hide(showDiff(target.file, target.text, merged.text)));
+  if (!(await isAgreed(task, 'Write this?'))) return 1;
+  const backups = await applyEdits(edits, records, server.key);
+  for (const backup of backups) world.say(`The former file is kept as ${backup}\n`);
+  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--undo');
+  world.say(`${client.title} is connected: ${client.tryIt}\nTake it back: ${command}\n`);
+  return 0;
+};
+
+const isAgreed = async ({ flags, world }: Task, question: string): Promise<boolean> => {
+  if (flags.has('yes')) return true;
+  const answer = await world.confirm(question);
+  if (answer === true) return true;
+  world.say(
+    answer === null ? 'Nothing was written: without a terminal, add --yes.\n' : 'Nothing was written.\n',
+  );
+  return false;
+};
+
+const undo = async (task: Task): Promise<number> => {
+  const { name, client, world, config } = task;
+  const records = new Records(config.state.dir, name);
+  const files = await records.read();
+  if (files.length === 0) {
+    world.say(`This command has written nothing for ${client.title}.\n`);
+    return 0;
+  }
+  const undoings = await Promise.all(files.map((record) => planUndo(record, records)));
+  const hide = hideSecrets(files.map(({ key }) => key));
+  for (const { target, text, kept } of undoings) {
+    if (text !== target.text) world.say(hide(showDiff(target.file, target.text, text)));
+    if (kept.length > 0) world.say(`${target.file}: ${kept.join(', ')} changed since, and stays.\n`);
+  }
+  if (!(await isAgreed(task, 'Take this back?'))) return 1;
+  // The last file first: a folder that was created for all of them is empty at the end.
+  for (const undoing of undoings.toReversed()) await applyUndo(undoing);
+  await records.write([]);
+  const isWhole = undoings.every(({ kept }) => kept.length === 0);
+  world.say(`${client.title}: ${isWhole ? 'taken back' : 'the rest was taken back'}.\n`);
+  return 0;
+};

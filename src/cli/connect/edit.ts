@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+
+import { PlainError } from '../explain.ts';
+import type { ClientFile } from './client.ts';
+import { CannotEdit, Unreadable } from './formats/format.ts';
+import { FORMATS } from './formats.ts';
+import { merge, unmerge, type Merged } from './merge.ts';
+import { digestOf, type FileRecord, type Records } from './record.ts';
+import { wholeOf } from './setting.ts';
+import { placeOnDisk, readTarget, requireWritable, writeTarget, type Target } from './target.ts';
+
+/** A file that will be changed. */
+export interface Edit {
+  readonly target: Target;
+  /** The file without our settings; null if there was none. */
+  readonly base: string | null;
+  readonly merged: Merged;
+  readonly format: ClientFile['format'];
+  /** Of an earlier run for the same file. */
+  readonly earlier: FileRecord | null;
+}
+
+/** A file cannot be changed. The message says why, and `snippet` is what the user may add by hand. */
+export class NotMerged extends PlainError {
+  readonly snippet: string;
+
+  constructor(message: string, snippet: string) {
+    super(message);
+    this.snippet = snippet;
+  }
+}
+
+interface Places {
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The settings of a client in a new file. */
+export const snippetOf = ({ format, settings }: ClientFile): string =>
+  FORMATS[format].print(wholeOf(settings));
+
+/** Plans the change of a file; writes nothing. Null: the file has these settings already. */
+export const planEdit = async (file: ClientFile, records: Records, places: Places): Promise<Edit | null> => {
+  const target = await readTarget(await placeOnDisk(file.place, places.home, places.environment));
+  const earlier = (await records.read()).find(({ real }) => real === target.real) ?? null;
+  try {
+    const base = await baseOf(target, earlier, records);
+    const merged = merge(FORMATS[file.format], base ?? '', file.settings);
+    if (merged.text === (target.text ?? '')) return null;
+    await requireWritable(target);
+    return { target, base, merged, format: file.format, earlier };
+  } catch (error) {
+    if (!(error instanceof Unreadable || error instanceof CannotEdit || error instanceof PlainError))
+      throw error;
+    const why = error instanceof PlainError ? error.message : `${target.file}: ${error.message}.`;
+    throw new NotMerged(why, snippetOf(file));
+  }
+};
+
+/** The text as it would be had this command never run. */
+const baseOf = async (
+  target: Target,
+  earlier: FileRecord | null,
+  records: Records,
+): Promise<string | null> => {
+  if (earlier === null || target.text === null) return target.text;
+  if (digestOf(target.text) === earlier.digest) return records.backupOf(earlier);
+  return unmerge(FORMATS[earlier.format], target.text, earlier.changes).text;
+};
+
+/** The mode for a file with this text: that of the former file, but no other user may read a key. */
+const modeFor = ({ target, merged }: Edit, key: string): number => {
+  const mode = target.mode ?? 0o600;
+  return merged.text.includes(key) ? mode & 0o700 : mode;
+};
+
+/**
+ * Keeps the backups and records, then writes the files. Returns the paths of the backups. Throws if a file was changed since
+ * it was planned.
+ */
+export const applyEdits = async (
+  edits: readonly Edit[],
+  records: Records,
+  key: string,
+): Promise<readonly string[]> => {
+  for (const { target } of edits) {
+    if (!isDeepStrictEqual(await readTarget(target.file), target))
+      throw new PlainError(`${target.file} was changed meanwhile: run this command again.`);
+  }
+  const others = (await records.read()).filter(({ real }) =>
+    edits.every(({ target }) => target.real !== real),
+  );
+  const made: FileRecord[] = [];
+  for (const edit of edits) made.push(await recordOf(edit, records, key));
+  await records.write([...others, ...made]);
+  for (const [index, edit] of edits.entries()) {
+    const firstFolder = await writeTarget(edit.target, edit.merged.text, modeFor(edit, key));
+    const record = made[index];
+    if (firstFolder !== null && record !== undefined) made[index] = { ...record, firstFolder };
+  }
+  await records.write([...others, ...made]);
+  return made.flatMap(({ backup }) => (backup === null ? [] : [records.pathOf(backup)]));
+};
+
+const recordOf = async (edit: Edit, records: Records, key: string): Promise<FileRecord> => {
+  const { target, base, merged, format, earlier } = edit;
+  const { file, real, mode } = target;
+  return {
+    file,
+    real,
+    format,
+    backup: base === null ? null : await records.keep(real, base),
+    mode: earlier === null ? mode : earlier.mode,
+    digest: digestOf(merged.text),
+    changes: merged.changes,
+    key,
+    firstFolder: earlier?.firstFolder ?? null,
+  };
+};
