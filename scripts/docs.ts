@@ -21,6 +21,7 @@ import { describeConfigFile } from './pages/config-schema.ts';
 import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
 import { describeAllParameters } from './pages/parameters.ts';
+import { describeBlocks } from './pages/message-blocks.ts';
 import { describeStateMatrix } from './pages/state-matrix.ts';
 import { describeSteps } from './pages/steps.ts';
 import { describeStoreSchema } from './pages/store-schema.ts';
@@ -110,6 +111,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
 /** Generated parts of handwritten pages, between two comments with the name of the part. */
 const SECTIONS: readonly { readonly file: string; readonly name: string; readonly print: () => string }[] = [
   { file: 'docs/architecture.md', name: 'steps', print: describeSteps },
+  { file: 'docs/messages.md', name: 'message-blocks', print: describeBlocks },
   { file: 'docs/state.md', name: 'state-matrix', print: describeStateMatrix },
   { file: 'docs/clients/README.md', name: 'connect', print: describeConnect },
   ...Object.entries<Client>(CLIENTS).flatMap(([name, { page }]) =>

@@ -17,7 +17,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/chat/completions':
     'Runs a turn for each choice. `stream: true` answers with chunks, else with JSON.',
   'key POST /v1/messages':
-    "Anthropic's Messages API: runs a turn. `stream: true` answers with events, else with JSON.",
+    "Anthropic's Messages API: runs a turn. `stream: true` answers with events, else with JSON. See [Messages](messages.md).",
   'key POST /v1/completions':
     'The API before chat: prompts, and their answers as text. Runs a turn for each choice of each prompt.',
   'key POST /v1/codex/reviews':

@@ -1,3 +1,4 @@
+import { MESSAGES_PARAMETERS } from '../../src/anthropic/messages/input/parameters.ts';
 import { profileOf, type BackendProfile, type EditField } from '../../src/codex/capabilities/profile.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { handlingOf, supportsField } from '../../src/codex/capabilities/field-support.ts';
@@ -28,6 +29,7 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
     ].join('\n'),
   ],
   ['POST /v1/chat/completions', CHAT_PARAMETERS],
+  ['POST /v1/messages', MESSAGES_PARAMETERS],
   ['POST /v1/completions', COMPLETION_PARAMETERS],
   ['POST /v1/images/generations', IMAGE_PARAMETERS],
   ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
@@ -63,7 +65,7 @@ export const describeAllParameters = (): string =>
     '',
     'What becomes of each field of a request:',
     '',
-    '- **mapped**: it does what it does at OpenAI;',
+    '- **mapped**: it does what it does at OpenAI, or at Anthropic in its API;',
     '- **emulated**: this server does it, not the backend;',
     '- **echoed**: it changes nothing and comes back in the response;',
     '- **ignored**: it has no effect, and a value that asks for one is named in the response header',

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { failureOf } from '../canonical/failure/failure.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import { toTurnRequest as readChat } from '../openai/chat/to-turn.ts';
+import { toTurnRequest as readMessages } from '../anthropic/messages/input/to-turn.ts';
 import { toTurnRequest as readCompletion } from '../openai/completions/to-turn.ts';
 import { parseResponse, toTurnRequest as readResponse } from '../openai/responses/input/to-turn.ts';
 import { jsonObject, listOf } from './bounds.ts';
@@ -37,6 +38,8 @@ const response = (more: object): unknown =>
   refusal(() => readResponse(parseResponse({ model: 'm', input: 'x', ...more }), OPTIONS));
 const chat = (more: object): unknown =>
   refusal(() => readChat({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...more }, OPTIONS));
+const messages = (more: object): unknown =>
+  refusal(() => readMessages({ model: 'm', max_tokens: 1, ...more }, { ...OPTIONS, isCount: false }));
 const tool = (index: number) => ({ type: 'function', name: `t${index}` });
 const chatTool = (index: number) => ({ type: 'function', function: { name: `t${index}` } });
 const message = (content: unknown) => ({ role: 'user', content });
@@ -100,6 +103,21 @@ describe('the limits of a request', () => {
       code: 'array_above_max_length',
       message: "Invalid 'input': too many parts. Expected at most 20000 in all items, but got 20002 instead.",
     });
+  });
+
+  it('apply to blocks inside of blocks', () => {
+    const texts = many(10_001, () => ({ type: 'text', text: 'x' }));
+    const document = { type: 'document', source: { type: 'content', content: texts } };
+    const inResult = { type: 'tool_result', tool_use_id: 'a', content: [document] };
+    const found = { type: 'search_result', title: 'a', source: 'b', content: texts };
+    expect(messages({ messages: [message([inResult, found])] })).toEqual({
+      status: 400,
+      param: 'messages',
+      code: 'array_above_max_length',
+      message:
+        "Invalid 'messages': too many parts. Expected at most 20000 in all items, but got 20005 instead.",
+    });
+    expect(messages({ messages: [message([found])] })).toBeNull();
   });
 
   it('apply to tools, including those in namespaces and items', () => {

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
-import { typeOf } from '../support/openai-types.ts';
+import { fieldProblems } from '../support/field-problems.ts';
 import { holds, sentFor, type Sent } from '../support/read-and-sent.ts';
-import { fieldsOf, type FieldCase, type FieldWalk } from '../support/request-fields.ts';
+import type { FieldWalk } from '../support/request-fields.ts';
 import { models, read as readResponses } from '../support/responses-ask.ts';
+import { typeOf } from '../support/sdk-types.ts';
 
 /**
  * Every field of the request types of the installed `openai` package reaches a provider, or is in a table below with
@@ -192,40 +193,9 @@ const walkOf = (send: Api['send']): FieldWalk => ({
   },
 });
 
-/** `input[message].content` → `input`, `content`. */
-const namesIn = (place: string): readonly string[] =>
-  place.replaceAll(/\[[^\]]*\]|\([^)]*\)/g, '').split('.');
-
-/** What is wrong with a field; null if it reaches the backend. */
-const problemWith = ({ place, given, without }: FieldCase, send: Api['send']): string | null => {
-  const base = without === null ? null : send(without);
-  const names = namesIn(place);
-  const isNamed = (ignored: string): boolean =>
-    namesIn(ignored).every((name, index) => name === names[index]);
-  let isSeen = given.length === 0;
-  for (const { value, body } of given) {
-    const sent = send(body);
-    if (sent.kind === 'refused') return `${JSON.stringify(value)} is refused: ${sent.message}`;
-    if (sent.ignored.some(isNamed)) return `${JSON.stringify(value)} is ignored`;
-    isSeen ||= base?.kind !== 'sent' || JSON.stringify(base.body) !== JSON.stringify(sent.body);
-  }
-  return isSeen ? null : 'has no effect';
-};
-
 describe.each(Object.entries(APIS))('%s', (_, { file, type, send, exceptions }) => {
   it('every field reaches a provider, except for the listed ones', () => {
-    const isIn = (place: string, row: string): boolean =>
-      place.startsWith(row) && /^(?:$|[.[(])/.test(place.slice(row.length));
-    const problems: string[] = [];
-    const used = new Set<string>();
-    for (const field of fieldsOf(typeOf(file, type), walkOf(send))) {
-      const row = Object.keys(exceptions).find((one) => isIn(field.place, one));
-      const problem = problemWith(field, send);
-      if (problem === null) continue;
-      if (row === undefined) problems.push(`${field.place}: ${problem}`);
-      else used.add(row);
-    }
-    expect([...new Set(problems)]).toEqual([]);
-    expect(Object.keys(exceptions).filter((row) => !used.has(row))).toEqual([]);
+    const check = { send, exceptions, walk: walkOf(send) };
+    expect(fieldProblems(typeOf('openai', file, type), check)).toEqual({ problems: [], unused: [] });
   });
 });

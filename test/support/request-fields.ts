@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
-import type { Field, ObjectShape, Shape } from './openai-types.ts';
+import type { Field, ObjectShape, Shape } from './sdk-types.ts';
 
 /** A field of a request type at one path of a body, and bodies with and without it. */
 export interface FieldCase {

@@ -54,7 +54,6 @@ const schemas = {
 } as const;
 
 export type PartType = keyof typeof schemas;
-export const PART_TYPES = Object.keys(schemas) as PartType[];
 
 /** Reads a block of content. Fields without effect are added to `unread`. */
 export const readPart = (

@@ -52,10 +52,10 @@ const isStrict = (schema: JsonObject): boolean => {
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     seen += 1;
     if (seen > MAX_SUBSCHEMAS) return false;
-    if (Array.isArray(one)) {
-      for (const element of one as readonly Json[]) open.push(element);
-      continue;
-    }
+    if (typeof one !== 'object' || one === null) continue;
+    const members = Object.values(one);
+    if (members.length > MAX_SUBSCHEMAS) return false;
+    for (const member of members) if (member !== undefined) open.push(member);
     if (!isJsonObject(one)) continue;
     const { properties } = one;
     if (isJsonObject(properties) || one['type'] === 'object') {
@@ -64,7 +64,6 @@ const isStrict = (schema: JsonObject): boolean => {
       const own = Object.keys(isJsonObject(properties) ? properties : {});
       if (one['additionalProperties'] !== false || own.some((name) => !names.has(name))) return false;
     }
-    for (const value of Object.values(one)) if (value !== undefined) open.push(value);
   }
   return true;
 };

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 
 import type { Item, Message, Reasoning, Role } from '../../../canonical/request/item.ts';
-import { rejectTooManyParts } from '../../../apis/bounds.ts';
+import { MAX_PARTS, MAX_TEXT, rejectTooManyParts } from '../../../apis/bounds.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { emptyArray, missing, parseBody, readTagged } from '../../../apis/validation.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { contentSchema, PART_TYPES, PartList, readPart } from './content-blocks.ts';
+import { blocksOf } from './block-types.ts';
+import { contentSchema, PartList, readPart } from './content-blocks.ts';
 import { isOwnResult, readServerToolUse } from './server-tool-blocks.ts';
 import { effortWord } from './thinking.ts';
 import { readToolResult, readToolUse } from './tool-blocks.ts';
@@ -48,16 +49,9 @@ const schemas = {
   }),
 } as const;
 
-const USER_BLOCKS = [...PART_TYPES, 'tool_result'] as const;
-const ASSISTANT_BLOCKS = [
-  'text',
-  'tool_use',
-  'thinking',
-  'redacted_thinking',
-  'server_tool_use',
-  'web_search_tool_result',
-] as const;
-const SYSTEM_BLOCKS = ['text', 'tool_addition', 'tool_removal'] as const;
+const USER_BLOCKS = blocksOf('user');
+const ASSISTANT_BLOCKS = blocksOf('assistant');
+const SYSTEM_BLOCKS = blocksOf('system');
 
 /** Claude Code's first system block. It differs in every request, and would make each a new prompt. */
 const BILLING = 'x-anthropic-billing-header:';
@@ -109,13 +103,14 @@ class MessageReader implements ReadMessages {
   read(value: unknown, index: number): void {
     const at = `messages[${index}]`;
     const { tag: role, object } = readTagged(value, 'role', ROLES, at);
-    noteUnread(this.unread, schemas[role], object, at);
+    const plain = plainContent(object);
+    if (plain === null) noteUnread(this.unread, schemas[role], object, at);
     switch (role) {
       case 'user':
-        this.#user(parseBody(schemas.user, object, at).content, at);
+        this.#user(plain ?? parseBody(schemas.user, object, at).content, at);
         return;
       case 'assistant':
-        this.#assistant(parseBody(schemas.assistant, object, at).content, at);
+        this.#assistant(plain ?? parseBody(schemas.assistant, object, at).content, at);
         return;
       case 'system':
         this.#system(parseBody(schemas.system, object, at), index, at);
@@ -231,3 +226,11 @@ class MessageReader implements ReadMessages {
     this.places.push(at);
   }
 }
+
+/** The content of a message that is nothing else, as most are, without the schema. Null: the schema reads it. */
+const plainContent = (message: JsonObject): string | readonly unknown[] | null => {
+  for (const key in message) if (key !== 'role' && key !== 'content') return null;
+  const { content } = message;
+  if (typeof content === 'string') return content.length <= MAX_TEXT ? content : null;
+  return Array.isArray(content) && content.length <= MAX_PARTS ? content : null;
+};

@@ -21,10 +21,11 @@ const display = z.enum(['summarized', 'omitted', 'updates']).nullish();
 const common = { type: z.string(), display, block_binding: z.unknown().optional() } as const;
 const schemas = {
   adaptive: z.object(common),
+  between_tools: z.object(common),
   enabled: z.object({ ...common, budget_tokens: z.int().min(1) }),
   disabled: z.object({ type: z.string() }),
 } as const;
-const TYPES = ['adaptive', 'enabled', 'disabled'] as const;
+const TYPES = ['adaptive', 'between_tools', 'enabled', 'disabled'] as const;
 
 /** Reads `thinking`. Without it, an answer shows no reasoning. */
 export const readThinking = (value: JsonObject | null | undefined, unread: string[]): ReadThinking => {

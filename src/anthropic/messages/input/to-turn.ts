@@ -2,6 +2,7 @@ import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
+import { MAX_ID_CHARS } from '../../../apis/bounds.ts';
 import { acceptedPrompt } from '../../../apis/client-prompt.ts';
 import type { ReadBody } from '../../../apis/common-fields.ts';
 import { rejectUsed } from '../../../apis/parameters.ts';
@@ -62,6 +63,8 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
   const thinking = readThinking(parsed.thinking, ignored);
   const { format, place: formatAt } = readFormat(parsed);
   const asked = read.effort ?? parsed.output_config?.effort ?? null;
+  const isOverruled = model.effort !== null && asked !== null && asked !== model.effort;
+  if (isOverruled) ignored.push('output_config.effort');
   return {
     parsed,
     ignored,
@@ -130,7 +133,7 @@ const keepsThinking = ({ type, keep }: JsonObject): boolean => {
 
 /** Claude Code sends JSON in this field. */
 const sessionIn = (userId: string | null | undefined): string | null => {
-  if (userId?.startsWith('{') !== true) return null;
+  if (userId?.startsWith('{') !== true || userId.length > MAX_ID_CHARS) return null;
   try {
     const value: unknown = JSON.parse(userId);
     const id = isJsonObject(value) ? value['session_id'] : null;

@@ -6,7 +6,8 @@ import { failedOutput } from '../../../apis/failed-output.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { parseBody, readTagged } from '../../../apis/validation.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { cacheControl, contentSchema, PART_TYPES, PartList, readPart } from './content-blocks.ts';
+import { blocksOf } from './block-types.ts';
+import { cacheControl, contentSchema, PartList, readPart } from './content-blocks.ts';
 
 const useSchema = z.object({
   type: z.string(),
@@ -31,6 +32,8 @@ export const readToolUse = (block: JsonObject, at: string, unread: string[]): To
   return { kind: 'tool-call', tool: 'function', callId: id, name, input: JSON.stringify(input) };
 };
 
+const BLOCKS = blocksOf('tool_result');
+
 export interface ReadToolResult {
   readonly item: ToolOutput;
   /** The location of each part of the output. */
@@ -49,7 +52,7 @@ export const readToolResult = (block: JsonObject, at: string, unread: string[]):
   else {
     for (const [index, inner] of (content ?? []).entries()) {
       const innerAt = `${place}[${index}]`;
-      const { tag, object } = readTagged(inner, 'type', [...PART_TYPES, 'tool_reference'], innerAt);
+      const { tag, object } = readTagged(inner, 'type', BLOCKS, innerAt);
       if (tag === 'tool_reference') references.push([object, innerAt]);
       else readPart(tag, object, innerAt, list, unread);
     }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync, type Program, type TSType, type TSSignature } from 'oxc-parser';
 
-/** A type of the `openai` package, as far as JSON bodies need it. */
+/** A type of the package of a service, as far as JSON bodies need it. */
 export type Shape =
   | { readonly kind: 'string' | 'number' | 'boolean' | 'null' | 'unknown' }
   | { readonly kind: 'literal'; readonly value: string | number | boolean }
@@ -33,14 +33,14 @@ interface Scope {
 
 type Declared = Extract<Statement, { type: 'TSInterfaceDeclaration' | 'TSTypeAliasDeclaration' }>;
 
-const RESOURCES = path.join(import.meta.dirname, '../../node_modules/openai/resources');
+const PACKAGES = path.join(import.meta.dirname, '../../node_modules');
 const files = new Map<string, Scope>();
 
-/** The type that a file of the package exports under this name. */
-export const typeOf = (file: string, name: string): Shape => {
-  const scope = scopeOfFile(path.join(RESOURCES, file));
+/** The type that a file of a package exports under this name. */
+export const typeOf = (sdk: 'openai' | '@anthropic-ai/sdk', file: string, name: string): Shape => {
+  const scope = scopeOfFile(path.join(PACKAGES, sdk, 'resources', file));
   const declared = scope.types.get(name);
-  if (declared === undefined) throw new Error(`${file} of the openai package has no type ${name}`);
+  if (declared === undefined) throw new Error(`${file} of ${sdk} has no type ${name}`);
   return declaredShape(declared, scope);
 };
 
@@ -120,6 +120,10 @@ const shapeOf = (type: TSType, scope: Scope): Shape => {
   if (type.type === 'TSTypeReference') return referred(type, scope);
   if (type.type === 'TSTypeLiteral') return members(type.members, scope);
   if (type.type === 'TSParenthesizedType') return shapeOf(type.typeAnnotation, scope);
+  // `readonly` says nothing about the value.
+  if (type.type === 'TSTypeOperator' && type.operator === 'readonly') {
+    return shapeOf(type.typeAnnotation, scope);
+  }
   if (type.type === 'TSArrayType') return { kind: 'array', element: () => shapeOf(type.elementType, scope) };
   if (type.type === 'TSLiteralType') {
     const { value } = type.literal as unknown as { readonly value: string | number | boolean };
@@ -137,7 +141,7 @@ const shapeOf = (type: TSType, scope: Scope): Shape => {
   }
   const plain = PLAIN[type.type];
   if (plain !== undefined) return plain;
-  throw new Error(`a type of the openai package is a ${type.type}, which this reader does not know`);
+  throw new Error(`a type of the package is a ${type.type}, which this reader does not know`);
 };
 
 const referred = (type: Extract<TSType, { type: 'TSTypeReference' }>, scope: Scope): Shape => {
@@ -164,7 +168,7 @@ const named = (names: readonly string[], scope: Scope): Shape => {
     const shape = namedIn(names, at);
     if (shape !== null) return shape;
   }
-  throw new Error(`the openai package names a type ${names.join('.')}, which was not found`);
+  throw new Error(`the package names a type ${names.join('.')}, which was not found`);
 };
 
 const namedIn = ([first = '', ...rest]: readonly string[], scope: Scope): Shape | null => {
