@@ -50,7 +50,7 @@ export interface ChatGptProxyOptions {
   readonly prepare?: (backend: ChatGptBackend) => void;
 }
 
-const KEY = 'sk-test-key-0123456789';
+export const KEY = 'sk-test-key-0123456789';
 
 export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<ChatGptProxy> => {
   const dir = await mkdtemp(path.join(tmpdir(), 'chatgpt-proxy-'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { CLAUDE, HAS_CLAUDE } from '../support/claude-code.ts';
+import { CLAUDE, HAS_CLAUDE, openClaudeRoom } from '../support/claude-code.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import {
   failed,
@@ -11,6 +11,7 @@ import {
   http500,
   incompleteMaxTokens,
   inTurn,
+  refusal,
   says,
   usageLimit,
 } from '../support/scripts.ts';
@@ -61,6 +62,22 @@ describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
     ]);
   });
 
+  it('shows at once that the key is wrong, without the key itself', async () => {
+    const room = await openClaudeRoom({ url: proxy.url, key: 'sk-this-is-the-wrong-one' });
+    const sent = watch(proxy, ended);
+    const before = proxy.log.length;
+    const { code, result } = await room.ask('are you there?');
+    await room.close();
+    expect([code, result['api_error_status'], result['result']]).toEqual([
+      1,
+      401,
+      expect.stringMatching(/^Failed to authenticate\. API Error: 401 /),
+    ]);
+    expect(result['result']).not.toContain('sk-this-is-the-wrong-one');
+    expect(sent()).toEqual([]);
+    expect(proxy.log.slice(before).filter(({ status }) => status === 401)).toHaveLength(1);
+  });
+
   it('shows that there is no such model', async () => {
     const room = await openRoom();
     const sent = watch(proxy, http404Model());
@@ -92,6 +109,15 @@ describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
     const sent = watch(proxy, inTurn(broken, ended));
     const { code, result } = await room.ask('are you there?');
     expect([code, result['result']]).toEqual([0, expect.stringContaining('At last.')]);
+    expect(sent()).toHaveLength(2);
+  });
+
+  it('tries once more after a refusal, and says that the model refuses', async () => {
+    const room = await openRoom();
+    const sent = watch(proxy, refusal);
+    const { results, lines } = await room.talk(['are you there?']);
+    expect(results).toMatchObject([{ stop_reason: 'refusal' }]);
+    expect(JSON.stringify(lines)).toContain('I will not help with that.');
     expect(sent()).toHaveLength(2);
   });
 });
