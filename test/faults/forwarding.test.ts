@@ -101,6 +101,17 @@ describe('a provider', () => {
     );
   });
 
+  it('that does not speak HTTP is named', async () => {
+    provider.use((incoming) => void incoming.socket.end('SSH-2.0-tea\r\n'));
+    expect(await failed(await ask())).toEqual(
+      failure(
+        502,
+        'upstream_unreachable',
+        `The upstream at ${provider.host} could not be reached: its answer is not HTTP (HPE_INVALID).`,
+      ),
+    );
+  });
+
   it.each([
     ['with a length, at once', { ...JSON_TYPE, 'content-length': '100' }, false],
     ['with a length', { ...JSON_TYPE, 'content-length': '100' }, true],

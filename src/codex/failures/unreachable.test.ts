@@ -12,6 +12,7 @@ describe('an upstream that cannot be reached', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate is not trusted (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)'],
+    ['HPE_INVALID', 'its answer is not HTTP (HPE_INVALID)'],
     ['ENEW', 'the connection failed (ENEW)'],
   ])('%s', (code, reason) => {
     expect(unreachable('api.example', code)).toEqual(

@@ -36,6 +36,7 @@ export const unreachable = (host: string, code: string | null): Failure => {
 export const whyUnreachable = (code: string): string => `${reasonOf(code)} (${code})`;
 
 const reasonOf = (code: string): string => {
+  if (code.startsWith('HPE_')) return 'its answer is not HTTP';
   if (code.startsWith('WS_')) return 'it did not open a WebSocket';
   return (
     REASONS[code] ?? (isCertificateError(code) ? 'its certificate is not trusted' : 'the connection failed')

@@ -43,5 +43,7 @@ export const isConnectionError = (error: unknown): boolean =>
 
 export const codeOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : '';
+  if (typeof code === 'string') return code;
+  // The code of the parser is not always known.
+  return error instanceof Error && error.name === 'HTTPParserError' ? 'HPE_INVALID' : '';
 };
