@@ -1,6 +1,7 @@
 import type { Reply } from '../canonical/events/accumulate.ts';
 import type { StopEarly, TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Failure } from '../canonical/failure/failure.ts';
+import type { Restate } from '../canonical/failure/restate.ts';
 import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Path } from '../canonical/request/path.ts';
@@ -129,6 +130,8 @@ export interface ParsedRequest<Meta = unknown> {
   readonly keeps?: Keeps;
   /** Chooses and orders the items that the answer shows. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+  /** Rewrites a failure of the turn; absent: it stays as it is. */
+  readonly restate?: Restate;
   /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */
   readonly withoutTool?: (why: string) => Failure;
 }

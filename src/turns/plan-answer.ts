@@ -34,6 +34,7 @@ export const planAnswer = async (
     keepaliveMs: deps.keepaliveMs,
     tokenizer: deps.tokens,
     short: side === null ? null : { ...side, prepare: (request) => resolve(request, first) },
+    restate: parsed.restate ?? null,
     stopEarly: parsed.dialect?.stopEarly ?? null,
     repair: {
       ...deps.repair,

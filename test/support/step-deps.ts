@@ -8,6 +8,7 @@ export const answerStepDeps = ({ clock }: Ambient): AnswerStepDeps => ({
   isStream: true,
   keepaliveMs: 1_000,
   tokenizer: { countTexts: async () => 0 },
+  restate: null,
   short: null,
   stopEarly: null,
   repair: { attempts: 1, inStreams: true, check: async () => null, onRepair() {} },

@@ -1,6 +1,9 @@
 import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
+import type { ModelNames } from '../../canonical/models/model-names.ts';
 import type { Api } from '../../turns/api.ts';
 import { anthropicErrors } from '../errors.ts';
+import { findModel } from '../model-names.ts';
+import { restateFailure } from '../restate-failure.ts';
 import { toTurnRequest, type ParsedMessages } from './input/to-turn.ts';
 import { arrange } from './output/arrange.ts';
 import type { MessagesMeta } from './output/meta.ts';
@@ -18,21 +21,31 @@ export interface MessagesOptions extends AnswerLimits {
   readonly origin: () => string;
 }
 
+const read = (
+  body: unknown,
+  models: ModelNames,
+  { options: { ignoreClientPrompt, signer, origin }, isCount }: Reading,
+): ParsedMessages => {
+  const source = { signer, origin: origin() };
+  return toTurnRequest(body, {
+    models,
+    ignoreClientPrompt,
+    isCount,
+    readReasoning: (block) => readReasoning(block, source),
+  });
+};
+
+interface Reading {
+  readonly options: MessagesOptions;
+  readonly isCount: boolean;
+}
+
 /** Anthropic's Messages API. */
 export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, MessagesMeta> => ({
   path: MESSAGES_PATH,
-  parse(body, { models }) {
-    const { ignoreClientPrompt, signer, origin } = options;
-    const source = { signer, origin: origin() };
-    return toTurnRequest(body, {
-      models,
-      ignoreClientPrompt,
-      isCount: false,
-      readReasoning: (block) => readReasoning(block, source),
-    });
-  },
-  toTurn(read, _, { headers, ambient }) {
-    const { parsed, session, formatPlace, thinking } = read;
+  parse: (body, { models }) => read(body, models, { options, isCount: false }),
+  toTurn(body, _, { headers, ambient, models }) {
+    const { parsed, session, formatPlace, thinking } = body;
     const meta: MessagesMeta = {
       id: ambient.ids.mint('msg'),
       model: parsed.model,
@@ -40,17 +53,17 @@ export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, Messa
       origin: options.origin(),
     };
     return {
-      ...commonFields(read, headers, options),
+      ...commonFields(body, headers, options),
       session,
       formatPlace,
       arrange: (events) => arrange(events, meta),
+      restate: restateFailure(findModel(models, parsed.model)),
       meta,
     };
   },
   count: {
     path: `${MESSAGES_PATH}/count_tokens`,
-    parse: (body, { models }) =>
-      toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt, isCount: true }),
+    parse: (body, { models }) => read(body, models, { options, isCount: true }),
     project: (tokens) => ({ input_tokens: tokens }),
   },
   keepalive: PING,

@@ -11,6 +11,7 @@ import { limitTime } from './limit-time.ts';
 import { nameAccessToken } from './name-access-token.ts';
 import { needLogprobs } from './need-logprobs.ts';
 import { repairCalls } from './repair-calls.ts';
+import { restateFailures } from './restate-failures.ts';
 import { retryWhole } from './retry-whole.ts';
 import { skipEmptyOutput } from './skip-empty-output.ts';
 import type { Step } from './step.ts';
@@ -19,6 +20,7 @@ import { stopSequences } from './stop-sequences.ts';
 
 /** The steps of an answer, around the engine, the first outermost. They depend on the API and the request. */
 export const ANSWER_STEPS = [
+  restateFailures,
   needLogprobs,
   countEnds,
   endSteered,
