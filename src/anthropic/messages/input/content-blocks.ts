@@ -183,7 +183,7 @@ const readSearchResult = (
 };
 
 /** Reads a list of blocks of the allowed types. */
-export const readParts = (
+const readParts = (
   blocks: readonly unknown[],
   allowed: readonly PartType[],
   at: string,

@@ -2,7 +2,7 @@ import type { ParameterNames } from '../../../apis/parameter-names.ts';
 import type { Setting } from '../../../canonical/request/path.ts';
 
 /** Settings that only other APIs ask for keep the names of the middle. */
-export const MESSAGES_SETTINGS: Readonly<Record<Setting, string>> = {
+const MESSAGES_SETTINGS: Readonly<Record<Setting, string>> = {
   model: 'model',
   instructions: 'system',
   items: 'messages',

@@ -129,9 +129,10 @@ describe('the fields of a request', () => {
   });
 
   it('include the session of Claude Code', () => {
-    const user_id = JSON.stringify({ device_id: 'd', session_id: 's' });
-    expect(ask({ metadata: { user_id } }).session).toBe('s');
-    expect(ask({ metadata: { user_id: '{' } }).session).toBe(null);
+    const sessionOf = (user_id: string) => ask({ metadata: { user_id } }).session;
+    expect(sessionOf(JSON.stringify({ device_id: 'd', session_id: 's' }))).toBe('s');
+    expect(sessionOf('user_0a_account_1b_session_2c-3d')).toBe('2c-3d');
+    expect(['{', '{}', 'user_1', '', '_session_'].map(sessionOf)).toEqual([null, null, null, null, null]);
     expect(ask({ metadata: { user_id: 'user_1' } }).request).toEqual(ask({}).request);
   });
 });

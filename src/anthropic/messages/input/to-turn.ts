@@ -9,7 +9,7 @@ import { rejectUsed } from '../../../apis/parameters.ts';
 import { namesWhere, unreadFields } from '../../../apis/unread-fields.ts';
 import { missing, parseBody } from '../../../apis/validation.ts';
 import { append } from '../../../kit/collections/append.ts';
-import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { findModel } from '../../model-names.ts';
 import { checkPairs, rejectPrefill } from './check-conversation.ts';
 import { readFormat } from './format.ts';
@@ -131,14 +131,16 @@ const keepsThinking = ({ type, keep }: JsonObject): boolean => {
   return keep === 'all' || (isJsonObject(keep) && keep['type'] === 'all');
 };
 
-/** Claude Code sends JSON in this field. */
+/** Claude Code sends JSON in this field. Its older versions end it with the session. */
 const sessionIn = (userId: string | null | undefined): string | null => {
-  if (userId?.startsWith('{') !== true || userId.length > MAX_ID_CHARS) return null;
-  try {
-    const value: unknown = JSON.parse(userId);
-    const id = isJsonObject(value) ? value['session_id'] : null;
-    return typeof id === 'string' && id !== '' ? id : null;
-  } catch {
-    return null;
-  }
+  if (typeof userId !== 'string' || userId.length > MAX_ID_CHARS) return null;
+  const at = userId.lastIndexOf(SESSION);
+  const id = userId.startsWith('{')
+    ? parseJsonObject(userId)?.['session_id']
+    : at > 0
+      ? userId.slice(at + SESSION.length)
+      : null;
+  return typeof id === 'string' && id !== '' ? id : null;
 };
+
+const SESSION = '_session_';
