@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { chmodSync, readdirSync } from 'node:fs';
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -126,6 +126,13 @@ describe('connect finds the server', () => {
     const { code, err } = await room.run(`connect claude ${flags}`, { environment });
     expect([code, readdirSync(room.home)]).toEqual([1, ['state']]);
     expect(err).toContain(message);
+  });
+
+  it('does not trust a state directory that others may write to', async () => {
+    chmodSync(room.at('state'), 0o777);
+    const { code, err } = await room.run('connect claude --yes');
+    expect([code, readdirSync(room.home)]).toEqual([1, ['state']]);
+    expect(err).toContain(`Other users may write to ${room.at('state')}`);
   });
 
   it('explains a key file without a key', async () => {

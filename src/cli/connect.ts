@@ -1,5 +1,7 @@
 import { homedir } from 'node:os';
 
+import { untrustedState } from '../codex/home/private-folders.ts';
+import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import type { Config } from '../config/schema.ts';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import type { CommandContext, Flags, Run } from './command.ts';
@@ -30,6 +32,9 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
     return USAGE;
   }
   const config = await loadSettings(world.environment);
+  // The records in it say which files are written.
+  const untrusted = await untrustedState(config.state.dir);
+  if (untrusted !== null) throw new UntrustedPath(untrusted);
   if (name === undefined) {
     world.out(await listClients(world, config.state.dir, addressOf(config.http)));
     return 0;

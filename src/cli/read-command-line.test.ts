@@ -8,6 +8,11 @@ const run = (command: string, ...flags: string[]): unknown => ({
   flags: new Map(flags.map((flag) => [flag, ''])),
   words: [],
 });
+const connect = (...flags: [string, string][]) => ({
+  kind: 'run',
+  command: 'connect',
+  flags: new Map(flags),
+});
 const ACTIONS = 'db needs one of: status, backup FILE, vacuum.';
 const wrong = (message: string): CommandLine => ({
   kind: 'wrong',
@@ -34,6 +39,17 @@ describe('readCommandLine', () => {
     ['doctor now', wrong('doctor does not accept "now".')],
     ['db status --json', { kind: 'run', command: 'db', flags: new Map([['json', '']]), words: ['status'] }],
     ['db backup a.db', { kind: 'run', command: 'db', flags: new Map(), words: ['backup', 'a.db'] }],
+    ['connect', run('connect')],
+    ['connect claude --yes', { ...connect(['yes', '']), words: ['claude'] }],
+    [
+      'connect pi --url http://a --model=b=c',
+      { ...connect(['url', 'http://a'], ['model', 'b=c']), words: ['pi'] },
+    ],
+    ['connect claude --run -- -p --help', { ...connect(['run', '']), words: ['claude', '-p', '--help'] }],
+    ['connect claude --url', wrong('--url needs a value.')],
+    ['connect claude --url=', wrong('--url needs a value.')],
+    ['connect claude --run=x', wrong('connect does not accept "--run=x".')],
+    ['serve -- x', wrong('serve does not accept "--".')],
     ['db', wrong(ACTIONS)],
     ['db backup', wrong(ACTIONS)],
     ['db status now', wrong(ACTIONS)],

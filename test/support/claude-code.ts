@@ -70,6 +70,9 @@ if (binary === null && process.env['CI'] === 'true') throw new Error('Claude Cod
 
 export const HAS_CLAUDE = binary !== null;
 
+/** Its folder, for the PATH. The program is called `claude`. */
+export const CLAUDE_FOLDER = path.dirname(binary ?? '');
+
 /** Why tests are skipped: `describe.skipIf(!HAS_CLAUDE)(name, { meta: { needs: CLAUDE } }, …)`. */
 export const CLAUDE = 'Claude Code, which npm has not installed for this machine';
 

@@ -23,9 +23,13 @@ export interface Target {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const placeOnDisk = async (place: Place, home: string, environment: Environment): Promise<string> => {
+  // npm scripts run in the project's folder; npm passes the one of the user in a variable.
+  const base = environment['INIT_CWD'] ?? process.cwd();
   const moved = place.variables?.find(([name]) => (environment[name] ?? '') !== '');
   const folder =
-    moved === undefined ? path.join(home, place.folder) : path.resolve(environment[moved[0]] ?? '', moved[1]);
+    moved === undefined
+      ? path.join(home, place.folder)
+      : path.resolve(base, environment[moved[0]] ?? '', moved[1]);
   const other = place.otherName === undefined ? null : path.join(folder, place.otherName);
   return other !== null && (await exists(other)) ? other : path.join(folder, place.name);
 };

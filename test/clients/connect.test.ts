@@ -1,0 +1,127 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { findCodexBinary } from '../../src/codex/binary.ts';
+import { CLAUDE, CLAUDE_FOLDER, HAS_CLAUDE } from '../support/claude-code.ts';
+import { closedHost } from '../support/closed-host.ts';
+import { openCommandRoom, type CommandRoom } from '../support/command.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import { hello } from '../support/scripts.ts';
+import { until } from '../support/until.ts';
+
+/** The real clients with the settings that `connect` writes. */
+const proxy = await openProxy(hello);
+
+let room: CommandRoom;
+beforeEach(async () => {
+  room = await openCommandRoom();
+});
+const children = new Set<ChildProcess>();
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
+  await room.close();
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Where the clients are found, and no host but this machine. */
+const around = async (): Promise<Record<string, string>> => {
+  const nowhere = `http://${await closedHost()}`;
+  const folders = [CLAUDE_FOLDER, path.dirname(findCodexBinary().path), process.env['PATH'] ?? ''];
+  return {
+    PATH: folders.join(path.delimiter),
+    HTTP_PROXY: nowhere,
+    HTTPS_PROXY: nowhere,
+    NO_PROXY: '127.0.0.1',
+    PROXY_API_KEY: proxy.key,
+  };
+};
+
+const connect = async (...words: readonly string[]): Promise<Ended> => {
+  const command = room.start(['connect', ...words], await around());
+  const [code] = await command.exited;
+  return { code, ...command.output };
+};
+
+/** Runs a client as its user does, without any variable for this server. */
+const runClient = async (program: string, ...words: readonly string[]): Promise<Ended> => {
+  const { PROXY_API_KEY: _key, ...env } = await around();
+  const cwd = path.join(room.home, 'project');
+  await mkdir(cwd, { recursive: true });
+  const child = spawn(program, words, {
+    cwd,
+    env: { ...env, HOME: room.home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out, err };
+};
+
+const SERVER = ['--url', proxy.url] as const;
+const ANSWER = 'Hello from the scripted model.\n';
+
+describe.skipIf(!HAS_CLAUDE)('connect claude', { meta: { needs: CLAUDE } }, () => {
+  it('writes a file with which Claude Code uses this server, until it is taken back', async () => {
+    expect(await connect('claude', '--yes', ...SERVER)).toMatchObject({ code: 0 });
+    expect(await runClient('claude', '-p', 'Say hello.')).toMatchObject({ code: 0, out: ANSWER });
+    expect(await connect('claude', '--undo', '--yes')).toMatchObject({ code: 0 });
+    const without = await runClient('claude', '-p', 'Say hello.');
+    expect([without.code, without.out]).toEqual([1, expect.stringContaining('Not logged in')]);
+  });
+
+  it('starts it with --run, and writes nothing', async () => {
+    expect(await connect('claude', '--run', ...SERVER, '--', '-p', 'Say hello.')).toMatchObject({
+      code: 0,
+      out: ANSWER,
+    });
+    expect(await readdir(path.join(room.home, '.claude'))).not.toContain('settings.json');
+  });
+});
+
+describe('connect codex', () => {
+  const EXEC = ['exec', '--skip-git-repo-check', '--strict-config', 'Say hello.'] as const;
+
+  it('writes a file that codex accepts, and with which it uses this server', async () => {
+    expect(await connect('codex', '--yes', ...SERVER)).toMatchObject({ code: 0 });
+    expect(await runClient('codex', ...EXEC)).toMatchObject({ code: 0, out: ANSWER });
+    expect(await readFile(path.join(room.home, '.codex/config.toml'), 'utf8')).toContain(
+      `base_url = "${proxy.url}/v1"`,
+    );
+  });
+
+  it('starts it with --run, and returns its exit code', async () => {
+    expect(await connect('codex', '--run', ...SERVER, '--', ...EXEC)).toMatchObject({ code: 0, out: ANSWER });
+    expect(await readdir(path.join(room.home, '.codex'))).not.toContain('config.toml');
+    expect(await connect('codex', '--run', ...SERVER, '--', '--no-such-flag')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('connect env --run', () => {
+  it('passes signals on, and returns the exit code of the program', async () => {
+    const program = `process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log(process.env.ANTHROPIC_BASE_URL)`;
+    const words = ['connect', 'env', '--run', ...SERVER, '--', process.execPath, '-e', program];
+    const { child, output, exited } = room.start(words, await around());
+    await until(() => output.out === `${proxy.url}\n`);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([7, null]);
+  });
+
+  it('returns 128 and the number of the signal that ended the program', async () => {
+    expect(await connect('env', '--run', ...SERVER, '--', 'sh', '-c', 'kill -KILL $$')).toMatchObject({
+      code: 137,
+    });
+  });
+});
