@@ -78,8 +78,11 @@ describe('a preflight', () => {
 
   it('gets the headers it asks for if they are valid names and not too long', () => {
     const copilot = 'authorization,content-type,dangerously-allow-browser,x-stainless-lang';
+    const anthropic =
+      'anthropic-beta,anthropic-dangerous-direct-browser-access,anthropic-version,content-type,x-api-key';
     const longest = `${'x'.repeat(4_094)},y`;
-    expect([copilot, 'a , b', longest].map(allowedHeaders)).toEqual([copilot, 'a , b', longest]);
+    const asked = [copilot, anthropic, 'a , b', longest];
+    expect(asked.map(allowedHeaders)).toEqual(asked);
     expect([`${longest}y`, 'a b', 'a,,b', 'a:b', ''].map(allowedHeaders)).toEqual([
       null,
       null,
