@@ -32,7 +32,7 @@ export const checkPairs = ({ items, places }: Conversation): void => {
       `each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}.`,
     ],
   }[kind] as [string, string];
-  throw gatewayError('invalid_value', { param, message: `${at}: ${message}` });
+  throw gatewayError('invalid_value', { param, message: `${param}: ${message}` });
 };
 
 /**

@@ -253,6 +253,8 @@ describe('the result of a tool', () => {
   ])('%s is rejected by place', (_, messages, param) => {
     const failure = refused(() => itemsOf(messages));
     expect([failure.status, failure.param]).toEqual([400, param]);
+    expect(failure.message.startsWith(`${param}: `)).toBe(true);
+    expect(failure.message.split(param)).toHaveLength(2);
     expect(failure.message).toContain('toolu_1');
   });
 });
