@@ -87,6 +87,19 @@ describe('connect prints variables', () => {
     });
   });
 
+  it('of a client with a file, if a shell is named', async () => {
+    const { code, out } = await room.run('connect claude --shell fish --model claude-sonnet-5-5');
+    expect([code, out.split('\n')[2], readdirSync(room.home)]).toEqual([
+      0,
+      `set -gx ANTHROPIC_MODEL 'claude-sonnet-5-5'`,
+      ['state'],
+    ]);
+    expect(await room.run('connect codex --shell fish')).toMatchObject({
+      code: 1,
+      err: 'Codex cannot be set up with variables alone: use connect codex without --shell.\n',
+    });
+  });
+
   it('for other shells', async () => {
     const fish = await room.run('connect env', { environment: { SHELL: '/usr/bin/fish' } });
     const windows = await room.run('connect env --shell powershell');
@@ -174,6 +187,8 @@ describe('connect', () => {
     ['connect claude -- x', 'Arguments after -- need --run.'],
     ['connect env --run', 'Name the program after --.'],
     ['connect env --shell tcsh', '--shell needs one of: posix, fish, powershell.'],
+    ['connect claude --undo --model x', '--model has no meaning with --undo.'],
+    ['connect claude --run --shell fish', '--shell has no meaning with --run.'],
     ['connect claude --url', '--url needs a value.'],
     ['connect claude --yes=1', 'connect does not accept "--yes=1".'],
   ])('%s: exits with 2', async (line, message) => {

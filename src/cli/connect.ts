@@ -48,7 +48,7 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
   });
   if (note !== null) world.say(`${note}\n`);
   if (flags.has('run')) return start(task, facts, others);
-  if (task.client.files(facts).length === 0) return printVariables(task, facts);
+  if (flags.has('shell') || task.client.files(facts).length === 0) return printVariables(task, facts);
   return flags.has('print') ? print(task, facts) : write(task, facts);
 };
 
@@ -71,7 +71,12 @@ const usageProblem = (flags: Flags, name: string | undefined, others: readonly s
   if (name === 'env' && mode === 'run' && others.length === 0) return 'Name the program after --.';
   const shell = flags.get('shell');
   if (shell !== undefined && !isShell(shell)) return `--shell needs one of: ${SHELLS.join(', ')}.`;
-  return null;
+  const without = [
+    ...(mode === 'undo' ? ['url', 'model', 'shell'] : []),
+    ...(mode === 'run' ? ['shell'] : []),
+  ];
+  const useless = without.find((flag) => flags.has(flag));
+  return useless === undefined ? null : `--${useless} has no meaning with --${mode}.`;
 };
 
 const start = async (
@@ -95,9 +100,14 @@ const start = async (
 };
 
 const printVariables = ({ name, client, flags, world }: Task, server: ServerFacts): number => {
+  const run = client.run(server);
+  if (run === null || run.words.length > 0)
+    throw new PlainError(
+      `${client.title} cannot be set up with variables alone: use connect ${name} without --shell.`,
+    );
   const wanted = flags.get('shell') ?? '';
   const shell = isShell(wanted) ? wanted : usualShell(world.environment, process.platform);
-  world.out(shellLines(client.run(server)?.variables ?? {}, shell));
+  world.out(shellLines(run.variables, shell));
   const command = commandLine(thisInvocation(world.environment), 'connect', name, '--run');
   world.say(`\nRun these lines in your shell for ${client.title}. For a single run: ${command} -- …\n`);
   return 0;

@@ -51,7 +51,7 @@ export const COMMANDS = {
       run: 'start the client for this server and write nothing; arguments for the client follow --',
       'url URL': 'the address of the server, if it is not the one of the settings',
       'model NAME': 'the model to use, instead of the default one',
-      'shell NAME': `print variables for ${SHELLS.join(', ')}`,
+      'shell NAME': `print variables for a shell and write nothing: ${SHELLS.join(', ')}`,
     },
     actions: Object.fromEntries(Object.entries<Client>(CLIENTS).map(([name, { title }]) => [name, title])),
     takesOthers: true,

@@ -29,7 +29,9 @@ interface Wanted {
 export const findServer = async (config: Config, wanted: Wanted): Promise<FoundServer> => {
   const url = wanted.url === null ? ownUrl(config.http) : givenUrl(wanted.url);
   const key = await keyOf(config, wanted.startCommand);
-  const asked = await askModel(url, key.key, wanted.model ?? FAMILY);
+  // A Claude name means the default model, and is not in the list of models.
+  const isListed = wanted.model !== null && !/claude/i.test(wanted.model);
+  const asked = await askModel(url, key.key, isListed ? wanted.model : FAMILY);
   const model = modelFacts(asked, wanted.model);
   return { facts: { url, ...key, model }, note: asked === null ? silentNote(url, model) : null };
 };
