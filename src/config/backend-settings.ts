@@ -64,7 +64,7 @@ export const BACKEND_SETTINGS = {
     at: 'upstream.params',
     type: paramList,
     description:
-      'The request parameters that the backend accepts, such as `temperature,top_p`, or `all`, or `none`. If not set, the server knows them or learns them from errors. Add `compaction_trigger` for a backend that compacts conversations itself.',
+      'The request parameters that the backend accepts, such as `temperature,top_p`, or `all`, or `none`. If not set, the server knows them or learns them from errors. Add `compaction_trigger` for a backend that compacts conversations itself, and `additional_tools` for one that takes tools in the middle of a conversation.',
   }),
   PROXY_UPSTREAM_IDLE_TIMEOUT_MS: tuning({
     at: 'upstream.idleTimeoutMs',

@@ -144,6 +144,8 @@ export interface LoadedTools {
   readonly id?: string;
   readonly raw: RawItem;
   readonly tools: readonly Tool[];
+  /** The client did not send such an item itself: backends that may not know it get its tools in the tool list. */
+  readonly isOurs?: true;
 }
 
 /** Replaces the conversation before it with a shorter form. */

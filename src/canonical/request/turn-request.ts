@@ -50,6 +50,8 @@ export interface TurnRequest {
   readonly isReview?: true;
   /** Rejects the request if one of its parameters has no effect. */
   readonly isStrict?: true;
+  /** The client sends the arguments of calls back as values, not as the model's text, so that text is remembered. */
+  readonly parsesArguments?: true;
   /** Repeats a forced tool choice as an instruction, because the model ignored it. */
   readonly insists?: true;
 }

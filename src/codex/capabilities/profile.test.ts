@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { directLogin } from '../home/backend.ts';
-import { EDIT_FIELDS, LISTED_PARAMETERS, profileOf } from './profile.ts';
+import { EDIT_FIELDS, LISTED_PARAMETERS, profileOf, type EditField } from './profile.ts';
 
 const provider = { kind: 'upstream', baseUrl: 'http://x', apiKeyEnv: null } as const;
 const openai = { ...provider, baseUrl: 'https://api.openai.com/v1' } as const;
@@ -49,9 +49,10 @@ describe('backend profiles', () => {
     ['https://eu.api.openai.com/v1', true],
     ['https://openai.com.example.org/v1', false],
     ['no address', false],
-  ])('of other providers do not accept a compaction trigger: %s', (baseUrl, takes) => {
+  ])("of other providers do not accept OpenAI's newer items: %s", (baseUrl, takes) => {
     const { takes: fields } = profileOf({ ...provider, baseUrl }, null);
-    expect(fields).toEqual(new Set(EDIT_FIELDS.filter((field) => takes || field !== 'compaction_trigger')));
+    const newer = new Set<EditField>(['compaction_trigger', 'additional_tools']);
+    expect(fields).toEqual(new Set(EDIT_FIELDS.filter((field) => takes || !newer.has(field))));
   });
 
   it("use the operator's list for plain parameters", () => {

@@ -46,6 +46,8 @@ const OTHERS = [
   'call_fields',
   // The item that requests a compaction.
   'compaction_trigger',
+  // The item that declares tools in the middle of a conversation.
+  'additional_tools',
 ] as const;
 
 export type EditField = (typeof PLAIN)[number] | (typeof OTHERS)[number];
@@ -62,6 +64,8 @@ const CHATGPT_REFUSES: ReadonlySet<EditField> = new Set<EditField>([
   'input_file',
   'reasoning.mode',
   'call_fields',
+  // It accepts tools in one place only.
+  'additional_tools',
 ]);
 
 /** What a backend accepts. Unknown backends are assumed to accept a field until they refuse it. */
@@ -84,7 +88,7 @@ export interface BackendProfile {
 export const profileOf = (backend: BackendTarget, override: readonly string[] | null): BackendProfile => {
   const isChatgpt = backend.kind === 'login' && backend.login === 'chatgpt';
   const standard = EDIT_FIELDS.filter(
-    (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (field !== COMPACTION || isOpenai(backend)),
+    (field) => !(isChatgpt && CHATGPT_REFUSES.has(field)) && (!OPENAI_ITEMS.has(field) || isOpenai(backend)),
   );
   return {
     takes: overridden(standard, override),
@@ -96,10 +100,8 @@ export const profileOf = (backend: BackendTarget, override: readonly string[] | 
   };
 };
 
-/**
- * Sent only to backends known to support it: others silently ignore it and answer the conversation instead.
- */
-const COMPACTION = 'compaction_trigger';
+/** Items that are sent only to backends known to support them: others may silently ignore them. */
+const OPENAI_ITEMS: ReadonlySet<EditField> = new Set(['compaction_trigger', 'additional_tools']);
 
 const isOpenai = (backend: BackendTarget): boolean => {
   if (backend.kind !== 'upstream') return backend.kind === 'login';
@@ -108,7 +110,7 @@ const isOpenai = (backend: BackendTarget): boolean => {
 };
 
 /** The fields that operators may list. */
-export const LISTED_PARAMETERS: ReadonlySet<EditField> = new Set([...PLAIN_PARAMETERS, COMPACTION]);
+export const LISTED_PARAMETERS: ReadonlySet<EditField> = new Set([...PLAIN_PARAMETERS, ...OPENAI_ITEMS]);
 
 const overridden = (
   standard: readonly EditField[],

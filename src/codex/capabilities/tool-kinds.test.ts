@@ -63,3 +63,17 @@ it('does not send the model of a hosted tool to a backend that chooses it itself
     { toolField: { tool: 1, field: 'model' } },
   ]);
 });
+
+it('merges loaded tools into the list if the backend may not know the item and the client did not choose it', () => {
+  const item = { kind: 'loaded-tools', raw: { type: 'additional_tools' }, tools: [] } as const;
+  const openai = { ...PROVIDER, takes: new Set(['additional_tools'] as const) };
+  const merged = [CHATGPT, PROVIDER, openai].map((profile) => {
+    const rules = toolRulesOf(profile);
+    return [rules.isMergedIntoTools(item), rules.isMergedIntoTools({ ...item, isOurs: true })];
+  });
+  expect(merged).toEqual([
+    [true, true],
+    [false, true],
+    [false, false],
+  ]);
+});

@@ -39,11 +39,11 @@ export interface ToolRules {
   readonly hasHostedMcp: boolean;
 }
 
-type KnownBackend = Pick<BackendProfile, 'isChatgpt'>;
-
 /** The rules of a backend whose requests are written here. */
-export const toolRulesOf = ({ isChatgpt }: KnownBackend): ToolRules =>
-  isChatgpt ? CHATGPT_TOOLS : PROVIDER_TOOLS;
+export const toolRulesOf = ({ isChatgpt, takes }: Pick<BackendProfile, 'isChatgpt' | 'takes'>): ToolRules => {
+  if (isChatgpt) return CHATGPT_TOOLS;
+  return takes.has('additional_tools') ? OPENAI_TOOLS : PROVIDER_TOOLS;
+};
 
 /** Additional tool fields that codex sends to its backend. */
 const CODEX_SENDS: ReadonlySet<string> = new Set(['defer_loading']);
@@ -65,7 +65,7 @@ const CHATGPT_TOOLS: ToolRules = {
 };
 
 /** Tools that a provider does not know are left to its own error. */
-const PROVIDER_TOOLS: ToolRules = {
+const OPENAI_TOOLS: ToolRules = {
   whyRefused: () => null,
   isLost: () => false,
   keepsField: () => true,
@@ -73,6 +73,8 @@ const PROVIDER_TOOLS: ToolRules = {
   isMergedIntoTools: () => false,
   hasHostedMcp: true,
 };
+
+const PROVIDER_TOOLS: ToolRules = { ...OPENAI_TOOLS, isMergedIntoTools: ({ isOurs }) => isOurs === true };
 
 /** The beginning of a refusal. */
 export const typeIs = ({ type }: RawTool): string => `is of type '${quoted(type)}'`;
@@ -109,8 +111,8 @@ export const isToolSearch = (tool: Tool): boolean =>
   tool.kind === 'hosted' && tool.raw.type === 'tool_search';
 
 /** Whether an additional field of a function or custom tool reaches the backend. */
-export const keepsToolField = (field: string, profile: KnownBackend): boolean =>
-  toolRulesOf(profile).keepsField(field);
+export const keepsToolField = (field: string, { isChatgpt }: Pick<BackendProfile, 'isChatgpt'>): boolean =>
+  (isChatgpt ? CHATGPT_TOOLS : OPENAI_TOOLS).keepsField(field);
 
 /** The parts of the tools that do not reach the backend although the tool does. */
 export const lostToolFields = (

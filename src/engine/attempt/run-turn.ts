@@ -1,5 +1,5 @@
 import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { isToolCall } from '../../canonical/request/item.ts';
+import { isReasoning, isToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
@@ -169,11 +169,12 @@ const withLoaded = async (planned: Planned, { reasoning, driver }: EngineDeps): 
 const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: EngineDeps): Promise<boolean> =>
   LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
 
-/** The number of items that the client did not send, or not completely. */
+/** The number of reasoning items that the client did not send, or not completely. */
 const recalledIn = ({ request: { items }, history }: Asked): number =>
   history.items === items
     ? 0
-    : history.items.filter((item, at) => item !== items[placeOf(history, at) ?? -1]).length;
+    : history.items.filter((item, at) => isReasoning(item) && item !== items[placeOf(history, at) ?? -1])
+        .length;
 
 /** Null: there is no other strategy, or it would leave nothing of the conversation. */
 const nextDraft = (

@@ -95,6 +95,27 @@ describe('the memory of reasoning', () => {
     expect(ids).toEqual(['message', 'rs_1', 'tool-call', 'tool-output', 'rs_2', 'tool-call', 'tool-output']);
   });
 
+  it('remembers arguments only for clients that send them back as values', () => {
+    const own = '{ "a": 1 }';
+    const answer: Produced = { ...call(ID), input: own } as Produced;
+    const forms: readonly Different[] = [{ parsesArguments: true }, {}];
+    const held = forms.map((as) => {
+      const { memory, backend } = memoryOf();
+      backend.remember(asks(as), [answer]);
+      const sent = continues(ID, as);
+      const items = sent.request.items.map((item) =>
+        item.kind === 'tool-call' ? { ...item, input: '{"b":2,"a":1}' } : item,
+      );
+      const { history } = backend.recall({ ...sent, request: { ...sent.request, items } });
+      const inputs = history.items.flatMap((item) => (item.kind === 'tool-call' ? [item.input] : []));
+      return [inputs, memory.bytes > 0];
+    });
+    expect(held).toEqual([
+      [[own], true],
+      [['{"b":2,"a":1}'], false],
+    ]);
+  });
+
   it('forgets the reasoning of a call whose id is used again without reasoning', () => {
     const { memory, backend } = memoryOf();
     backend.remember(asks(), [thought('rs_1'), call(ID)]);

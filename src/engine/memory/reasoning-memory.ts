@@ -26,10 +26,10 @@ export interface ReasoningMemoryOptions {
   readonly shared?: SharedReasoning;
 }
 
-/** A conversation with the reasoning that its client left out. */
+/** A conversation with the reasoning that its client left out, and with the model's own text of arguments. */
 export interface Recalled {
   readonly history: History;
-  /** Keys of calls without reasoning that only another instance may remember. */
+  /** Keys of calls with something to restore that only another instance may remember. */
   readonly missing: readonly string[];
 }
 
@@ -53,8 +53,8 @@ const STEP_BYTES = 200;
 const MAX_LOADED = 200;
 
 /**
- * Remembers the reasoning of answers that called tools, because Chat clients cannot send it back, and others do not. By
- * call id, separately for each caller and model.
+ * Remembers the reasoning of answers that called tools, because Chat clients cannot send it back, and others do not; and
+ * the text of arguments, for clients that send them back parsed. By call id, separately for each caller and model.
  */
 export class ReasoningMemory {
   readonly #options: ReasoningMemoryOptions;
@@ -94,12 +94,12 @@ class RememberedOfBackend implements BackendMemory {
     const asked = lastAsked(turn.request.items);
     const calls = items.flatMap((item) => (item.kind === 'tool-call' ? [item.callId] : []));
     const keys = calls.map((callId) => this.#keyOf(turn, { callId, asked }));
-    const answer = callingAnswerOf(items);
+    const answer = callingAnswerOf(items, turn.request.parsesArguments === true);
     if (answer !== null) {
       if (this.#add(turn, keys, answer) && turn.context.isUnstored !== true) shared?.save(keys, answer);
       return;
     }
-    // An id that is used again means its newest call, even one without reasoning.
+    // An id that is used again means its newest call, even one with nothing to remember.
     shared?.drop(
       keys.filter((key, at) => this.#answers.get(key) !== undefined || !isRandomId(calls[at] ?? '')),
     );
@@ -109,7 +109,7 @@ class RememberedOfBackend implements BackendMemory {
 
   recall(turn: Turn): Recalled {
     const { maxBytes, shared, refusals } = this.#options;
-    const { items } = turn.request;
+    const { items, parsesArguments } = turn.request;
     this.#answers.settle();
     const isOff = maxBytes === 0 || (this.#answers.isEmpty && shared === undefined);
     if (isOff || refusals.has(turn, 'recalled reasoning'))
@@ -120,7 +120,7 @@ class RememberedOfBackend implements BackendMemory {
       const key = this.#keyOf(turn, call);
       const found = this.#answers.get(key);
       if (found !== undefined) needed.set(key, found);
-      else if (!call.hasReasoning && shared !== undefined) missing.push(key);
+      else if (shared !== undefined && (!call.hasReasoning || parsesArguments === true)) missing.push(key);
       return found?.value ?? null;
     });
     for (const key of needed.keys()) this.#answers.renew(key);
@@ -205,6 +205,7 @@ const excerptOf = (text: string): unknown =>
   text.length <= 2 * MAX_END ? text : [text.length, text.slice(0, MAX_END), text.slice(-MAX_END)];
 
 const bytesOfStep = (step: AnswerStep): number => {
+  if (step.kind === 'call') return STEP_BYTES + bytesOfText(step.input ?? '');
   if (step.kind !== 'reasoning') return STEP_BYTES;
   const { id = '', summary, content = [], encryptedContent = '' } = step.reasoning;
   const texts = [id, ...summary, ...content, encryptedContent];

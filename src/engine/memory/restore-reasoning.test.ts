@@ -40,7 +40,7 @@ const nameOf = (item: Item): string => {
 
 /** What becomes of a conversation if this was the answer that made its calls. */
 const restored = (answer: readonly Produced[], items: readonly Item[]): string => {
-  const remembered = callingAnswerOf(answer);
+  const remembered = callingAnswerOf(answer, false);
   const history = restoreReasoning(items, ({ callId }) =>
     remembered?.calls.has(callId) === true ? remembered : null,
   );
@@ -117,11 +117,10 @@ describe('reasoning that a client did not send back', () => {
   });
 
   it('is not remembered of an answer without reasoning or without a call', () => {
-    expect([callingAnswerOf([call('a')]), callingAnswerOf([thought('r'), said('Hi.')])]).toEqual([
-      null,
-      null,
-    ]);
-    expect(callingAnswerOf([{ kind: 'reasoning', id: 'r', summary: ['why'] }, call('a')])).toBe(null);
+    expect([callingAnswerOf([call('a')], false), callingAnswerOf([thought('r'), said('Hi.')], true)]).toEqual(
+      [null, null],
+    );
+    expect(callingAnswerOf([{ kind: 'reasoning', id: 'r', summary: ['why'] }, call('a')], false)).toBe(null);
   });
 
   it('never changes what the client sent, or its order, and is restored at most once', () => {
@@ -135,7 +134,7 @@ describe('reasoning that a client did not send back', () => {
     const item = fc.oneof<fc.Arbitrary<Item>[]>(produced, some.map(output), fc.constant(user));
     fc.assert(
       fc.property(fc.array(produced), fc.array(item), (answer, items) => {
-        const remembered = callingAnswerOf(answer);
+        const remembered = callingAnswerOf(answer, false);
         const history = restoreReasoning(items, () => remembered);
         const isPut = (_: Item, at: number): boolean => placeOf(history, at) === null;
         expect(history.items.filter((one, at) => !isPut(one, at))).toEqual(items);
@@ -147,5 +146,43 @@ describe('reasoning that a client did not send back', () => {
         expect(put).toEqual(known.slice(0, put.length));
       }),
     );
+  });
+});
+
+describe('arguments that a client sent back as values', () => {
+  const withInput = (item: Item, input: string): Item => ({ ...item, input }) as Item;
+  const own = '{ "path": "a.ts", "edits": [1.0] }';
+  const answer = [thought('r'), withInput(call('a'), own) as Produced];
+  const sentAs = (input: string, ...before: readonly Item[]): readonly Item[] => [
+    user,
+    ...before,
+    withInput(call('a'), input),
+    output('a'),
+  ];
+  const restore = (items: readonly Item[], keepsInput = true): readonly Item[] => {
+    const remembered = callingAnswerOf(answer, keepsInput);
+    return restoreReasoning(items, () => remembered).items;
+  };
+
+  it('get the text of the model, with and without its reasoning', () => {
+    const changed = '{"edits":[1],"path":"a.ts","all":false}';
+    const whole = sentAs(own, thought('r'));
+    expect(restore(sentAs(changed))).toEqual(whole);
+    expect(restore(sentAs(changed, thought('r')))).toEqual(whole);
+    expect(restore(sentAs(own, thought('r')))).toEqual(whole);
+  });
+
+  it('stay if their values were changed, or if no text is remembered', () => {
+    const other = '{"edits":[2],"path":"a.ts"}';
+    expect(restore(sentAs(other, thought('r')))).toEqual(sentAs(other, thought('r')));
+    const same = '{"path":"a.ts","edits":[1]}';
+    expect(restore(sentAs(same, thought('r')), false)).toEqual(sentAs(same, thought('r')));
+  });
+
+  it('are remembered without reasoning, too', () => {
+    expect(callingAnswerOf([call('a')], true)).toEqual({
+      steps: [{ kind: 'call', callId: 'a', input: '{}' }],
+      calls: new Map([['a', 0]]),
+    });
   });
 });

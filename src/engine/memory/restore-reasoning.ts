@@ -9,13 +9,15 @@ import {
   type Produced,
   type Reasoning,
 } from '../../canonical/request/item.ts';
+import { hasSameArguments } from './same-arguments.ts';
 import { isUsableReasoning, wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 
 /** An item of an answer up to its last call. Only reasoning is kept whole. */
 export type AnswerStep =
   | { readonly kind: 'reasoning'; readonly reasoning: Reasoning }
   | { readonly kind: 'message' }
-  | { readonly kind: 'call'; readonly callId: string }
+  /** `input`: its arguments, if the client sends them back in another form. */
+  | { readonly kind: 'call'; readonly callId: string; readonly input?: string }
   | { readonly kind: 'other'; readonly id: string };
 
 /** What is remembered of an answer that called tools. */
@@ -25,21 +27,24 @@ export interface CallingAnswer {
   readonly calls: ReadonlyMap<string, number>;
 }
 
-/** Null: the answer has no reasoning before a call. */
-export const callingAnswerOf = (answer: readonly Produced[]): CallingAnswer | null => {
+/** Null: the answer has nothing to remember: no reasoning before a call and, without `keepsInput`, no arguments. */
+export const callingAnswerOf = (answer: readonly Produced[], keepsInput: boolean): CallingAnswer | null => {
   const last = answer.findLastIndex((item) => isToolCall(item));
-  const steps = answer.slice(0, last + 1).flatMap(stepOf);
-  if (!steps.some(({ kind }) => kind === 'reasoning')) return null;
+  const steps = answer.slice(0, last + 1).flatMap((item) => stepOf(item, keepsInput));
+  if (!steps.some((step) => step.kind === 'reasoning' || 'input' in step)) return null;
   const calls = steps.flatMap((step, at) => (step.kind === 'call' ? [[step.callId, at] as const] : []));
   return { steps, calls: new Map(calls) };
 };
 
-const stepOf = (item: Produced): readonly AnswerStep[] => {
+const stepOf = (item: Produced, keepsInput: boolean): readonly AnswerStep[] => {
   if (isReasoning(item)) {
     const { status: _, ...reasoning } = item;
     return isUsableReasoning(item) ? [{ kind: 'reasoning', reasoning }] : [];
   }
-  if (isToolCall(item)) return [{ kind: 'call', callId: item.callId }];
+  if (isToolCall(item)) {
+    const { callId, input } = item;
+    return [{ kind: 'call', callId, ...(keepsInput && item.tool === 'function' ? { input } : {}) }];
+  }
   // Clients do not send an empty message back.
   if (isMessage(item)) return hasNoContent(item.parts) ? [] : [{ kind: 'message' }];
   return [{ kind: 'other', id: item.id }];
@@ -64,8 +69,8 @@ export const lastAsked = (items: readonly Item[]): Item | undefined =>
 const isOfAnswer = (item: Item): boolean => isModelOutput(item) || isReasoning(item);
 
 /**
- * Restores reasoning that the client did not send: before the message or the call that followed it. Does not change an
- * answer of which the client sent readable reasoning.
+ * Restores reasoning that the client did not send: before the message or the call that followed it. Does not change the
+ * reasoning of an answer of which the client sent some that is readable. Restores the text of arguments, too.
  */
 export const restoreReasoning = (items: readonly Item[], find: FindAnswer): History => {
   if (!itemFacts(items).hasCall) return wholeHistory(items);
@@ -76,7 +81,10 @@ export const restoreReasoning = (items: readonly Item[], find: FindAnswer): Hist
     let from = start;
     for (const call of calls) {
       const answer = find({ callId: call.callId, asked: items[start - 1], hasReasoning });
-      if (answer !== null) found.push({ answer, call, from });
+      if (answer !== null) {
+        found.push({ answer, call, from });
+        restoring.restoreInput(answer, call);
+      }
       // Calls of one answer may be apart, each followed by its output.
       if (answer !== null && hasReasoning) complete.add(answer);
       from = call.index + 1;
@@ -121,8 +129,8 @@ class Restoring {
   readonly #items: readonly Item[];
   /** By the index of the item that it precedes, the last first. */
   readonly #before = new Map<number, Reasoning[]>();
-  /** Replacements of incomplete reasoning that the client sent. */
-  readonly #instead = new Map<number, Reasoning>();
+  /** Replacements of incomplete reasoning and of rewritten calls. */
+  readonly #instead = new Map<number, Item>();
   /** How many steps of an answer are placed: each is placed once. */
   readonly #done = new Map<CallingAnswer, number>();
 
@@ -142,6 +150,16 @@ class Restoring {
       if (step.kind === 'reasoning') this.#put(step.reasoning, target, lost);
       else target = this.#stepBack(step, target, from);
     }
+  }
+
+  /** The call with the model's own text of its arguments, unless the client changed their values. */
+  restoreInput(answer: CallingAnswer, { callId, index }: FoundCall): void {
+    const step = answer.steps[answer.calls.get(callId) ?? -1];
+    const sent = this.#items[index];
+    if (step?.kind !== 'call' || step.input === undefined || sent?.kind !== 'tool-call') return;
+    const { input } = step;
+    if (sent.input !== input && hasSameArguments(sent.input, input))
+      this.#instead.set(index, { ...sent, input });
   }
 
   history(): History {

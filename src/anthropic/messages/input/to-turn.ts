@@ -82,6 +82,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
       tools,
       ...readToolChoice(parsed.tool_choice, allTools({ tools, items }), ignored),
       maxToolCalls,
+      parsesArguments: true,
       reasoning: {
         effort: chooseEffort(thinking, { asked, named: model.effort, supported: info.efforts }),
         summary: thinking.display === 'summarized' ? 'auto' : null,
