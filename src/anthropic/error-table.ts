@@ -46,6 +46,8 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   not_cancellable: INVALID,
   not_streamable: INVALID,
   previous_response_not_found: INVALID,
+  thread_not_found: NOT_FOUND,
+  thread_unsupported_request: INVALID,
   conversation_locked: INVALID,
   invalid_stream_id: INVALID,
   websocket_stream_limit_reached: INVALID,

@@ -46,6 +46,7 @@ export const apisOf = (
       dialect: { ...config.clients, mode: outputMode, onNativeOnly },
     }),
     messagesApi({
+      stores: config.state.store === 'on',
       ignoreClientPrompt: config.api.ignoreClientSystemPrompt,
       parallelCalls: config.tools.parallelCalls,
       ...messages,

@@ -5,6 +5,7 @@ import type { JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ResponseRow, TurnRow } from '../store/store.ts';
 import type { LoadLimits } from './chains.ts';
+import { isMessageId } from './message-id.ts';
 import { turnKeyOf } from './record-response.ts';
 import { readResponse } from './stored-response.ts';
 import { corrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
@@ -42,7 +43,7 @@ export const createStoredResponses = (
   const { store } = kept;
   return {
     async find(owner, id, limits) {
-      const row = await store.responses.find(owner, id);
+      const row = isMessageId(id) ? null : await store.responses.find(owner, id);
       if (row === null) throw unknownResponse(id);
       limits.onBytes(row.body.length);
       const { object, shown, include = [] } = readResponse(row);
@@ -51,14 +52,15 @@ export const createStoredResponses = (
       return { row, object: row.isBackground ? { ...object, status: row.status } : object, items, include };
     },
     async delete(owner, id) {
-      const found = await store.responses.at(owner, id);
-      const turn = found?.position ? await store.turns.byKey(owner, turnKeyOf(id)) : null;
+      const found = await atResponse(owner, id);
+      if (found === null) throw unknownResponse(id);
+      const turn = found.position ? await store.turns.byKey(owner, turnKeyOf(id)) : null;
       if (!(await store.responses.delete(owner, id))) throw unknownResponse(id);
-      if (found?.position) kept.chains.drop(owner, found.position);
+      if (found.position) kept.chains.drop(owner, found.position);
       if (turn !== null) kept.items.forget(owner, outputIds(turn));
     },
     async inputItems(owner, id, { onBytes, signal }) {
-      const found = await store.responses.at(owner, id);
+      const found = await atResponse(owner, id);
       if (found === null) throw unknownResponse(id);
       // A background response that has not ended has not stored its input yet.
       if (found.position === null) return [];
@@ -67,6 +69,10 @@ export const createStoredResponses = (
       return runSliced(itemsBefore(rows), signal);
     },
   };
+
+  async function atResponse(owner: string, id: string) {
+    return isMessageId(id) ? null : store.responses.at(owner, id);
+  }
 
   async function outputOf(owner: string, id: string, { onBytes }: LoadLimits): Promise<readonly Produced[]> {
     const turn = await store.turns.byKey(owner, turnKeyOf(id));

@@ -1,9 +1,10 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { mapAll } from '../kit/collections/one-or-more.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { Store } from '../store/store.ts';
-import { NOTHING_LOADED, type Continues } from '../turns/api.ts';
+import { NOTHING_LOADED, type Continues, type KeptMessage } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
 import type { Chains } from './chains.ts';
 import { unknownConversation } from './conversation-locks.ts';
@@ -13,7 +14,8 @@ import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
 import type { StoredChats } from './stored-chats.ts';
 import { insistently } from './insistently.ts';
-import { recordResponse } from './record-response.ts';
+import { isMessageId } from './message-id.ts';
+import { recordResponse, type FinishedResponse } from './record-response.ts';
 import { isRunning } from './stored-response.ts';
 
 export interface TurnStateDeps {
@@ -77,13 +79,16 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
     return { ...NEW, continues, ...local };
   }
   if (kept === null) throw previousNotFound(continues.id, SEND_IT);
-  const found = await kept.store.responses.at(ask.caller, continues.id);
-  if (found === null) throw previousNotFound(continues.id);
+  const isThread = continues.kind === 'message';
+  const notFound = isThread ? threadNotFound : previousNotFound;
+  const found =
+    isThread === isMessageId(continues.id) ? await kept.store.responses.at(ask.caller, continues.id) : null;
+  if (found === null) throw notFound(continues.id);
   if (found.position === null) {
-    throw isRunning(found.status) ? previousUnfinished(continues.id) : previousNotFound(continues.id);
+    throw isRunning(found.status) ? previousUnfinished(continues.id) : notFound(continues.id);
   }
   const chain = await kept.chains.upTo(ask.caller, found.position, ask);
-  if (chain === null) throw previousNotFound(continues.id);
+  if (chain === null) throw notFound(continues.id);
   return { ...NEW, continues, items: chain.items, cacheKey: chain.cacheKey, chain };
 };
 
@@ -100,7 +105,11 @@ const stateOf = (
       if (keeps.kind === 'response') {
         const record = () => recordResponse({ ...answer, keeps }, continued, { ask, ...deps });
         await (keeps.queued === null ? record() : insistently(record, answer.signal));
-      } else if (!hasFailed(answer)) await deps.kept?.chats.add(ask, keeps, answer.project());
+      } else if (!hasFailed(answer)) {
+        if (keeps.kind === 'message') {
+          await recordResponse(asResponse(answer, keeps), continued, { ask, ...deps });
+        } else await deps.kept?.chats.add(ask, keeps, answer.project());
+      }
       return true;
     } catch (error) {
       // Its conversation would go on without it, or those who poll it would not learn that it has ended.
@@ -115,6 +124,14 @@ const stateOf = (
   release: () => continued.release(),
 });
 
+/** A message is stored like a response without an object. */
+const asResponse = (answer: FinishedAnswer, keeps: KeptMessage): FinishedResponse => ({
+  ...answer,
+  keeps: { ...keeps, kind: 'response', isStored: true, include: [], queued: null },
+  turns: mapAll(answer.turns, ({ made, reply }) => ({ made, reply: { ...reply, items: made } })),
+  project: () => ({}),
+});
+
 const hasFailed = ({ turns }: FinishedAnswer): boolean =>
   turns.some(({ reply }) => reply.outcome.kind === 'failed');
 
@@ -124,6 +141,13 @@ const previousNotFound = (id: string, why = ''): GatewayError =>
   gatewayError('previous_response_not_found', {
     param: 'previous_response_id',
     message: `Previous response with id '${quoted(id)}' not found.${why}`,
+  });
+
+const threadNotFound = (id: string): GatewayError =>
+  gatewayError('thread_not_found', {
+    param: 'thread.previous_message_id',
+    message: `Thread with message '${quoted(id)}' not found.`,
+    more: { details: { error_code: 'thread_not_found' } },
   });
 
 const previousUnfinished = (id: string): GatewayError =>

@@ -80,9 +80,9 @@ export interface WithReferences {
   readonly continues?: Continues | null;
 }
 
-/** A conversation up to one of its responses, or a conversation with a name. */
+/** A conversation up to one of its responses or messages, or a conversation with a name. */
 export interface Continues {
-  readonly kind: 'response' | 'conversation';
+  readonly kind: 'response' | 'message' | 'conversation';
   readonly id: string;
 }
 
@@ -137,7 +137,7 @@ export interface ParsedRequest<Meta = unknown> {
 }
 
 /** What is kept of an answer besides its items. */
-export type Keeps = KeptResponse | KeptChat;
+export type Keeps = KeptResponse | KeptMessage | KeptChat;
 
 export interface KeptResponse {
   readonly kind: 'response';
@@ -152,6 +152,16 @@ export interface KeptResponse {
   readonly include: readonly string[];
   /** The response object of a background response before it runs; null: the client waits for the answer. */
   readonly queued: object | null;
+}
+
+/** A message of a thread. Only its conversation is kept: later requests continue it, and none can retrieve the message. */
+export interface KeptMessage {
+  readonly kind: 'message';
+  readonly id: string;
+  /** Unix seconds. */
+  readonly createdAt: number;
+  /** The items that the request adds to its thread. */
+  readonly input: readonly Item[];
 }
 
 export interface KeptChat {

@@ -48,6 +48,8 @@ it('has these error codes, each with its status and type', () => {
     'sign_in_required 503 server_error',
     'store_corrupt 500 server_error',
     'store_unavailable 503 server_error',
+    'thread_not_found 404 invalid_request_error',
+    'thread_unsupported_request 400 invalid_request_error',
     'too_many_output_items 502 server_error',
     'tool_choice_not_satisfied 502 server_error',
     'turn_timeout 504 server_error',

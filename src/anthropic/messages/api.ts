@@ -1,16 +1,17 @@
 import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
-import type { ModelNames } from '../../canonical/models/model-names.ts';
 import type { Api } from '../../turns/api.ts';
 import { anthropicErrors } from '../errors.ts';
 import { findModel } from '../model-names.ts';
 import { restateFailure } from '../restate-failure.ts';
-import { toTurnRequest, type ParsedMessages } from './input/to-turn.ts';
+import { readThread, type ThreadField } from './input/thread.ts';
+import { toTurnRequest } from './input/to-turn.ts';
 import { arrange } from './output/arrange.ts';
 import type { MessagesMeta } from './output/meta.ts';
 import { projectMessage } from './output/project.ts';
 import { PING, renderMessage } from './output/render.ts';
 import type { Signer } from './reasoning/signer.ts';
 import { readReasoning } from './reasoning/thinking-block.ts';
+import { withClientNames } from './tool-names.ts';
 
 export const MESSAGES_PATH = '/v1/messages';
 
@@ -19,51 +20,48 @@ export interface MessagesOptions extends AnswerLimits {
   readonly signer: Signer;
   /** Names the backend and its account. */
   readonly origin: () => string;
+  /** Whether this server stores threads. */
+  readonly stores: boolean;
 }
 
-const read = (
-  body: unknown,
-  models: ModelNames,
-  { options: { ignoreClientPrompt, signer, origin }, isCount }: Reading,
-): ParsedMessages => {
-  const source = { signer, origin: origin() };
-  return toTurnRequest(body, {
-    models,
-    ignoreClientPrompt,
-    isCount,
-    readReasoning: (block) => readReasoning(block, source),
-  });
-};
-
-interface Reading {
-  readonly options: MessagesOptions;
+/** A body whose thread is known. The rest is read with the conversation that it continues. */
+interface MessageBody extends ThreadField {
+  readonly body: unknown;
+  /** Only counted, so it need not have what an answer needs. */
   readonly isCount: boolean;
 }
 
 /** Anthropic's Messages API. */
-export const messagesApi = (options: MessagesOptions): Api<ParsedMessages, MessagesMeta> => ({
+export const messagesApi = (options: MessagesOptions): Api<MessageBody, MessagesMeta> => ({
   path: MESSAGES_PATH,
-  parse: (body, { models }) => read(body, models, { options, isCount: false }),
-  toTurn(body, _, { headers, ambient, models }) {
-    const { parsed, session, formatPlace, thinking } = body;
-    const meta: MessagesMeta = {
-      id: ambient.ids.mint('msg'),
-      model: parsed.model,
-      thinking,
-      origin: options.origin(),
-    };
+  parse: (body) => ({ body, isCount: false, ...readThread(body, options.stores) }),
+  toTurn({ body, isCount, isThread }, { chain }, { headers, ambient, models }) {
+    const { ignoreClientPrompt, signer } = options;
+    const origin = options.origin();
+    const read = toTurnRequest(body, {
+      models,
+      ignoreClientPrompt,
+      isCount,
+      readReasoning: (block) => readReasoning(block, { signer, origin }),
+      chain,
+    });
+    const { parsed, session, formatPlace, thinking, input, clientNames } = read;
+    const id = ambient.ids.mint('msg');
+    const meta: MessagesMeta = { id, model: parsed.model, thinking, origin };
+    const createdAt = Math.floor(ambient.clock.now() / 1000);
     return {
-      ...commonFields(body, headers, options),
+      ...commonFields(read, headers, options),
       session,
       formatPlace,
-      arrange: (events) => arrange(events, meta),
+      arrange: (events) => arrange(withClientNames(events, clientNames), meta),
       restate: restateFailure(findModel(models, parsed.model)),
       meta,
+      ...(isThread ? { keeps: { kind: 'message', id, createdAt, input } } : {}),
     };
   },
   count: {
     path: `${MESSAGES_PATH}/count_tokens`,
-    parse: (body, { models }) => read(body, models, { options, isCount: true }),
+    parse: (body) => ({ body, isCount: true, ...readThread(body, options.stores) }),
     project: (tokens) => ({ input_tokens: tokens }),
   },
   keepalive: PING,

@@ -24,6 +24,7 @@ interface FailureDetails {
   readonly param?: string | null;
   readonly code?: string;
   readonly retryAfterSeconds?: number;
+  readonly more?: JsonObject;
 }
 
 /** Last limit on text from clients or upstreams, so that an error never echoes megabytes. */
@@ -45,6 +46,7 @@ export const failure = (kind: FailureCode, details: FailureDetails = {}): Failur
     retryAfterSeconds: details.retryAfterSeconds ?? null,
     // OpenAI clients retry 429 and 5xx automatically.
     headers: row.final === true ? { 'x-should-retry': 'false' } : {},
+    ...(details.more === undefined ? {} : { more: details.more }),
   };
 };
 

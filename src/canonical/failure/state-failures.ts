@@ -42,6 +42,16 @@ export const STATE_FAILURES = {
     'The previous response was not found.',
     'the response in `previous_response_id` is unknown, deleted, expired, belongs to another key, or was not stored',
   ),
+  thread_not_found: row(
+    404,
+    'This thread was not found.',
+    'the message in `thread.previous_message_id` is unknown, expired, belongs to another key, or was not stored: send the whole conversation',
+  ),
+  thread_unsupported_request: row(
+    400,
+    'This server keeps no threads.',
+    'a Messages request has a `thread`, and this server stores nothing: send the whole conversation without it',
+  ),
   conversation_locked: row(
     400,
     'Another process is currently operating on this conversation. Please retry in a few seconds.',

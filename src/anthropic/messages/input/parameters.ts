@@ -31,6 +31,10 @@ export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
     policy: 'silent',
     note: 'No request uses a tier that it does not ask for, so both values mean what happens anyway.',
   },
+  thread: {
+    policy: 'mapped',
+    note: 'The conversation is stored under the id of the answer. Needs the store; without it the error tells clients to send the whole conversation.',
+  },
   metadata: {
     policy: 'mapped',
     note: 'Names the conversation if no header does. Never sent to the backend.',

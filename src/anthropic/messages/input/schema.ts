@@ -41,6 +41,7 @@ export const createMessageSchema = z.object({
   top_k: z.int().min(0).nullish(),
   speed: z.enum(['standard', 'fast']).nullish(),
   service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  thread: jsonObject.nullish(),
   metadata: z.object({ user_id: longText.nullish() }).nullish(),
   context_management: z.object({ edits: listOf(jsonObject, MAX_WORDS).nullish() }).nullish(),
   cache_control: unused,

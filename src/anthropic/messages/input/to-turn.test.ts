@@ -19,7 +19,13 @@ const jsonSchema = (schema: object) => ({ type: 'json_schema', schema });
 describe('the fields of a request', () => {
   it('have defaults', () => {
     const { request, ignored, thinking, session, formatPlace } = ask({});
-    expect(request).toEqual({ ...PLAIN_REQUEST, model: 'gpt-6', items: [HI], maxOutputTokens: 100 });
+    expect(request).toEqual({
+      ...PLAIN_REQUEST,
+      parsesArguments: true,
+      model: 'gpt-6',
+      items: [HI],
+      maxOutputTokens: 100,
+    });
     expect({ ignored, thinking, session, formatPlace }).toEqual({
       ignored: [],
       thinking: null,
@@ -45,6 +51,7 @@ describe('the fields of a request', () => {
     });
     expect(request).toEqual({
       ...PLAIN_REQUEST,
+      parsesArguments: true,
       model: 'gpt-6',
       items: [HI],
       maxOutputTokens: 100,

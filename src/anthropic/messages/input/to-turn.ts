@@ -1,5 +1,5 @@
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
-import { allTools } from '../../../canonical/request/tool.ts';
+import type { Item } from '../../../canonical/request/item.ts';
 import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { MAX_ID_CHARS } from '../../../apis/bounds.ts';
@@ -13,12 +13,15 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/jso
 import { findModel } from '../../model-names.ts';
 import { checkPairs, rejectPrefill } from './check-conversation.ts';
 import { readFormat } from './format.ts';
+import { limitedChoice, placeLateTools } from './late-tools.ts';
+import type { ClientNames } from '../tool-names.ts';
 import { readMessages, type ReadReasoning } from './messages.ts';
 import { messagesNames } from './parameter-names.ts';
 import { MESSAGES_PARAMETERS } from './parameters.ts';
 import { createMessageSchema, type CreateMessage } from './schema.ts';
 import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { chooseEffort, readThinking } from './thinking.ts';
+import { openThread, rejectRepeated, stateItem, THREAD_PLACE, type Thread } from './thread.ts';
 import { readToolChoice } from './tool-choice.ts';
 import { readTools } from './tools.ts';
 
@@ -29,6 +32,9 @@ export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | '
   readonly thinking: ThinkingDisplay | null;
   /** The location of the output schema in the body. */
   readonly formatPlace: string;
+  /** What the request adds to its thread. */
+  readonly input: readonly Item[];
+  readonly clientNames: ClientNames;
 }
 
 export interface ToTurnOptions {
@@ -37,51 +43,50 @@ export interface ToTurnOptions {
   /** Only counted: no answer follows, so `max_tokens` is not needed. */
   readonly isCount: boolean;
   readonly readReasoning?: ReadReasoning;
+  /** The stored items of the thread that the request continues; absent or empty: it continues none. */
+  readonly chain?: readonly Item[];
 }
 
 /** Reads the body of a Messages request. */
 export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMessages => {
-  const { models, isCount, readReasoning = () => null } = options;
+  const { models, isCount } = options;
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
   rejectUnsupported(parsed);
   const ignored = unreadFields(createMessageSchema, body, '');
-  const read = readMessages(parsed.system, parsed.messages, readReasoning);
-  append(ignored, read.unread);
-  append(
-    ignored,
-    read.toolChanges.map(({ at }) => at),
-  );
-  if (read.items.length === 0) throw noContent();
-  checkPairs(read);
-  if (!isCount) rejectPrefill(parsed.messages, read);
-  const { items, places } = read;
-  const prompt = acceptedPrompt({ instructions: null, items, places }, options, ignored);
+  const { read, thread, tools, own, prompt } = readConversation(parsed, options, ignored);
   append(ignored, withoutEffect(parsed));
-  const { tools, placeOf, maxToolCalls } = readTools(parsed.tools ?? [], ignored);
   const { meaning: model, info } = findModel(models, parsed.model);
   const thinking = readThinking(parsed.thinking, ignored);
   const { format, place: formatAt } = readFormat(parsed);
-  const asked = read.effort ?? parsed.output_config?.effort ?? null;
+  const said = read.effort ?? thread?.effort ?? null;
+  const asked = said ?? parsed.output_config?.effort ?? null;
   const isOverruled = model.effort !== null && asked !== null && asked !== model.effort;
   if (isOverruled) ignored.push('output_config.effort');
+  const choice = readToolChoice(parsed.tool_choice, own.callable, ignored);
   return {
     parsed,
     ignored,
     names: messagesNames(
       { places: prompt.places, partPlaces: read.partPlaces, formatPlace: formatAt },
-      placeOf,
+      thread === null ? tools.placeOf : () => THREAD_PLACE,
     ),
     session: sessionIn(parsed.metadata?.user_id),
     thinking: thinking.display,
     formatPlace: `${formatAt}.schema`,
+    clientNames: own.clientNames,
+    input: [
+      stateItem({ ...own, tools: thread === null ? (parsed.tools ?? []) : null, effort: said }),
+      ...own.items,
+    ],
     request: {
       ...PLAIN_REQUEST,
       model: model.model,
       items: prompt.items,
-      tools,
-      ...readToolChoice(parsed.tool_choice, allTools({ tools, items }), ignored),
-      maxToolCalls,
+      tools: tools.tools,
+      toolChoice: limitedChoice(choice.toolChoice, own),
+      parallelToolCalls: choice.parallelToolCalls,
+      maxToolCalls: tools.maxToolCalls,
       parsesArguments: true,
       reasoning: {
         effort: chooseEffort(thinking, { asked, named: model.effort, supported: info.efforts }),
@@ -100,6 +105,36 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
     },
   };
 };
+
+/** Reads the messages and tools of a request, after those of the thread that it continues. */
+const readConversation = (parsed: CreateMessage, options: ToTurnOptions, ignored: string[]) => {
+  const { isCount, readReasoning = () => null, chain = [] } = options;
+  const read = readMessages(parsed.system, parsed.messages, readReasoning);
+  append(ignored, read.unread);
+  if (read.items.length === 0) throw noContent();
+  const thread = openThread(chain);
+  if (thread !== null) rejectRepeated(parsed);
+  const tools = readTools(thread?.tools ?? parsed.tools ?? [], thread === null ? ignored : []);
+  const own = placeLateTools(read, read.toolChanges, { read: tools, before: thread, ignored });
+  const { items, places } = afterThread(thread, own);
+  checkPairs({ items, places });
+  if (!isCount) rejectPrefill(parsed.messages, read);
+  const prompt = acceptedPrompt({ instructions: null, items, places }, options, ignored);
+  return { read, thread, tools, own, prompt };
+};
+
+interface Conversation {
+  readonly items: readonly Item[];
+  readonly places: readonly string[];
+}
+
+const afterThread = (thread: Thread | null, { items, places }: Conversation): Conversation =>
+  thread === null
+    ? { items, places }
+    : {
+        items: [...thread.items, ...items],
+        places: [...thread.items.map(() => THREAD_PLACE), ...places],
+      };
 
 const rejectUnsupported = ({ container, mcp_servers: servers }: CreateMessage): void => {
   const isEmpty = Array.isArray(servers) && servers.length === 0;

@@ -8,6 +8,7 @@ import { parseBody, readTagged } from '../../../apis/validation.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { blocksOf } from './block-types.ts';
 import { cacheControl, contentSchema, PartList, readPart } from './content-blocks.ts';
+import { backendName } from '../tool-names.ts';
 
 const useSchema = z.object({
   type: z.string(),
@@ -29,7 +30,13 @@ const resultSchema = z.object({
 export const readToolUse = (block: JsonObject, at: string, unread: string[]): ToolCall => {
   noteUnread(unread, useSchema, block, at);
   const { id, name, input } = parseBody(useSchema, block, at);
-  return { kind: 'tool-call', tool: 'function', callId: id, name, input: JSON.stringify(input) };
+  return {
+    kind: 'tool-call',
+    tool: 'function',
+    callId: id,
+    name: backendName(name),
+    input: JSON.stringify(input),
+  };
 };
 
 const BLOCKS = blocksOf('tool_result');

@@ -7,6 +7,7 @@ import { idText } from '../../../apis/bounds.ts';
 import { checkDeclared } from '../../../apis/check-tools.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { parseBody, readTagged } from '../../../apis/validation.ts';
+import { backendName } from '../tool-names.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 
 const CHOICES = ['auto', 'any', 'tool', 'none'] as const;
@@ -42,7 +43,9 @@ const choiceOf = (tag: 'auto' | 'any' | 'none', tools: readonly Tool[]): ToolCho
 const namedChoice = (parsed: JsonObject, tools: readonly Tool[]): ToolChoice => {
   const { name } = parseBody(namedSchema, parsed, 'tool_choice');
   const isHosted = tools.some((tool) => tool.kind === 'hosted' && tool.raw.type === name);
-  const tool: ToolRef = isHosted ? { kind: 'hosted', raw: { type: name } } : { kind: 'function', name };
+  const tool: ToolRef = isHosted
+    ? { kind: 'hosted', raw: { type: name } }
+    : { kind: 'function', name: backendName(name) };
   checkDeclared([tool], tools, () => 'tool_choice.name');
   return { mode: 'named', tool };
 };

@@ -34,7 +34,7 @@ describe('the tools of a message', () => {
       tools: [
         LOOK,
         { ...LOOK, name: 'strict', strict: true },
-        { ...LOOK, name: plain.name, description: null, parameters: { type: 'object' } },
+        { ...LOOK, name: `${'x'.repeat(55)}_2f5e97c5`, description: null, parameters: { type: 'object' } },
       ],
       deferred: [],
       maxToolCalls: null,

@@ -6,6 +6,7 @@ import { idText, jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/b
 import { checkTools } from '../../../apis/check-tools.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { notAnObject, parseBody } from '../../../apis/validation.ts';
+import { backendName, type ClientNames } from '../tool-names.ts';
 import { isJsonObject, present } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 
@@ -16,12 +17,15 @@ export interface ReadTools {
   readonly deferred: ReadonlyMap<string, Tool>;
   /** Limit on web searches; null: none. */
   readonly maxToolCalls: number | null;
+  readonly clientNames: ClientNames;
   /** The location of a tool in the body. */
   readonly placeOf: (index: number) => string;
 }
 
 interface ReadTool {
   readonly tool: Tool;
+  /** As the client named it. */
+  readonly name: string;
   readonly isDeferred: boolean;
   readonly maxUses: number | null;
 }
@@ -79,10 +83,22 @@ export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTo
     deferred: new Map(
       read.flatMap(({ tool, isDeferred }) => (isDeferred ? [[nameOfTool(tool), tool] as const] : [])),
     ),
+    clientNames: new Map(read.flatMap(renamedOf)),
     maxToolCalls: read.find(({ maxUses }) => maxUses !== null)?.maxUses ?? null,
     placeOf: (index) => `tools[${first[index] ?? index}]`,
   };
 };
+
+/** Reads a tool that a message defines. */
+export const readInlineTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
+  const read = readTool(value, at, ignored);
+  checkTools([read.tool], () => at, 'input_schema');
+  return read;
+};
+
+/** The client's name of a tool by the backend's name, if they differ. */
+export const renamedOf = ({ tool, name }: ReadTool): readonly (readonly [string, string])[] =>
+  tool.kind === 'function' && tool.name !== name ? [[tool.name, name]] : [];
 
 /** Reads one tool: a function of the client, or the web search of the backend. */
 const readTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
@@ -94,21 +110,21 @@ const readTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
 };
 
 /** The name by which a conversation refers to a tool. */
-const nameOfTool = (tool: Tool): string => (tool.kind === 'hosted' ? tool.raw.type : tool.name);
+export const nameOfTool = (tool: Tool): string => (tool.kind === 'hosted' ? tool.raw.type : tool.name);
 
 const readFunction = (value: object, at: string, ignored: string[]): ReadTool => {
   const parsed = parseBody(functionSchema, value, at);
   noteUnread(ignored, functionSchema, value, at);
   const tool: FunctionTool = {
     kind: 'function',
-    name: parsed.name,
+    name: backendName(parsed.name),
     description: parsed.description ?? null,
     parameters: parsed.input_schema,
     // A Responses backend takes an absent value as true.
     strict: parsed.strict ?? false,
   };
   const isDeferred = parsed.defer_loading === true || parsed.name === PLACEHOLDER;
-  return { tool, isDeferred, maxUses: null };
+  return { tool, name: parsed.name, isDeferred, maxUses: null };
 };
 
 const readWebSearch = (value: object, at: string, ignored: string[]): ReadTool => {
@@ -123,7 +139,8 @@ const readWebSearch = (value: object, at: string, ignored: string[]): ReadTool =
       ...(location ? { user_location: present(location) } : {}),
     },
   };
-  return { tool, isDeferred: parsed.defer_loading === true, maxUses: parsed.max_uses ?? null };
+  const isDeferred = parsed.defer_loading === true;
+  return { tool, name: parsed.name, isDeferred, maxUses: parsed.max_uses ?? null };
 };
 
 /** Tools that Anthropic defines and the client runs. */
