@@ -10,6 +10,7 @@ const ALONE = [
   'src/kit/async/event-loop.test.ts',
   'src/threads/*.test.ts',
   'test/faults/event-loop.test.ts',
+  'test/faults/time-limits.test.ts',
 ];
 
 /** They replace modules (`vi.mock`, `test/faults/workers.ts`), so each file needs a process of its own. */

@@ -8,6 +8,7 @@ import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
+import { runs } from '../support/runs.ts';
 import {
   cutMidStream,
   failed,
@@ -251,7 +252,7 @@ describe('a model that never gives a valid answer', () => {
         expect(requests).toBeLessThanOrEqual(LIMIT * (kind === 'chat' ? n : 1));
       }),
       {
-        numRuns: 25,
+        numRuns: runs(12),
         examples: [
           [['undeclared', 'undeclared', 'invalid'], { ...WORST, kind: 'chat' }],
           [['invalid'], { ...WORST, kind: 'responses' }],

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { SECOND_ANSWER, STREAMS, type AnswerStream } from '../support/answer-streams.ts';
 import { cutAnswer, ENDINGS, type Ending } from '../support/cut-answer.ts';
 import type { TestProxy } from '../support/proxy.ts';
+import { runs } from '../support/runs.ts';
 import { startBackend, type ConnectionInfo, type BackendTarget } from '../relay/backend.ts';
 import * as scripts from '../support/scripts.ts';
 import { eventsOf } from '../support/sse.ts';
@@ -13,7 +14,7 @@ import { activeTurns, leftThreads, preparedIn, startWatchedProxy } from './worke
 
 /** The law of test/laws/ends.test.ts with the real app-server, at some of the bytes. */
 
-const SAMPLES = 60;
+const SAMPLES = runs(30);
 const AT_ONCE = 6;
 const tools = [
   { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },

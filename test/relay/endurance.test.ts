@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
+import { runs } from '../support/runs.ts';
 import { NO_SAMPLING } from '../support/turn-request.ts';
 import {
   appServerHeaders,
@@ -182,7 +183,7 @@ describe('an answer that is garbage', () => {
   });
 });
 
-describe('2,000 requests', () => {
+describe('many requests', () => {
   it("leave nothing behind, and none gets another's parameters", async () => {
     const { backend, open, post, noted } = await start((response, connectionInfo, nth) => {
       const { temperature, metadata } = parsed(connectionInfo) as {
@@ -208,9 +209,10 @@ describe('2,000 requests', () => {
         (backend.arrivals as unknown[]).length = 0;
       }
     };
-    await run(0, 400);
+    const requests = runs(1_000);
+    await run(0, 300);
     const before = heapUsed();
-    await run(400, 2_000);
+    await run(300, requests);
     const growth = heapUsed() - before;
     expect(growth).toBeLessThan(8 * MB);
     expect(backend.sockets.size).toBeLessThanOrEqual(16);
@@ -222,7 +224,7 @@ describe('2,000 requests', () => {
       bugs: [],
       unplaced: 0,
       blocked: 0,
-      served: 2_000,
+      served: requests,
       renewalsHeld: 0,
     });
   });
