@@ -101,7 +101,7 @@ const NOTES: Notes = {
   memory: {
     about: 'Small values that all instances share. Losing one costs time, never content.',
     columns: {
-      kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back',
+      kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back; `signature-key`: signs the reasoning that they can send back',
       key: 'a digest',
       expires_at: EXPIRES,
       value: 'sealed',

@@ -37,7 +37,7 @@ import { createBackend, type BackendDeps } from './backend.ts';
 import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { openForwarding } from './forwarding.ts';
-import { openSignatures } from './signatures.ts';
+import { originIn } from './signatures.ts';
 import { openThreads } from './threads.ts';
 import { VERSION } from '../version.ts';
 
@@ -116,7 +116,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     await state.close();
     throw error;
   });
-  const apis = apisOf(config, metrics, { tokenizer, ...(await openSignatures(config, active)) });
+  const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
   const background = openBackground(config, { ...deps, state, metrics });
   const turns = {
     engine: active.engine,

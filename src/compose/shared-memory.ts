@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
+import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
 import { uuidV7 } from '../codex/relay/request/uuid-v7.ts';
 import type { Config } from '../config/schema.ts';
 import { REMEMBERED_FOR_MS } from '../engine/memory/reasoning-memory.ts';
@@ -12,12 +13,15 @@ import { CacheIds } from '../state/cache-ids.ts';
 import { MemoryAccess } from '../state/memory-access.ts';
 import { StoredReasoning } from '../state/stored-reasoning.ts';
 import type { Store } from '../store/store.ts';
+import { openSigner } from './signatures.ts';
 
 /** What all instances of one store remember, besides responses. */
 export interface SharedMemory {
   readonly cacheIds: CacheIds;
   /** Null: reasoning is remembered in memory only, or not at all. */
   readonly reasoning: SharedReasoning | null;
+  /** Signs what clients keep for us. */
+  readonly signer: Signer;
   /** Waits a moment for pending writes. The store must still be open. */
   close(): Promise<void>;
 }
@@ -32,10 +36,17 @@ export const openSharedMemory = async (
   logger: Logger,
 ): Promise<SharedMemory> => {
   await removeEarlierFile(state.dir);
+  const signing = await openSigner(store, { state }, logger);
+  const { signer } = signing;
   const { clock } = systemAmbient;
   const mint = (): string => uuidV7(clock.now());
   if (store === null)
-    return { cacheIds: new CacheIds({ store: null, clock, mint }), reasoning: null, close: async () => {} };
+    return {
+      cacheIds: new CacheIds({ store: null, clock, mint }),
+      reasoning: null,
+      signer,
+      close: async () => signing.close(),
+    };
   const { memory } = store;
   const access = new MemoryAccess({
     clock,
@@ -60,7 +71,9 @@ export const openSharedMemory = async (
   return {
     cacheIds,
     reasoning,
+    signer,
     async close() {
+      signing.close();
       await within(Promise.all([cacheIds.settled(), reasoning?.settled()]), CLOSE_WAIT_MS);
     },
   };

@@ -84,6 +84,7 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
     ['0a'.repeat(32), '0a'.repeat(32)],
     [`${'0a'.repeat(32)},${'A'.repeat(43)}`, ['0a'.repeat(32), 'A'.repeat(43)]],
   ],
+  PROXY_SIGNATURE_KEY: [['0b'.repeat(32), '0b'.repeat(32)]],
   PROXY_UPSTREAM_PARAMS: [
     ['all', 'all'],
     ['temperature,top_p', ['temperature', 'top_p']],

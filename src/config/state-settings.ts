@@ -33,6 +33,15 @@ export const STATE_SETTINGS = {
     description:
       'Keys that encrypt what is stored (AES-256-GCM). The first one encrypts, all of them decrypt: to rotate, put a new key in front. `openssl rand -hex 32` makes one. Without a key, content is stored as plain text.',
   }),
+  PROXY_SIGNATURE_KEY: deployment({
+    at: 'state.signatureKeys',
+    type: storeKeyList,
+    default: '',
+    defaultInDocs: 'one that is created once and kept in the store, or in `PROXY_STATE_DIR/signature-key`',
+    secret: true,
+    description:
+      "Keys that sign the reasoning in answers of Anthropic's API, which clients send back. The first one signs, signatures of all of them are accepted. Needed only for several servers with `PROXY_STORE=off`, which must have the same key. `openssl rand -hex 32` makes one.",
+  }),
   PROXY_STORE_TIMEOUT_MS: tuning({
     at: 'state.timeoutMs',
     type: wholeNumber(100, MAX_TIMER_MS, 'ms'),

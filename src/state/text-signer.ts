@@ -8,8 +8,12 @@ const MAC_CHARS = 43;
 export class TextSigner {
   #keys: readonly KeyObject[];
 
-  /** The first key signs; signatures of all of them are accepted. */
   constructor(keys: readonly Uint8Array[]) {
+    this.#keys = keys.map((key) => createSecretKey(key));
+  }
+
+  /** From now on the first key signs; signatures of all of them are accepted. */
+  use(keys: readonly Uint8Array[]): void {
     this.#keys = keys.map((key) => createSecretKey(key));
   }
 
@@ -33,6 +37,10 @@ export class TextSigner {
     return isOurs ? Buffer.from(signed.slice(FORM.length), 'base64url').toString() : null;
   }
 }
+
+/** A key written as hexadecimal digits or base64. */
+export const keyBytes = (written: string): Uint8Array =>
+  Buffer.from(written, /^[0-9a-fA-F]{64}$/.test(written) ? 'hex' : 'base64');
 
 const macOf = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('base64url');

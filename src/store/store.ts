@@ -268,5 +268,8 @@ export interface MemoryStore {
   drop(kind: MemoryKind, keys: readonly string[]): Promise<void>;
 }
 
-/** `cache-id`: the id of a conversation at the backend. `reasoning`: what a client cannot send back. */
-export type MemoryKind = 'cache-id' | 'reasoning';
+/**
+ * `cache-id`: the id of a conversation at the backend. `reasoning`: what a client cannot send back. `signature-key`: signs
+ * what a client can send back.
+ */
+export type MemoryKind = 'cache-id' | 'reasoning' | 'signature-key';

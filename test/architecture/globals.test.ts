@@ -57,6 +57,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
 
   'src/codex/loopback.ts: randomBytes': 'a secret',
   'src/state/secret-file.ts: randomBytes': 'a key, and the name of a temporary file',
+  'src/compose/signatures.ts: randomBytes': 'a key',
   'src/cli/doctor/probe.ts: randomUUID': 'a key',
   'src/codex/home/prepare-home.ts: randomUUID': 'the id of this installation',
   'src/codex/relay/request/uuid-v7.ts: randomUUID': 'the random part of an id; the time is a parameter',

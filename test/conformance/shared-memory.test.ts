@@ -162,12 +162,12 @@ describe('the second round on another instance with the same PostgreSQL', () => 
     });
     const [one, other] = [await serve(env('one')), await serve(env('other'))];
     const secondRound = await firstRound(one);
-    // They are written while the client runs its tools: the cache id, and the reasoning by both calls.
+    // They are written while the client runs its tools: the cache id, and the reasoning by both calls. The key came first.
     await vi.waitFor(async () => {
       const { rows } = await database.query<{ readonly kind: string }>(
         'select kind from memory order by kind',
       );
-      expect(rows.map(({ kind }) => kind)).toEqual(['cache-id', 'reasoning', 'reasoning']);
+      expect(rows.map(({ kind }) => kind)).toEqual(['cache-id', 'reasoning', 'reasoning', 'signature-key']);
     }, 30_000);
     await database.end();
     const onOther = await secondRound(other);

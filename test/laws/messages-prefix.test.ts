@@ -150,10 +150,7 @@ const take = (client: Client, one: Step): readonly Produced[] => {
       const id = client.callId();
       client.load(one.names);
       const answer = [callOf(id, 'ToolSearch', { query: 'x' })];
-      client.add(
-        'assistant',
-        answer.flatMap((item) => blocksOf(item, DISPLAY) as readonly JsonObject[]).map(rewritten),
-      );
+      client.add('assistant', (blocksOf(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
       const content = one.names.map((name) => ({ type: 'tool_reference', tool_name: name }));
       client.add('user', [{ type: 'tool_result', tool_use_id: id, content }]);
       return answer;
@@ -168,10 +165,7 @@ const take = (client: Client, one: Step): readonly Produced[] => {
         encryptedContent: 'e',
       };
       const answer = [...(one.thinks ? [thought] : []), ...calls];
-      client.add(
-        'assistant',
-        answer.flatMap((item) => blocksOf(item, DISPLAY) as readonly JsonObject[]).map(rewritten),
-      );
+      client.add('assistant', (blocksOf(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
       client.add(
         'user',
         one.answers.map(({ output, isError }, index) => ({

@@ -91,6 +91,7 @@ it('has these settings, each with its default', () => {
     PROXY_DATABASE_URL: null,
     PROXY_STORE_TTL_DAYS: '30',
     PROXY_STORE_KEY: '',
+    PROXY_SIGNATURE_KEY: '',
     PROXY_STORE_TIMEOUT_MS: '5000',
     PROXY_CONVERSATION_WAIT_MS: '10000',
     PROXY_BACKGROUND_RESUME: 'off',

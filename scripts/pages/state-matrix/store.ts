@@ -26,7 +26,7 @@ export const STORE: StateArea = {
     {
       openai: 'Zero data retention is a contract.',
       ours: 'more',
-      how: '`PROXY_STORE=off` opens no database and writes no file.',
+      how: '`PROXY_STORE=off` opens no database and writes no content to a file.',
       tests: {
         'test/conformance/store-off.test.ts': ['%s %s is not supported', 'cannot continue %j, and says why'],
         [SHARED]: [

@@ -2,7 +2,8 @@ import type { Failure } from '../failure/failure.ts';
 
 /** How a turn ended. */
 export type Outcome =
-  | { readonly kind: 'completed' }
+  /** `stop`: the stop sequence of the client that ended the answer; absent: the model did. */
+  | { readonly kind: 'completed'; readonly stop?: string }
   /** The model called tools of the client, which ends the answer. */
   | { readonly kind: 'tool-calls' }
   | { readonly kind: 'incomplete'; readonly reason: IncompleteReason }

@@ -39,12 +39,13 @@ describe('the state directory', () => {
     expect(await refusal()).toBe(null);
   });
 
-  it.each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
+  it.each(['', 'codex', 'run', 'api-key', 'signature-key', 'codex/auth.json'])(
     'is rejected if others may write to it (%j)',
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
-      for (const file of ['api-key', 'codex/auth.json']) await writeFile(path.join(state, file), '{}');
+      for (const file of ['api-key', 'signature-key', 'codex/auth.json'])
+        await writeFile(path.join(state, file), '{}');
       expect(await refusal()).toBe(null);
       const spoilt = path.join(state, name);
       await chmod(spoilt, 0o777);
@@ -53,13 +54,14 @@ describe('the state directory', () => {
     },
   );
 
-  it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'codex/auth.json'])(
+  it.runIf(isRoot).each(['', 'codex', 'run', 'api-key', 'signature-key', 'codex/auth.json'])(
     'is rejected if another user owns it (%j)',
     NEEDS_ROOT,
     async (name) => {
       await mkdir(path.join(state, 'codex'), { recursive: true, mode: 0o700 });
       await mkdir(path.join(state, 'run'), { mode: 0o700 });
-      for (const file of ['api-key', 'codex/auth.json']) await writeFile(path.join(state, file), '{}');
+      for (const file of ['api-key', 'signature-key', 'codex/auth.json'])
+        await writeFile(path.join(state, file), '{}');
       const spoilt = path.join(state, name);
       await chown(spoilt, OTHER_USER, OTHER_USER);
       expect(await refusal()).toContain(

@@ -5,7 +5,7 @@ import { makePrivateDirectory } from './files.ts';
 import { untrusted, UntrustedPath } from './trusted-path.ts';
 
 /** Paths below the state directory that no other user may control. */
-const SECRETS = ['api-key', 'codex', 'codex/auth.json', 'run', 'connect'];
+const SECRETS = ['api-key', 'signature-key', 'codex', 'codex/auth.json', 'run', 'connect'];
 
 /**
  * Creates the state directory if it does not exist. Throws `UntrustedPath` if another user owns it or a

@@ -51,7 +51,7 @@ describe('stopAt', () => {
       textDelta('m', 'one '),
       textDelta('m', 'two '),
       messageEnded('m', 'one two '),
-      { ...END, isEndedHere: true },
+      { ...END, outcome: { kind: 'completed', stop: 'END' }, isEndedHere: true },
     ]);
   });
 
@@ -65,7 +65,7 @@ describe('stopAt', () => {
       ['c', 'incomplete'],
       ['m', 'completed'],
     ]);
-    expect(outcome).toEqual({ kind: 'completed' });
+    expect(outcome).toEqual({ kind: 'completed', stop: 'END' });
   });
 
   it('ends an answer with calls as one with calls', async () => {

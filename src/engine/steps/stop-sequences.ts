@@ -9,7 +9,7 @@ import type { Step } from './step.ts';
 /** Ends answers before the client's stop sequences. */
 export const stopSequences: Step<{ readonly clock: Clock }> = {
   name: 'stop-sequences',
-  why: '`stop` of Chat: no backend of an app-server has it, so it is removed from the request. Around whatever writes text, so that no text escapes it.',
+  why: '`stop` of Chat and `stop_sequences` of Messages: no backend of an app-server has it, so it is removed from the request. Around whatever writes text, so that no text escapes it.',
   wrap:
     (next, { clock }) =>
     (request, context) => {
@@ -52,8 +52,8 @@ export async function* stopAt(
     const search = searches.get(event.itemId) ?? new StopSearch(machines);
     searches.set(event.itemId, search);
     search.logprobs.add(event.logprobs ?? []);
-    const { safe, isFound } = await search.add(event.delta, signal);
-    if (!isFound) {
+    const { safe, stop } = await search.add(event.delta, signal);
+    if (stop === null) {
       const logprobs = search.held === '' ? search.logprobs.rest() : search.logprobs.take(safe.length);
       const passed = withLogprobs({ ...event, delta: safe }, logprobs);
       if (!isEmptyDelta(passed)) yield passed;
@@ -68,7 +68,7 @@ export async function* stopAt(
     yield {
       type: 'turn-ended',
       // The outcome must report calls before the stop.
-      outcome: { kind: hasCalls ? 'tool-calls' : 'completed' },
+      outcome: hasCalls ? { kind: 'tool-calls' } : { kind: 'completed', stop },
       usage: null,
       isEndedHere: true,
       at: clock.now(),
@@ -120,31 +120,31 @@ class StopSearch {
     this.#matched = machines.map(() => 0);
   }
 
-  /** The text that may be sent now, and whether a stop follows it. */
+  /** The text that may be sent now, and the stop that follows it, or null. */
   async add(
     delta: string,
     signal: AbortSignal,
-  ): Promise<{ readonly safe: string; readonly isFound: boolean }> {
+  ): Promise<{ readonly safe: string; readonly stop: string | null }> {
     const text = this.held + delta;
     for (let at = this.held.length; at < text.length; at += 1) {
       if (at % STEP_CHARS === 0) await yieldToLoop(signal);
-      const found = this.#step(text.charCodeAt(at));
-      if (found > 0) return { safe: text.slice(0, at + 1 - found), isFound: true };
+      const stop = this.#step(text.charCodeAt(at));
+      if (stop !== null) return { safe: text.slice(0, at + 1 - stop.length), stop };
     }
     const end = text.length - Math.max(...this.#matched);
     this.held = text.slice(end);
-    return { safe: text.slice(0, end), isFound: false };
+    return { safe: text.slice(0, end), stop: null };
   }
 
-  /** The length of the stop that this character completes, or 0; of two that end together, the longer one. */
-  #step(char: number): number {
-    let found = 0;
+  /** The stop that this character completes, or null; of two that end together, the longer one. */
+  #step(char: number): string | null {
+    let found: string | null = null;
     for (const [index, { stop, fallbacks }] of this.#machines.entries()) {
       let matched = this.#matched[index] ?? 0;
       while (matched > 0 && stop.charCodeAt(matched) !== char) matched = fallbacks[matched] ?? 0;
       if (stop.charCodeAt(matched) === char) matched += 1;
       this.#matched[index] = matched;
-      if (matched === stop.length) found = Math.max(found, matched);
+      if (matched === stop.length && stop.length > (found?.length ?? 0)) found = stop;
     }
     return found;
   }

@@ -1,11 +1,12 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../../../apis/item-queue.ts';
+import { isWebSearch } from './web-search.ts';
 import type { MessagesMeta } from './meta.ts';
 
 /** Items that a message can show. */
 const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): boolean =>
-  isReasoning(head) ? thinking !== null : isMessage(head) || isToolCall(head);
+  isReasoning(head) ? thinking !== null : isMessage(head) || isToolCall(head) || isWebSearch(head);
 
 /** One item after the other, in the order they started: a stream of messages has one block at a time. */
 export async function* arrange(

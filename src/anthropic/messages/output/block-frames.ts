@@ -8,9 +8,11 @@ import {
 import type { ItemDelta, TurnEvent } from '../../../canonical/events/turn-event.ts';
 import type { Frame } from '../../../turns/api.ts';
 import { projectReasoning, SEPARATOR } from '../reasoning/thinking-block.ts';
-import { callHead, citationsOf, type Block, type BlockOptions } from './blocks.ts';
+import { callHead, type Block, type BlockOptions } from './blocks.ts';
+import { citationsOf } from './citations.ts';
 import { messageFrame } from './message-frame.ts';
 import { ToolInputStream } from './tool-input.ts';
+import { isWebSearch, searchHead, searchInput, SearchResults } from './web-search.ts';
 
 /** What is being written: at most one block at a time. */
 type OpenBlock =
@@ -21,6 +23,7 @@ type OpenBlock =
 /** Writes the blocks of a stream whose items follow each other. */
 export class BlockFrames {
   readonly #options: BlockOptions;
+  readonly #results = new SearchResults();
   #index = -1;
   #open: OpenBlock | null = null;
   /** The name of the tool whose call could not be written completely; null: none. */
@@ -47,6 +50,11 @@ export class BlockFrames {
     } else if (event.type === 'item-ended') {
       yield* this.#end(event.item);
     }
+  }
+
+  /** What can be written only at the end of the turn. */
+  *rest(): Generator<Frame> {
+    yield* this.#whole(this.#results.rest());
   }
 
   *#delta({ at, delta }: ItemDelta): Generator<Frame> {
@@ -83,10 +91,12 @@ export class BlockFrames {
     if (item.kind === 'message') yield* this.#endMessage(item);
     else if (item.kind === 'reasoning') yield* this.#endReasoning(item);
     else if (item.kind === 'tool-call') yield* this.#endCall(item);
+    else if (isWebSearch(item)) yield* this.#search(item);
   }
 
   /** Citations are complete only now. So is a refusal, which is a block of its own. */
   *#endMessage(message: Message): Generator<Frame> {
+    this.#results.cited(message);
     if (this.#open?.type === 'text') {
       for (const citation of citationsOf(message)) yield this.#add({ type: 'citations_delta', citation });
       yield this.#stop();
@@ -102,12 +112,12 @@ export class BlockFrames {
     if (thinking === null) return;
     const block = projectReasoning(item, thinking, source);
     if (block.type === 'redacted_thinking') {
-      yield* this.#start({ ...block }, null);
-    } else {
-      if (this.#open === null)
-        yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part: 0 });
-      yield this.#add({ type: 'signature_delta', signature: block.signature });
+      yield* this.#whole([{ ...block }]);
+      return;
     }
+    if (this.#open === null)
+      yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part: 0 });
+    yield this.#add({ type: 'signature_delta', signature: block.signature });
     yield this.#stop();
   }
 
@@ -120,6 +130,23 @@ export class BlockFrames {
     }
     if (rest !== '') yield this.#add({ type: 'input_json_delta', partial_json: rest });
     yield this.#stop();
+  }
+
+  *#search(search: Parameters<typeof searchHead>[0]): Generator<Frame> {
+    yield* this.rest();
+    yield* this.#start({ ...searchHead(search), input: {} }, null);
+    const input = JSON.stringify(searchInput(search));
+    if (input !== '{}') yield this.#add({ type: 'input_json_delta', partial_json: input });
+    yield this.#stop();
+    yield* this.#whole(this.#results.searched(search));
+  }
+
+  /** Blocks without deltas. */
+  *#whole(blocks: readonly Block[]): Generator<Frame> {
+    for (const block of blocks) {
+      yield* this.#start(block, null);
+      yield this.#stop();
+    }
   }
 
   *#start(block: Block, open: OpenBlock | null): Generator<Frame> {

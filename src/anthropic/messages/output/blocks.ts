@@ -1,8 +1,15 @@
-import { wordsOf, type Message, type Produced, type ToolCall } from '../../../canonical/request/item.ts';
+import {
+  isMessage,
+  wordsOf,
+  type Message,
+  type Produced,
+  type ToolCall,
+} from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { projectReasoning, type ReasoningSource, type ThinkingDisplay } from '../reasoning/thinking-block.ts';
+import { citationsOf } from './citations.ts';
 import { toolInput } from './tool-input.ts';
+import { isWebSearch, searchHead, searchInput, SearchResults } from './web-search.ts';
 
 /** One block of a message, as it is in JSON. */
 export type Block = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -12,8 +19,18 @@ export interface BlockOptions {
   readonly source: ReasoningSource;
 }
 
-/** The blocks of an item. Empty texts have none, and neither has a call whose arguments are cut. */
-export const blocksOf = (item: Produced, { thinking, source }: BlockOptions): readonly Block[] => {
+/** The blocks of an answer. Empty texts have none, and neither has a call whose arguments are cut. */
+export const blocksOf = (items: readonly Produced[], options: BlockOptions): readonly Block[] => {
+  const results = new SearchResults();
+  const blocks = items.flatMap((item): readonly Block[] => {
+    if (isMessage(item)) results.cited(item);
+    if (!isWebSearch(item)) return blocksOfItem(item, options);
+    return [...results.rest(), { ...searchHead(item), input: searchInput(item) }, ...results.searched(item)];
+  });
+  return [...blocks, ...results.rest()];
+};
+
+const blocksOfItem = (item: Produced, { thinking, source }: BlockOptions): readonly Block[] => {
   switch (item.kind) {
     case 'message':
       return textsOf(item);
@@ -49,21 +66,3 @@ export const callHead = ({ callId, name }: Pick<ToolCall, 'callId' | 'name'>) =>
   id: callId,
   name,
 });
-
-/** Citations of pages. The backend does not say which text of a page is cited. */
-export const citationsOf = ({ parts }: Message): readonly JsonObject[] =>
-  parts
-    .flatMap((part) => (part.kind === 'text' ? (part.annotations ?? []) : []))
-    .flatMap((one) => {
-      if (!isJsonObject(one) || one['type'] !== 'url_citation' || typeof one['url'] !== 'string') return [];
-      const { url, title } = one;
-      return [
-        {
-          type: 'web_search_result_location',
-          url,
-          title: typeof title === 'string' ? title : null,
-          encrypted_index: '',
-          cited_text: '',
-        },
-      ];
-    });

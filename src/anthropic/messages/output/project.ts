@@ -18,7 +18,7 @@ export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer)
   const options = { thinking: meta.thinking, source: { signer, origin: meta.origin } };
   return {
     ...messageHead(meta),
-    content: reply.items.flatMap((item) => blocksOf(item, options)),
+    content: blocksOf(reply.items, options),
     ...stopFields(reply.outcome, reply.items.some(hasRefused)),
     usage: projectUsage(reply.usage),
   };

@@ -1,4 +1,5 @@
 import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.ts';
+import type { Outcome } from '../../../canonical/events/outcome.ts';
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { storeNote, usageNote } from '../../../apis/sse.ts';
 import type { Frame } from '../../../turns/api.ts';
@@ -27,29 +28,31 @@ export async function* renderMessage(
   for await (const event of events) {
     yield* blocks.next(event);
     if (event.type === 'item-ended') isRefused ||= hasRefused(event.item);
-    if (event.type === 'turn-ended') yield* end(event, blocks.brokenCall, isRefused);
+    if (event.type === 'turn-ended') yield* end(event, blocks, isRefused);
   }
 }
 
-/** A failed turn ends with an error, and without `message_stop`. */
-function* end(event: TurnEnded, brokenCall: string | null, isRefused: boolean): Generator<Frame> {
+function* end(event: TurnEnded, blocks: BlockFrames, isRefused: boolean): Generator<Frame> {
   const { outcome, usage } = event;
-  const failed =
-    outcome.kind === 'failed' ? outcome.failure : brokenCall === null ? null : cutCall(event, brokenCall);
-  if (failed !== null || outcome.kind === 'failed') {
-    yield messageFrame(anthropicErrorBody(failed ?? failure('server_error')));
+  const failed = failureOf(outcome, blocks.brokenCall);
+  if (failed !== null) {
+    // A client must not take this for a whole message: `message_stop` does not follow.
+    yield messageFrame(anthropicErrorBody(failed));
     return;
   }
+  yield* blocks.rest();
   const ended = { type: 'message_delta', delta: stopFields(outcome, isRefused), usage: projectUsage(usage) };
   yield { ...messageFrame(ended), ...usageNote([event]) };
   yield { ...messageFrame({ type: 'message_stop' }), ...storeNote([event]) };
 }
 
-const cutCall = ({ outcome }: TurnEnded, name: string): Failure => {
+const failureOf = (outcome: Outcome, brokenCall: string | null): Failure | null => {
+  if (outcome.kind === 'failed') return outcome.failure;
+  if (brokenCall === null) return null;
   const isLimit = outcome.kind === 'incomplete' && outcome.reason === 'max_output_tokens';
   return failure('upstream_error', {
     message: isLimit
-      ? `The answer reached max_tokens within the arguments of a call of the tool '${name}'. Ask again with a larger max_tokens.`
-      : `The model's arguments of a call of the tool '${name}' are not complete JSON.`,
+      ? `The answer reached max_tokens within the arguments of a call of the tool '${brokenCall}'. Ask again with a larger max_tokens.`
+      : `The model's arguments of a call of the tool '${brokenCall}' are not complete JSON.`,
   });
 };

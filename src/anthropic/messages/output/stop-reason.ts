@@ -7,10 +7,13 @@ export interface StopFields {
   readonly stop_sequence: string | null;
 }
 
-/** Why an answer ended. A failed turn is an error, not an answer. */
+/**
+ * Why an answer ended. Every limit is `max_tokens`, which says that the answer is cut; `pause_turn` would end the work of
+ * Claude Code. A failed turn is an error, not an answer.
+ */
 export const stopFields = (outcome: Outcome, isRefused: boolean): StopFields => ({
   stop_reason: reasonOf(outcome, isRefused),
-  stop_sequence: null,
+  stop_sequence: outcome.kind === 'completed' ? (outcome.stop ?? null) : null,
 });
 
 /** Whether an item has a refusal of the model. */
@@ -19,6 +22,7 @@ export const hasRefused = (item: Produced): boolean => isMessage(item) && wordsO
 const reasonOf = (outcome: Outcome, isRefused: boolean): string => {
   switch (outcome.kind) {
     case 'completed':
+      if (outcome.stop !== undefined) return 'stop_sequence';
       return isRefused ? 'refusal' : 'end_turn';
     case 'tool-calls':
       return 'tool_use';

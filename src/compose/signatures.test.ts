@@ -1,0 +1,104 @@
+import { mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { gatewayError } from '../canonical/failure/failure.ts';
+import { loadConfig } from '../config/load.ts';
+import { createLogger } from '../observe/log.ts';
+import type { Store } from '../store/store.ts';
+import { openSigner } from './signatures.ts';
+
+const silent = createLogger({ level: 'silent', secrets: [], destination: { write: () => true } });
+
+const newDir = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'signatures-'));
+
+const openIn = (dir: string, store: Store | null, more: Record<string, string> = {}) =>
+  openSigner(store, loadConfig({ PROXY_STATE_DIR: dir, ...more }), silent);
+
+/** A store with one value. */
+const keeping = (): { store: Store; isDown: boolean } => {
+  let kept: string | null = null;
+  const state = { store: {} as Store, isDown: false };
+  const orFail = (): void => {
+    if (state.isDown) throw gatewayError('store_unavailable');
+  };
+  state.store = {
+    memory: {
+      async claim(_kind: string, _key: string, value: string) {
+        orFail();
+        return (kept ??= value);
+      },
+      async put(_kind: string, _key: string, value: string) {
+        orFail();
+        kept = value;
+      },
+    },
+  } as unknown as Store;
+  return state;
+};
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the key for signatures', () => {
+  it('is kept in a file that only its owner can read', async () => {
+    const dir = await newDir();
+    const first = await openIn(dir, null);
+    const again = await openIn(dir, null);
+    expect(again.signer.open(first.signer.sign('x'))).toBe('x');
+    expect((await stat(path.join(dir, 'signature-key'))).mode & 0o777).toBe(0o600);
+    const another = await openIn(await newDir(), null);
+    expect(another.signer.open(first.signer.sign('x'))).toBe(null);
+  });
+
+  it('is one for all instances of a store', async () => {
+    const { store } = keeping();
+    const [one, other] = await Promise.all([openIn(await newDir(), store), openIn(await newDir(), store)]);
+    expect(one.signer.open(other.signer.sign('x'))).toBe('x');
+    expect(other.signer.open(one.signer.sign('y'))).toBe('y');
+  });
+
+  it('is that of the installation while the store fails', async () => {
+    vi.useFakeTimers();
+    const state = keeping();
+    const one = await openIn(await newDir(), state.store);
+    state.isDown = true;
+    const other = await openIn(await newDir(), state.store);
+    const early = other.signer.sign('early');
+    expect([one.signer.open(early), other.signer.open(early)]).toEqual([null, 'early']);
+    state.isDown = false;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(one.signer.open(other.signer.sign('late'))).toBe('late');
+    expect(other.signer.open(early)).toBe('early');
+    other.close();
+  });
+
+  it('is not asked for any more after the end', async () => {
+    vi.useFakeTimers();
+    const state = keeping();
+    state.isDown = true;
+    const { close } = await openIn(await newDir(), state.store);
+    expect(vi.getTimerCount()).toBe(1);
+    close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is new at every start without a folder to write to', async () => {
+    const dir = path.join(await newDir(), 'file');
+    await writeFile(dir, '');
+    const { signer } = await openIn(dir, null);
+    expect(signer.open(signer.sign('x'))).toBe('x');
+  });
+
+  it('is the configured one', async () => {
+    const { store } = keeping();
+    const key = '0b'.repeat(32);
+    const one = await openIn(await newDir(), store, { PROXY_SIGNATURE_KEY: key });
+    const other = await openIn(await newDir(), null, { PROXY_SIGNATURE_KEY: `${'0a'.repeat(32)},${key}` });
+    expect(other.signer.open(one.signer.sign('x'))).toBe('x');
+    expect(one.signer.open(other.signer.sign('x'))).toBe(null);
+  });
+});
