@@ -44,7 +44,7 @@ const expectConversation = (): void => {
     {
       type: 'function_call_output',
       call_id: 'call_2',
-      output: expect.stringMatching(/^The tool call failed\.\n/),
+      output: expect.stringMatching(/^Error: The tool call failed\.\n/),
     },
     withoutId(thoughtItem(2)),
     { type: 'message', role: 'assistant', content: [{ text: 'First.' }] },

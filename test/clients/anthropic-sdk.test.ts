@@ -119,7 +119,7 @@ describe.each(WAYS)('as %s', (_, create) => {
       {
         type: 'function_call_output',
         call_id: 'call_2',
-        output: expect.stringMatching(/^The tool call failed\.\n/),
+        output: expect.stringMatching(/^Error: The tool call failed\.\n/),
       },
       { type: 'function_call_output', call_id: 'call_1' },
       { type: 'reasoning', id: 'rs_3', summary: [{ text: 'Say.' }], encrypted_content: 'sealed-3' },

@@ -67,7 +67,7 @@ describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
       {
         type: 'function_call_output',
         call_id: 'call_4',
-        output: expect.stringMatching(/^The tool call failed\.\nExit code 3\ntwo/),
+        output: expect.stringMatching(/^Error: The tool call failed\.\nExit code 3\ntwo/),
       },
     ]);
     expectGrowing(sent());

@@ -108,7 +108,7 @@ describe('a conversation', () => {
       message('assistant', said('I look.')),
       { type: 'function_call', call_id: 'toolu_1', name: 'look', arguments: '{"at":"a"}' },
       { type: 'function_call', call_id: 'toolu_2', name: 'look', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'toolu_2', output: 'The tool call failed.\nNo file.' },
+      { type: 'function_call_output', call_id: 'toolu_2', output: 'Error: The tool call failed.\nNo file.' },
       { type: 'function_call_output', call_id: 'toolu_1', output: [text('This:'), image] },
       message('user', text('Go on.')),
     ]);

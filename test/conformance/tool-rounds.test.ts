@@ -112,7 +112,7 @@ describe.each(Object.entries(PROXIES))('a tool conversation, %s', (_, proxy) => 
     });
     expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
     expect(sentItems(proxy.model).slice(3)).toEqual([
-      output('a', 'The tool call failed.\nNo such thing.'),
+      output('a', 'Error: The tool call failed.\nNo such thing.'),
       output('b', parts),
     ]);
   });

@@ -30,7 +30,8 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
   },
   {
     field: '`output` of a call as an object with `content` and `success`',
-    arrives: 'its content; for a `success` of `false`, `The tool call failed.` and a line break come first',
+    arrives:
+      'its content; for a `success` of `false`, `Error: The tool call failed.` and a line break come first',
     why: 'No backend has a field for `success`.',
     apply: (own) =>
       mapItems(own, (item) => {
@@ -38,7 +39,7 @@ export const PROVIDER_DIFFERENCES: readonly Difference[] = [
         if (!isJsonObject(output) || isCarried(item)) return item;
         const content = output['content'] ?? '';
         const isFailed = output['success'] === false && typeof content === 'string';
-        return { ...item, output: isFailed ? `The tool call failed.\n${content}` : content };
+        return { ...item, output: isFailed ? `Error: The tool call failed.\n${content}` : content };
       }),
   },
   {

@@ -14,7 +14,7 @@ export const BLOCKS = {
   user: {
     ...PARTS,
     tool_result:
-      'The output of a call. `is_error` is said in front of it: "The tool call failed." Results come before the other blocks of their message, which keep their order.',
+      'The output of a call. `is_error` is said in front of it: "Error: The tool call failed." Results come before the other blocks of their message, which keep their order.',
   },
   assistant: {
     text: 'A message of its own, as in the answer that it comes from.',

@@ -193,8 +193,8 @@ describe('the result of a tool', () => {
     [{ content: 'Rain.' }, 'Rain.'],
     [{ content: [{ ...text('Rain.'), cache_control: { type: 'ephemeral' } }] }, 'Rain.'],
     [{ content: 'Rain.', is_error: false }, 'Rain.'],
-    [{ content: 'No file.', is_error: true }, 'The tool call failed.\nNo file.'],
-    [{ is_error: true }, 'The tool call failed.'],
+    [{ content: 'No file.', is_error: true }, 'Error: The tool call failed.\nNo file.'],
+    [{ is_error: true }, 'Error: The tool call failed.'],
   ])('%j is %j', (more, expected) => {
     const { request, ignored } = read({ messages: called(result(more)) });
     expect(request.items.slice(1)).toEqual([call, output(expected)]);
@@ -206,7 +206,7 @@ describe('the result of a tool', () => {
     const content = [text('a'), image, text('b')];
     const { request, names } = read({ messages: called(result({ content, is_error: true })) });
     const parts = [
-      { kind: 'text', text: 'The tool call failed.' },
+      { kind: 'text', text: 'Error: The tool call failed.' },
       { kind: 'text', text: 'a' },
       { kind: 'image', url: 'https://images.test/a.png' },
       { kind: 'text', text: 'b' },

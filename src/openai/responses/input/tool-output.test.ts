@@ -39,7 +39,7 @@ describe('the output of a tool', () => {
   });
 
   it('has a note for the model if the tool failed', () => {
-    const failed = 'The tool call failed.';
+    const failed = 'Error: The tool call failed.';
     expect(read({ content: 'No such city.', success: false })).toEqual([`${failed}\nNo such city.`, []]);
     expect(read({ content: '', success: false })).toEqual([failed, []]);
     expect(read({ content: PARTS, success: false })).toEqual([
