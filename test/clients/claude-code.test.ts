@@ -20,7 +20,8 @@ import { itemsOf } from './rounds.ts';
 
 /** The real Claude Code, the real app-server, and a scripted model: what a user does with `claude -p`. */
 
-const proxy = await openProxy(hello);
+// As OpenAI does, the backend takes tools that load late in the middle of the conversation.
+const proxy = await openProxy(hello, { PROXY_UPSTREAM_PARAMS: 'all' });
 const openRoom = claudeRooms(() => proxy);
 
 const PIXEL =

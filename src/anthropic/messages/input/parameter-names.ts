@@ -60,6 +60,6 @@ export const messagesNames = (
   toolField: (index, field) => `${toolPlace(index)}.${field}`,
   // Blocks may be left out, and those around the result of a tool are another item, so the indexes differ.
   part: ({ item, part }) => partPlaces.get(places[item] ?? '')?.[part] ?? places[item] ?? 'messages',
-  include: () => 'thinking',
+  include: () => 'tools',
   formatPlace,
 });

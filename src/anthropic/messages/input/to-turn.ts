@@ -1,5 +1,6 @@
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import type { Item } from '../../../canonical/request/item.ts';
+import type { Tool } from '../../../canonical/request/tool.ts';
 import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import { MAX_ID_CHARS } from '../../../apis/bounds.ts';
@@ -88,6 +89,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
       parallelToolCalls: choice.parallelToolCalls,
       maxToolCalls: tools.maxToolCalls,
       parsesArguments: true,
+      include: own.callable.some(isWebSearch) ? ['web_search_call.action.sources'] : [],
       reasoning: {
         effort: chooseEffort(thinking, { asked, named: model.effort, supported: info.efforts }),
         summary: thinking.display === 'summarized' ? 'auto' : null,
@@ -135,6 +137,9 @@ const afterThread = (thread: Thread | null, { items, places }: Conversation): Co
         items: [...thread.items, ...items],
         places: [...thread.items.map(() => THREAD_PLACE), ...places],
       };
+
+/** Its answer lists the pages that were found. */
+const isWebSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'web_search';
 
 const rejectUnsupported = ({ container, mcp_servers: servers }: CreateMessage): void => {
   const isEmpty = Array.isArray(servers) && servers.length === 0;
