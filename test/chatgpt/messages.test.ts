@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/kit/json/json.ts';
 import { call, claudeRooms, expectGrowing, thought, thoughtItem, workIn } from '../clients/claude-session.ts';
 import { CLAUDE, HAS_CLAUDE } from '../support/claude-code.ts';
 import { inTurn, says } from '../support/scripts.ts';
+import { itemsOf } from '../clients/rounds.ts';
 import { shareProxy } from './hooks.ts';
 import { KEY, type ChatGptProxy } from './proxy.ts';
 
@@ -91,6 +92,35 @@ describe.each(MODELS)('a conversation with %s', (model) => {
     },
   );
 });
+
+it.skipIf(!HAS_CLAUDE).each(MODELS)(
+  'Claude Code loads a tool late with %s, which is declared after the others',
+  { meta: { needs: CLAUDE } },
+  async (model) => {
+    proxy.backend.use(
+      inTurn(
+        says([call('call_1', 'ToolSearch', { query: 'select:CronList' })]),
+        says([call('call_2', 'CronList', {})]),
+        says([{ text: 'None.' }]),
+      ),
+    );
+    const room = await openRoom();
+    const { code, result } = await room.ask('Which jobs are there?', '--model', model);
+    expect([code, result['result']]).toEqual([0, 'None.']);
+    const names = bodies().map(namesIn);
+    expect(names).toEqual([names[0], [...(names[0] ?? []), 'CronList'], names[1]]);
+    expect(workIn(bodies()[2]).at(-1)).toMatchObject({ type: 'function_call_output', call_id: 'call_2' });
+    expect(new Set(bodies().map(({ prompt_cache_key: key }) => key)).size).toBe(1);
+  },
+);
+
+/** The names of all tools, in the order in which the model gets them. */
+const namesIn = (body: JsonObject): readonly string[] =>
+  [
+    ...JSON.stringify([body['tools'], itemsOf(body)[0]?.['tools']]).matchAll(
+      /"type":"function","name":"(\w+)"/g,
+    ),
+  ].map(([, name = '']) => name);
 
 it('refuses an image that cannot be fetched', async () => {
   const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: KEY, maxRetries: 0 });

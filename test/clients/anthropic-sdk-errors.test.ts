@@ -10,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 
 import { openProxy } from '../support/open-proxy.ts';
 import {
+  contextLengthExceeded,
   failed,
   hello,
   http400,
@@ -46,6 +47,14 @@ const WAYS = [
 describe.each(WAYS)('as %s', (_, create) => {
   it.each([
     ['a wrong value', http400(), BadRequestError, 400, 'invalid_request_error', /Invalid value: 'purple'/],
+    [
+      'a prompt that is too long',
+      contextLengthExceeded,
+      BadRequestError,
+      400,
+      'invalid_request_error',
+      /^prompt is too long: /,
+    ],
     ['a rate limit', http429(7), RateLimitError, 429, 'rate_limit_error', /Rate limit/],
     ['a used-up plan', usageLimit(), RateLimitError, 429, 'rate_limit_error', /usage limit/i],
     [

@@ -12,6 +12,7 @@ import {
   reasoningThenText,
   says,
 } from '../support/scripts.ts';
+import { FOUND, searches, SOURCE } from './hosted.ts';
 import { itemsOf } from './rounds.ts';
 
 /** Anthropic's own SDK with the real app-server. */
@@ -65,7 +66,7 @@ describe.each(WAYS)('as %s', (_, create) => {
         says([
           { reasoning: { id: 'rs_1', summary: ['Look.', 'Ask.'], encrypted: 'sealed-1' } },
           { reasoning: { id: 'rs_2', summary: [], encrypted: 'sealed-2' } },
-          { call: { name: 'get_weather', arguments: '{"city":"Paris"}', callId: 'call_1' } },
+          { call: { name: 'get_weather', arguments: '{ "city":"Paris"}', callId: 'call_1' } },
           { call: { name: 'get_weather', arguments: '{}', callId: 'call_2' } },
         ]),
         says([{ reasoning: { id: 'rs_3', summary: ['Say.'], encrypted: 'sealed-3' } }, { text: 'Rain.' }]),
@@ -114,7 +115,7 @@ describe.each(WAYS)('as %s', (_, create) => {
         encrypted_content: 'sealed-1',
       },
       { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'sealed-2' },
-      { type: 'function_call', call_id: 'call_1', arguments: '{"city":"Paris"}' },
+      { type: 'function_call', call_id: 'call_1', arguments: '{ "city":"Paris"}' },
       { type: 'function_call', call_id: 'call_2', arguments: '{}' },
       {
         type: 'function_call_output',
@@ -144,12 +145,45 @@ describe.each(WAYS)('as %s', (_, create) => {
     expect(itemsOf(newest()).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
+  it('stops at a stop sequence', async () => {
+    proxy.use(says([{ text: 'one two STOP three' }]));
+    expect(await create(ask('Count.', { stop_sequences: ['STOP'] }))).toMatchObject({
+      content: [{ type: 'text', text: 'one two ' }],
+      stop_reason: 'stop_sequence',
+      stop_sequence: 'STOP',
+    });
+  });
+
   it('says that the output limit was reached', async () => {
     proxy.use(incompleteMaxTokens);
     expect(await create(ask('Hello?'))).toMatchObject({
       content: [{ type: 'text', text: 'This answer was cut' }],
       stop_reason: 'max_tokens',
     });
+  });
+
+  it('shows a web search of the backend, and takes it back', async () => {
+    proxy.use(searches);
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
+    const { content } = await create(ask('Weather?', { tools }));
+    expect(content).toMatchObject([
+      { type: 'server_tool_use', name: 'web_search', input: { query: 'weather in Paris' } },
+      { type: 'text', text: FOUND, citations: [{ url: SOURCE }] },
+      // This backend reports the pages in the citations of the text only.
+      { type: 'web_search_tool_result', content: [{ type: 'web_search_result', url: SOURCE }] },
+    ]);
+    const messages = [
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content },
+      { role: 'user', content: 'And now?' },
+    ];
+    await create({ ...ask('', { tools }), messages } as Ask);
+    expect(itemsOf(newest())).toMatchObject([
+      { role: 'user' },
+      { type: 'web_search_call', action: { query: 'weather in Paris' } },
+      { role: 'assistant' },
+      { role: 'user' },
+    ]);
   });
 });
 

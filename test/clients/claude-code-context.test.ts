@@ -4,15 +4,17 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { CLAUDE, HAS_CLAUDE } from '../support/claude-code.ts';
 import { openProxy } from '../support/open-proxy.ts';
-import { contextLengthExceeded, hello, inTurn, says } from '../support/scripts.ts';
+import { contextLengthExceeded, hello, http400, inTurn, says } from '../support/scripts.ts';
 import { call, claudeRooms, expectGrowing, userText, watch, workIn } from './claude-session.ts';
 import { itemsOf } from './rounds.ts';
 
-/** The real Claude Code in long conversations, with sub-agents, and with tools that it loads late. */
+/** The real Claude Code in long conversations, and with sub-agents. */
 
 const proxy = await openProxy(hello);
 const openRoom = claudeRooms(() => proxy);
 
+const TOO_LONG =
+  "This model's maximum context length is 272000 tokens. However, you requested 300000 tokens.";
 const SUMMARY = 'All that was said before.';
 const summarises = says([{ text: `<analysis>Long.</analysis>\n<summary>${SUMMARY}</summary>` }]);
 
@@ -33,9 +35,12 @@ const kindsOf = (bodies: readonly JsonObject[]): readonly string[] =>
   });
 
 describe.skipIf(!HAS_CLAUDE)('compaction', { meta: { needs: CLAUDE } }, () => {
-  it('follows when the backend says that the prompt is too long', async () => {
+  it.each([
+    ['without numbers', contextLengthExceeded],
+    ['with numbers', http400(TOO_LONG, 'input', 'context_length_exceeded')],
+  ])('follows when the backend says that the prompt is too long, %s', async (_, fault) => {
     const room = await openRoom();
-    const answers = inTurn(says([{ text: 'One.' }]), contextLengthExceeded, says([{ text: 'Two.' }]));
+    const answers = inTurn(says([{ text: 'One.' }]), fault, says([{ text: 'Two.' }]));
     const sent = watch(proxy, orSummary(answers));
     const { code, results, lines } = await room.talk(['first question', 'second question']);
     expect([code, results.map(({ result }) => result)]).toEqual([0, ['One.', 'Two.']]);

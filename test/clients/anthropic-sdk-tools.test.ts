@@ -1,0 +1,175 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
+import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import type { JsonObject } from '../../src/kit/json/json.ts';
+import { openProxy } from '../support/open-proxy.ts';
+import type { TestProxy } from '../support/proxy.ts';
+import { hello, says } from '../support/scripts.ts';
+import { watch } from './claude-session.ts';
+import { ANSWER, itemsOf, keepsThought, QUESTION, threeRounds, weatherIn } from './rounds.ts';
+
+/** The loops and parsers of Anthropic's SDK with the real app-server. */
+
+const stored = await openProxy(hello);
+const storeless = await openProxy(hello, { PROXY_STORE: 'off' });
+
+const MODEL = 'claude-opus-5-5';
+const weather = betaZodTool({
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  inputSchema: z.object({ city: z.string() }),
+  run: ({ city }) => weatherIn(city),
+});
+const QUESTIONS = {
+  model: MODEL,
+  max_tokens: 1024,
+  system: 'Be brief.',
+  messages: [{ role: 'user' as const, content: QUESTION }],
+  tools: [weather],
+};
+
+interface Watched {
+  readonly client: Anthropic;
+  /** The bodies that the SDK sent, and the status of each answer. */
+  readonly asked: readonly (JsonObject & { readonly status: number })[];
+}
+
+const clientOf = ({ url, key }: TestProxy): Watched => {
+  const asked: (JsonObject & { readonly status: number })[] = [];
+  const client = new Anthropic({
+    baseURL: url,
+    apiKey: key,
+    maxRetries: 0,
+    fetch: async (at, init) => {
+      const answer = await fetch(at, init);
+      asked.push({ ...(JSON.parse(init?.body as string) as JsonObject), status: answer.status });
+      return answer;
+    },
+  });
+  return { client, asked };
+};
+
+const threadsOf = ({ asked }: Watched) => asked.map(({ thread, status }) => [thread, status]);
+
+/** Runs the loop to its end, and returns its last text. */
+const run = async (client: Anthropic, stream: boolean, more: object = {}): Promise<string> => {
+  const { content } = await client.beta.messages.toolRunner({ ...QUESTIONS, ...more, stream }).runUntilDone();
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+};
+
+describe.each([false, true])('toolRunner (stream: %s)', (stream) => {
+  const CONTINUE = { type: 'continue', previous_message_id: expect.stringMatching(/^msg_/) };
+
+  it('sends only what is new: the server has the thread', async () => {
+    const sent = watch(stored, threeRounds);
+    const watched = clientOf(stored);
+    expect(await run(watched.client, stream)).toBe(ANSWER);
+    expect(threadsOf(watched)).toEqual([
+      [{ type: 'create' }, 200],
+      [CONTINUE, 200],
+      [CONTINUE, 200],
+    ]);
+    expect(watched.asked.map(({ messages }) => (messages as readonly unknown[]).length)).toEqual([1, 1, 1]);
+    expect(keepsThought(sent())).toBe(true);
+    const types = itemsOf(sent().at(-1) ?? {}).map(({ role, type }) => role ?? type);
+    expect(types.filter((type) => type !== 'developer' && type !== 'system')).toEqual([
+      'user',
+      'reasoning',
+      'function_call',
+      'function_call_output',
+      'function_call',
+      'function_call',
+      'function_call_output',
+      'function_call_output',
+    ]);
+    for (const body of sent()) {
+      expect(JSON.stringify([body['instructions'], body['input']])).toContain('Be brief.');
+      expect(body['tools']).toEqual(sent()[0]?.['tools']);
+      expect(body['prompt_cache_key']).toBe(sent()[0]?.['prompt_cache_key']);
+    }
+  });
+
+  it('sends everything again to a server without a store', async () => {
+    const sent = watch(storeless, threeRounds);
+    const watched = clientOf(storeless);
+    expect(await run(watched.client, stream)).toBe(ANSWER);
+    expect(threadsOf(watched)).toEqual([
+      [{ type: 'create' }, 400],
+      [undefined, 200],
+      [undefined, 200],
+      [undefined, 200],
+    ]);
+    expect(keepsThought(sent())).toBe(true);
+  });
+
+  it('completes without threads', async () => {
+    const sent = watch(storeless, threeRounds);
+    expect(await run(clientOf(storeless).client, stream, { thread: false })).toBe(ANSWER);
+    expect(sent()).toHaveLength(3);
+  });
+});
+
+it('a thread that the server does not know is replayed', async () => {
+  watch(stored, hello);
+  const watched = clientOf(stored);
+  const thread = watched.client.beta.messages.thread({ model: MODEL, max_tokens: 1024 });
+  const said = await thread.send({ role: 'user', content: 'Are you there?' });
+  const other = clientOf(storeless);
+  const unknown = {
+    model: MODEL,
+    max_tokens: 1024,
+    messages: [{ role: 'user' as const, content: 'Still?' }],
+  };
+  await expect(
+    watched.client.beta.messages.create({
+      ...unknown,
+      thread: { type: 'continue', previous_message_id: `${said.id}0` },
+    }),
+  ).rejects.toMatchObject({ errorCode: 'thread_not_found' });
+  await expect(
+    other.client.beta.messages.create({
+      ...unknown,
+      thread: { type: 'continue', previous_message_id: said.id },
+    }),
+  ).rejects.toMatchObject({
+    status: 400,
+    errorCode: 'thread_unsupported_request',
+    details: { unsupported: ['store'] },
+  });
+});
+
+describe('parse', () => {
+  const { client } = clientOf(stored);
+  const answer = says([{ text: '{"colour":"red","count":3}' }]);
+  const ask = { model: MODEL, max_tokens: 1024, messages: [{ role: 'user' as const, content: 'Which?' }] };
+  const properties = { colour: { type: 'string' }, count: { type: 'number' } } as const;
+  const expectFormat = (body: JsonObject | undefined): void =>
+    expect(body?.['text']).toMatchObject({
+      format: { type: 'json_schema', strict: true, schema: { type: 'object', properties } },
+    });
+
+  it('returns what a Zod schema describes', async () => {
+    const sent = watch(stored, answer);
+    const format = zodOutputFormat(z.object({ colour: z.string(), count: z.number() }));
+    const { parsed_output: parsed } = await client.messages.parse({ ...ask, output_config: { format } });
+    expect(parsed).toEqual({ colour: 'red', count: 3 });
+    expectFormat(sent()[0]);
+  });
+
+  it('returns what a JSON schema describes, also from a stream', async () => {
+    const sent = watch(stored, answer);
+    const format = jsonSchemaOutputFormat({
+      type: 'object',
+      properties,
+      required: ['colour', 'count'],
+      additionalProperties: false,
+    });
+    const stream = client.messages.stream({ ...ask, output_config: { format } });
+    expect((await stream.finalMessage()).parsed_output).toEqual({ colour: 'red', count: 3 });
+    expectFormat(sent()[0]);
+  });
+});
