@@ -1,5 +1,12 @@
-import { isJsonObject, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
+import {
+  isJsonObject,
+  parseJsonObject,
+  textIn,
+  type Json,
+  type JsonObject,
+} from '../../src/kit/json/json.ts';
 import { COUNTED } from '../../src/apis/sse.ts';
+import { playedSigner } from './played-signer.ts';
 import { ENDS } from './played-pool.ts';
 import type { TraceRecord } from './read-capture.ts';
 
@@ -35,6 +42,14 @@ const withoutUsage = (body: Json | undefined): Json | undefined => {
   return response === undefined ? rest : { ...rest, response: withoutUsage(response) };
 };
 
+/** With what signatures contain in their place: a replay signs with another key. */
+const withoutKey = (value: Json | undefined): Json | undefined => {
+  if (typeof value === 'string') return parseJsonObject(playedSigner.open(value) ?? '') ?? value;
+  if (Array.isArray(value)) return value.map((one: Json) => withoutKey(one) ?? null);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutKey(one) ?? null]));
+};
+
 /** Choices run in parallel, so records are compared by thread. Frames have no thread, and keep their order. */
 const byThread = (trace: readonly TraceRecord[]): readonly TraceRecord[] => {
   const threadOf = ({ facts: { thread, params } }: TraceRecord): string =>
@@ -51,7 +66,7 @@ export const compare = (then: readonly TraceRecord[], now: readonly TraceRecord[
   const [thenPlain, nowPlain] = [plainer(), plainer()];
   for (const [part, pick] of Object.entries(PARTS)) {
     const [one, other] = [then, now].map((trace) =>
-      byThread(trace).flatMap((record) => pick(record) ?? []),
+      byThread(trace).flatMap((record) => withoutKey(pick(record)) ?? []),
     ) as [Json[], Json[]];
     for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
       const place = `${part} ${at + 1}`;

@@ -18,7 +18,7 @@ import { serveTurn } from '../../src/http/turn/serve-turn.ts';
 import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
-import { TextSigner } from '../../src/state/text-signer.ts';
+import { PLAYED_ORIGIN, playedSigner } from './played-signer.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { within } from '../../src/kit/async/within.ts';
 import { createLogger } from '../../src/observe/log.ts';
@@ -67,8 +67,8 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const asked = factsOf(trace, 'asked');
   const apis = apisOf(config, metrics, {
     tokenizer,
-    signer: new TextSigner([new Uint8Array(32)]),
-    origin: () => 'replay',
+    signer: playedSigner,
+    origin: () => PLAYED_ORIGIN,
   });
   const api = [...apis, ...atCodexPaths(apis)].find(({ path }) => path === asked['path']);
   if (api === undefined) throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);

@@ -68,6 +68,15 @@ const CHAT = {
   stop: ['42'],
 };
 
+const MESSAGES = {
+  model: 'gpt-5.5',
+  max_tokens: 100,
+  system: 'Be brief.',
+  messages: [{ role: 'user', content: 'What is the weather?' }],
+  tools: [{ name: 'get_weather', input_schema: weather.parameters }],
+  thinking: { type: 'adaptive' },
+};
+
 const thinksThenCalls = says([
   { reasoning: { summary: ['**Looking**\n\nAt the map.'], encrypted: 'sealed-thoughts' } },
   { text: 'Let me see.' },
@@ -85,6 +94,8 @@ describe('a captured request', () => {
     ['a completion that stops early', '/v1/chat/completions', CHAT, reasoningThenText],
     ['a forced call', '/v1/chat/completions', { ...CHAT, tool_choice: 'required' }, toolCall()],
     ['two choices', '/v1/chat/completions', { ...CHAT, n: 2 }, thinksThenCalls],
+    ['a stream of blocks', '/v1/messages', { ...MESSAGES, stream: true }, thinksThenCalls],
+    ['a message', '/v1/messages', MESSAGES, thinksThenCalls],
     ['a text', '/v1/completions', { model: 'gpt-5.5', prompt: 'Hello' }, hello],
     ['an error of the backend', '/v1/responses', { ...RESPONSES, stream: true }, http429()],
     ['a refusal', '/v1/responses', RESPONSES, http400()],
