@@ -8,14 +8,14 @@ import { z } from 'zod';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
-import { hello, says } from '../support/scripts.ts';
-import { watch } from './claude-session.ts';
+import { hello, inTurn, says, slow } from '../support/scripts.ts';
+import { expectGrowing, watch } from './claude-session.ts';
 import { ANSWER, itemsOf, keepsThought, QUESTION, threeRounds, weatherIn } from './rounds.ts';
 
-/** The loops and parsers of Anthropic's SDK with the real app-server. */
+/** The loops, streams and parsers of Anthropic's SDK with the real app-server. */
 
 const stored = await openProxy(hello);
-const storeless = await openProxy(hello, { PROXY_STORE: 'off' });
+const storeless = await openProxy(hello, { PROXY_STORE: 'off', PROXY_SSE_KEEPALIVE_MS: '20' });
 
 const MODEL = 'claude-opus-5-5';
 const weather = betaZodTool({
@@ -38,15 +38,17 @@ interface Watched {
   readonly asked: readonly (JsonObject & { readonly status: number })[];
 }
 
-const clientOf = ({ url, key }: TestProxy): Watched => {
+/** `change` alters bodies on their way. */
+const clientOf = ({ url, key }: TestProxy, change: (body: string) => string = (body) => body): Watched => {
   const asked: (JsonObject & { readonly status: number })[] = [];
   const client = new Anthropic({
     baseURL: url,
     apiKey: key,
     maxRetries: 0,
     fetch: async (at, init) => {
-      const answer = await fetch(at, init);
-      asked.push({ ...(JSON.parse(init?.body as string) as JsonObject), status: answer.status });
+      const body = init?.body as string;
+      const answer = await fetch(at, { ...init, body: change(body) });
+      asked.push({ ...(JSON.parse(body) as JsonObject), status: answer.status });
       return answer;
     },
   });
@@ -113,33 +115,52 @@ describe.each([false, true])('toolRunner (stream: %s)', (stream) => {
   });
 });
 
-it('a thread that the server does not know is replayed', async () => {
-  watch(stored, hello);
-  const watched = clientOf(stored);
-  const thread = watched.client.beta.messages.thread({ model: MODEL, max_tokens: 1024 });
-  const said = await thread.send({ role: 'user', content: 'Are you there?' });
-  const other = clientOf(storeless);
-  const unknown = {
-    model: MODEL,
-    max_tokens: 1024,
-    messages: [{ role: 'user' as const, content: 'Still?' }],
-  };
-  await expect(
-    watched.client.beta.messages.create({
-      ...unknown,
-      thread: { type: 'continue', previous_message_id: `${said.id}0` },
-    }),
-  ).rejects.toMatchObject({ errorCode: 'thread_not_found' });
-  await expect(
-    other.client.beta.messages.create({
-      ...unknown,
-      thread: { type: 'continue', previous_message_id: said.id },
-    }),
-  ).rejects.toMatchObject({
-    status: 400,
-    errorCode: 'thread_unsupported_request',
-    details: { unsupported: ['store'] },
-  });
+it('a thread that the server has lost is replayed', async () => {
+  const sent = watch(stored, threeRounds);
+  let lost = 0;
+  const watched = clientOf(stored, (body) =>
+    body.replace(/"previous_message_id":"msg_/, (id) => (++lost === 1 ? `${id}lost` : id)),
+  );
+  expect(await run(watched.client, false)).toBe(ANSWER);
+  expect(watched.asked.map(({ thread, status }) => [(thread as JsonObject)['type'], status])).toEqual([
+    ['create', 200],
+    ['continue', 404],
+    ['create', 200],
+    ['continue', 200],
+  ]);
+  expect(sent()).toHaveLength(3);
+  expect(keepsThought(sent())).toBe(true);
+});
+
+it('a conversation of turns goes on in its thread', async () => {
+  const sent = watch(
+    stored,
+    inTurn(says([{ reasoning: { summary: ['Hm.'], encrypted: 'sealed' } }, { text: 'One.' }]), hello),
+  );
+  const { client } = clientOf(stored);
+  const thread = client.beta.messages.thread({ model: MODEL, max_tokens: 1024, system: 'Be brief.' });
+  await thread.send({ role: 'user', content: 'First?' });
+  const { content } = await thread.send({ role: 'user', content: 'Second?' });
+  expect(content).toMatchObject([{ text: 'Hello from the scripted model.' }]);
+  // The reasoning was not shown, but the server has it.
+  expect(itemsOf(sent()[1] ?? {}).map((item) => item['role'] ?? item['encrypted_content'])).toEqual([
+    'system',
+    'user',
+    'sealed',
+    'assistant',
+    'user',
+  ]);
+  expectGrowing(sent());
+});
+
+it('a stream has pings while the model is silent, which the SDK skips', async () => {
+  watch(storeless, slow(100));
+  const { client } = clientOf(storeless);
+  const ask = { model: MODEL, max_tokens: 1024, messages: [{ role: 'user' as const, content: 'Count.' }] };
+  const { content } = await client.messages.stream(ask).finalMessage();
+  expect(content).toMatchObject([{ type: 'text', text: 'one two three four five' }]);
+  const raw = await client.messages.create({ ...ask, stream: true }).asResponse();
+  expect(await raw.text()).toContain('event: ping\ndata: {"type":"ping"}\n\n');
 });
 
 describe('parse', () => {
