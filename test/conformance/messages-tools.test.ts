@@ -5,6 +5,7 @@ import path from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { itemsOf } from '../clients/rounds.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import { inTurn, says } from '../support/scripts.ts';
@@ -202,4 +203,63 @@ describe('tools and their choice', () => {
       expect([response.status, error.message]).toEqual([400, expect.stringContaining(message)]);
     }
   });
+});
+
+describe('a web search', () => {
+  const search: Anthropic.Beta.BetaToolUnion = { type: 'web_search_20250305', name: 'web_search' };
+  const action = { type: 'search', query: 'weather in Oslo', queries: ['weather in Oslo', 'Oslo'] };
+  const opened = { type: 'open_page', url: 'https://example.com/oslo' };
+  const page = { type: 'url', url: 'https://example.com/oslo' };
+  const called = (id: string, more: object) => ({
+    type: 'web_search_call',
+    id,
+    status: 'completed',
+    action: more,
+  });
+  const item = (id: string, more: object) => ({ item: called(id, more) as never });
+  const cited = { type: 'url_citation', start_index: 0, end_index: 4, url: page.url, title: 'Oslo' };
+  const finds = says([
+    item('ws_1', { ...action, sources: [page] }),
+    item('ws_2', opened),
+    { text: 'Snow.', annotations: [cited] },
+  ]);
+
+  it.each([false, true])(
+    'is shown with what it found, and is read again (stream: %s)',
+    async (isStreamed) => {
+      proxy.use(finds);
+      const ask = { ...ASK, tools: [search] };
+      const { content } = isStreamed
+        ? await anthropic.beta.messages.stream(ask).finalMessage()
+        : await anthropic.beta.messages.create(ask);
+      const { type: _, ...query } = action;
+      const found = {
+        type: 'web_search_result',
+        url: page.url,
+        encrypted_content: '',
+        page_age: null,
+      };
+      expect(content).toMatchObject([
+        { type: 'server_tool_use', id: 'srvtoolu_ws_1', name: 'web_search', input: query },
+        { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_ws_1', content: [found] },
+        { type: 'server_tool_use', id: 'srvtoolu_ws_2', name: 'web_search', input: opened },
+        { type: 'text', text: 'Snow.', citations: [{ url: page.url, title: 'Oslo' }] },
+        {
+          type: 'web_search_tool_result',
+          tool_use_id: 'srvtoolu_ws_2',
+          content: [{ ...found, title: 'Oslo' }],
+        },
+      ]);
+      proxy.use(done);
+      await anthropic.beta.messages.create({
+        ...ask,
+        messages: [USER, { role: 'assistant', content }, USER],
+      });
+      expect(itemsOf(sentBody(proxy.model)).slice(1, -1)).toMatchObject([
+        called('ws_1', action),
+        called('ws_2', opened),
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Snow.' }] },
+      ]);
+    },
+  );
 });
