@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { itemsOf } from '../clients/rounds.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
-import { inTurn, says } from '../support/scripts.ts';
+import { http400, inTurn, says } from '../support/scripts.ts';
 import { sentBody, sentItems } from './responses-sent.ts';
 
 /** Tools of the Messages API, with the real app-server. */
@@ -134,6 +134,21 @@ describe('tools that load late', () => {
       role: 'developer',
       tools: functions('Late'),
     });
+  });
+
+  it('are in the list once a backend has rejected them there', async () => {
+    const refusing = await fresh(done, { PROXY_UPSTREAM_PARAMS: 'additional_tools' });
+    refusing.use((request, connection) => {
+      const isLate = itemsOf(request.body).some(({ type }) => type === 'additional_tools');
+      const answers = isLate ? http400("Invalid value: 'additional_tools'.", 'input[3]') : done;
+      return answers(request, connection);
+    });
+    for (const asked of [2, 1]) {
+      const earlier = refusing.model.requests.length;
+      await clientOf(refusing).beta.messages.create(after);
+      expect(refusing.model.requests.length - earlier).toBe(asked);
+      expect(sentBody(refusing.model)['tools']).toEqual(functions('Read', 'ToolSearch', 'Late'));
+    }
   });
 
   it('can be called', async () => {

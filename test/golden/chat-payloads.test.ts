@@ -32,6 +32,7 @@ const payloads = (body: object) => {
     reasoning: 'kept',
     customTools: 'native',
     namespaces: 'kept',
+    lateTools: 'in-place',
   } as const;
   const {
     request: drafted,

@@ -36,6 +36,7 @@ export const SHAPE: RequestShape = {
     reasoning: 'kept',
     customTools: 'native',
     namespaces: 'kept',
+    lateTools: 'in-place',
   },
   injected: { instructions: null, items: [] },
   developerInstructions: null,

@@ -16,6 +16,8 @@ export type Rejected =
   | 'custom tools'
   /** Namespaces of calls in the conversation. */
   | 'namespaces'
+  /** Tools in the middle of the conversation. */
+  | 'late tools'
   /** The trigger of a compaction. */
   | 'compaction trigger'
   /** Reasoning that this server put back into the conversation. */

@@ -18,4 +18,6 @@ export interface RequestStrategy {
   readonly customTools: 'native' | 'functions';
   /** Whether earlier calls name the namespace of their tool. */
   readonly namespaces: 'kept' | 'left-out';
+  /** Where tools are that load late and whose form the client did not choose: at their place, or in the tool list. */
+  readonly lateTools: 'in-place' | 'in-list';
 }

@@ -1,4 +1,6 @@
 import type { Failure } from '../../canonical/failure/failure.ts';
+import { itemFacts } from '../../canonical/request/item-facts.ts';
+import type { Item } from '../../canonical/request/item.ts';
 import type { Tool } from '../../canonical/request/tool.ts';
 
 /** Whether a backend rejects custom tools as such, and not the definition of one. */
@@ -28,3 +30,12 @@ export const isAboutNamespaces = ({ status, param, message }: Failure): boolean 
   // A rejection of a tool of that type is something else.
   !/^tools\b/.test(param ?? '') &&
   COMPLAINS.test(message);
+
+/** Whether a conversation has tools that load late and whose form the client did not choose. */
+export const hasLateTools = (items: readonly Item[]): boolean =>
+  itemFacts(items).hasLoadedTools &&
+  items.some((item) => item.kind === 'loaded-tools' && item.isOurs === true);
+
+/** Whether a backend rejects tools in the middle of a conversation. */
+export const isAboutLateTools = ({ status, param, message }: Failure): boolean =>
+  status === 400 && /\badditional_tools\b/.test(`${param ?? ''} ${message}`);

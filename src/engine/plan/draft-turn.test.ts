@@ -37,6 +37,7 @@ const KEPT = {
   reasoning: 'kept',
   customTools: 'native',
   namespaces: 'kept',
+  lateTools: 'in-place',
 } as const;
 const WITH_WEB: DraftDeps['mcp'] = {
   deployment: new Map([

@@ -93,8 +93,10 @@ export const draftTurn = (
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));
   const flat = strategy.namespaces === 'kept' ? null : withoutNamespaces(history);
-  const lifted = mergeLoadedTools({ items: flat?.items ?? items, tools: sorted.tools }, (item) =>
-    reach.tools.isMergedIntoTools(item),
+  const lifted = mergeLoadedTools(
+    { items: flat?.items ?? items, tools: sorted.tools },
+    (item) =>
+      reach.tools.isMergedIntoTools(item) || (item.isOurs === true && strategy.lateTools === 'in-list'),
   );
   const fitted = { ...request, ...lifted, reasoning: { ...request.reasoning, effort } };
   const says = reach.says(fitted);

@@ -33,6 +33,7 @@ const CODEX: RequestStrategy = {
   reasoning: 'kept',
   customTools: 'native',
   namespaces: 'kept',
+  lateTools: 'in-place',
 };
 const RESPONSES: RequestStrategy = {
   requestFormat: 'responses',
@@ -41,6 +42,7 @@ const RESPONSES: RequestStrategy = {
   reasoning: 'kept',
   customTools: 'native',
   namespaces: 'kept',
+  lateTools: 'in-place',
 };
 const tool = functionTool('f');
 const image = (detail: 'auto' | 'high') => ({
@@ -170,6 +172,21 @@ describe('tools that a backend does not know', () => {
     ways.worked(request, [first, { ...FUNCTIONS, ...slug }, { ...FLAT, ...slug }]);
     expect(ways.first(request)).toEqual({ ...FLAT, ...slug });
     expect(ways.first({ ...request, context: turnContext({ caller: { keyId: 'another' } }) })).toEqual(first);
+  });
+
+  it('go to the tool list if the backend does not take them in the conversation', () => {
+    const ways = strategies({ formats: null });
+    const raw = { type: 'additional_tools' };
+    const late = sol({ items: [{ kind: 'loaded-tools', raw, tools: [tool], isOurs: true }] });
+    const first = ways.first(late);
+    const listed = { ...first, lateTools: 'in-list' } as const;
+    const refused = refusal("Invalid value: 'additional_tools'.", 'invalid_value');
+    expect(ways.next(late, [first], refused)).toEqual(listed);
+    expect(ways.next(late, [first, listed], refused)).toBeNull();
+    const chosen = sol({ items: [{ kind: 'loaded-tools', raw, tools: [tool] }] });
+    expect(ways.next(chosen, [first], refused)).toBeNull();
+    ways.worked(late, [first, listed]);
+    expect(ways.first(late)).toEqual(listed);
   });
 
   it('are not the cause if the request has none', () => {

@@ -8,7 +8,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { Recent } from '../../kit/collections/recent.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { DriverTraits } from '../drivers/driver.ts';
-import { isAboutCustomTools, isAboutNamespaces } from './about-tools.ts';
+import { hasLateTools, isAboutCustomTools, isAboutLateTools, isAboutNamespaces } from './about-tools.ts';
 import { hasCustomTools } from './custom-as-functions.ts';
 
 /** The request formats of a ChatGPT login. */
@@ -81,13 +81,16 @@ export class RequestStrategies {
     if (last.namespaces === 'kept' && itemFacts(request.items).hasNamespace && isAboutNamespaces(refusal)) {
       return { ...last, namespaces: 'left-out' };
     }
+    if (last.lateTools === 'in-place' && hasLateTools(request.items) && isAboutLateTools(refusal)) {
+      return { ...last, lateTools: 'in-list' };
+    }
     const requestFormat: RequestFormat = last.requestFormat === 'responses' ? 'codex' : 'responses';
     if (requestFormat === 'codex' && request.tools.some(isResponsesOnly)) return null;
     const isTried = tried.some((strategy) => strategy.requestFormat === requestFormat);
     const maySwitch = this.#hasBothFormats(request.model) && this.#options.formats?.setting === 'auto';
     if (isTried || !maySwitch || !isAboutFormat(refusal)) return null;
-    const { reasoning, customTools, namespaces } = last;
-    return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces };
+    const { reasoning, customTools, namespaces, lateTools } = last;
+    return { ...this.#on(requestFormat, turn, reasoning), customTools, namespaces, lateTools };
   }
 
   /** The refusal for the caller. In one case the words of the backend do not say what helps. */
@@ -115,6 +118,7 @@ export class RequestStrategies {
     }
     if (tried.some(({ customTools }) => customTools !== last.customTools)) refusals.add(turn, 'custom tools');
     if (tried.some(({ namespaces }) => namespaces !== last.namespaces)) refusals.add(turn, 'namespaces');
+    if (tried.some(({ lateTools }) => lateTools !== last.lateTools)) refusals.add(turn, 'late tools');
     if (!this.#hasBothFormats(request.model)) return;
     this.#answered.set(`${last.requestFormat} ${request.model}`, true);
     this.#conversationFormats.set(context.conversation, last.requestFormat);
@@ -149,6 +153,7 @@ export class RequestStrategies {
       reasoning,
       customTools: carries.customTools && !refusals.has(turn, 'custom tools') ? 'native' : 'functions',
       namespaces: refusals.has(turn, 'namespaces') ? 'left-out' : 'kept',
+      lateTools: refusals.has(turn, 'late tools') ? 'in-list' : 'in-place',
     };
   }
 
@@ -161,8 +166,8 @@ export class RequestStrategies {
 const ONLY_WITH_RELAY =
   '(This model needs instructions in a field that only the relay of this server can set, and the relay is off: see PROXY_WIRE.)';
 
-/** Both request formats, instructions in both places, with and without reasoning, custom tools, and namespaces. */
-const MAX_STRATEGIES = 7;
+/** Both request formats, instructions in both places, with and without reasoning, custom tools, namespaces, and late tools. */
+const MAX_STRATEGIES = 8;
 
 /** Whether the backend cannot decrypt reasoning, such as that of another account. */
 export const isUnreadable = ({ code }: Failure): boolean => code === 'invalid_encrypted_content';

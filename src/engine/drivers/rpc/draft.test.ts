@@ -16,6 +16,7 @@ const STRATEGY = {
   reasoning: 'kept',
   customTools: 'functions',
   namespaces: 'kept',
+  lateTools: 'in-place',
 } as const;
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
 const draftOf = (different: Partial<TurnRequest>, knows = true) =>
