@@ -1,7 +1,7 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { refKey, refsOf, type Tool, type ToolRef } from '../canonical/request/tool.ts';
 import { quoted } from '../kit/text/quote.ts';
-import { schemaBudget, schemaProblem } from './schema-problem.ts';
+import { schemaBudget, schemaProblem, type SchemaBudget } from './schema-problem.ts';
 
 /**
  * Throws if a tool name is used twice or a schema is invalid. `placeOf` returns the location of a tool in the body,
@@ -11,9 +11,9 @@ export const checkTools = (
   tools: readonly Tool[],
   placeOf: (index: number) => string,
   schemaField: 'parameters' | 'input_schema' = 'parameters',
+  budget: SchemaBudget = schemaBudget(),
 ): void => {
   const seen = new Set<string>();
-  const budget = schemaBudget();
   for (const [index, tool] of tools.entries()) {
     if (tool.kind === 'hosted') continue;
     const { name } = tool;

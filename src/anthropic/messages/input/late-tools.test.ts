@@ -167,4 +167,23 @@ describe('tools that load late', () => {
       );
     }
   });
+
+  it('are as few as the declared ones, and their schemas are checked as far', () => {
+    const defined = (name: string, schema: object) => ({
+      type: 'tool_addition',
+      tool: { type: 'tool_definition', definition: { name, input_schema: schema } },
+    });
+    const additions = Array.from({ length: 1_024 }, (_, index) => defined(`t${index}`, SCHEMA));
+    const messages = [USER, { role: 'system', content: additions }];
+    expect(() => read({ messages, tools: [declared('one')] })).toThrow(
+      "messages[1].content[1023].tool.definition: too many tools. Expected at most 1024 in 'tools' and all messages.",
+    );
+    const broken = defined('broken', { type: 'object', properties: 7 });
+    const large = defined('large', { type: 'object', allOf: Array.from({ length: 20_000 }, () => ({})) });
+    const checked = (...content: readonly object[]) =>
+      read({ messages: [USER, { role: 'system', content }] });
+    expect(() => checked(broken)).toThrow("Invalid schema for function 'broken'");
+    // The backend checks the rest.
+    expect(inWords(checked(large, broken).request)).toEqual(['message', '+large,broken']);
+  });
 });

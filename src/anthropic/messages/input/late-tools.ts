@@ -2,7 +2,9 @@ import { z } from 'zod';
 
 import type { Item, LoadedTools, ToolOutput } from '../../../canonical/request/item.ts';
 import { allTools, refsOf, type Tool, type ToolChoice } from '../../../canonical/request/tool.ts';
-import { idText } from '../../../apis/bounds.ts';
+import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
+import { idText, MAX_TOOLS } from '../../../apis/bounds.ts';
+import { schemaBudget } from '../../../apis/schema-problem.ts';
 import { parseBody, readTagged } from '../../../apis/validation.ts';
 import { present, type JsonObject } from '../../../kit/json/json.ts';
 import type { ToolChange } from './messages.ts';
@@ -108,6 +110,7 @@ class LateTools {
   readonly #known: Map<string, Tool>;
   readonly #declared: Map<string, Tool>;
   readonly #removed: Set<string>;
+  readonly #budget = schemaBudget();
   readonly clientNames: Map<string, string>;
 
   constructor({ tools, deferred, clientNames }: ReadTools, before: LateToolsContext['before']) {
@@ -155,14 +158,23 @@ class LateTools {
       : (['tool_reference'] as const);
     const { tag, object } = readTagged(tool, 'type', types, place);
     if (tag === 'tool_reference') return backendName(parseBody(namedSchema, object, place).name);
-    const defined = readInlineTool(object['definition'], `${place}.definition`, ignored);
+    const definitionAt = `${place}.definition`;
+    const budget = this.#budget;
+    const defined = readInlineTool(object['definition'], definitionAt, { ignored, budget });
     const name = nameOfTool(defined.tool);
     if (this.#known.has(name)) return name;
+    if (this.#known.size >= MAX_TOOLS) throw tooMany(definitionAt);
     this.#known.set(name, defined.tool);
     for (const [own, client] of renamedOf(defined)) this.clientNames.set(own, client);
     return name;
   }
 }
+
+const tooMany = (param: string): GatewayError =>
+  gatewayError('invalid_value', {
+    param,
+    message: `${param}: too many tools. Expected at most ${MAX_TOOLS} in 'tools' and all messages.`,
+  });
 
 const referred = (block: JsonObject, at: string): string =>
   backendName(parseBody(referenceSchema, block, at).tool_name);

@@ -4,6 +4,7 @@ import { gatewayError, type GatewayError } from '../../../canonical/failure/fail
 import type { FunctionTool, HostedTool, Tool } from '../../../canonical/request/tool.ts';
 import { idText, jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/bounds.ts';
 import { checkTools } from '../../../apis/check-tools.ts';
+import type { SchemaBudget } from '../../../apis/schema-problem.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { notAnObject, parseBody } from '../../../apis/validation.ts';
 import { backendName, type ClientNames } from '../tool-names.ts';
@@ -89,10 +90,14 @@ export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTo
   };
 };
 
-/** Reads a tool that a message defines. */
-export const readInlineTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
+/** Reads a tool that a message defines. `budget` is for all of them. */
+export const readInlineTool = (
+  value: unknown,
+  at: string,
+  { ignored, budget }: { readonly ignored: string[]; readonly budget: SchemaBudget },
+): ReadTool => {
   const read = readTool(value, at, ignored);
-  checkTools([read.tool], () => at, 'input_schema');
+  checkTools([read.tool], () => at, 'input_schema', budget);
   return read;
 };
 
