@@ -111,6 +111,10 @@ const chat = (more: JsonObject): readonly [string, string] => [
   '/v1/chat/completions',
   JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more }),
 ];
+const messages = (more: JsonObject): readonly [string, string] => [
+  '/v1/messages',
+  JSON.stringify({ model: 'm', max_tokens: 1_000, messages: [{ role: 'user', content: 'hi' }], ...more }),
+];
 const user = (content: string | JsonObject[]) => ({ role: 'user', content });
 const many = <One>(count: number, one: (index: number) => One): One[] =>
   Array.from({ length: count }, (_, index) => one(index));
@@ -170,6 +174,11 @@ const CASES: Readonly<Record<string, Case>> = {
   'stops that nearly match': {
     made: () => chat({ stop: many(4, (index) => `${'a'.repeat(4_000)}${index}`) }),
     says: [{ text: `${'a'.repeat(100_000)}c`, chunkSize: 50_000 }],
+    status: 200,
+  },
+  '100 stops that nearly match': {
+    made: () => messages({ stop_sequences: many(100, (index) => `${'a'.repeat(4_000)}${index}`) }),
+    says: [{ text: `${'a'.repeat(200_000)}c`, chunkSize: 200_000 }],
     status: 200,
   },
   'a word of 60,000 characters, to be counted': {

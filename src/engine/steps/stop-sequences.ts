@@ -103,21 +103,22 @@ const machineOf = (stop: string): StopMachine => {
   return { stop, fallbacks };
 };
 
-/** Characters to search before other requests get their share of the loop. */
-const STEP_CHARS = 64 * 1024;
+/** Comparisons, one for each character and stop, before other requests get their share of the loop. */
+const COMPARISONS = 256 * 1024;
 
 /** Searches one message for stops. Reads each character once, however the text is split into deltas. */
 class StopSearch {
   readonly #machines: readonly StopMachine[];
   /** For each stop, the length of its beginning that the text ends with. */
-  readonly #matched: number[];
+  readonly #matched: Uint32Array;
+  #comparisons = 0;
   /** The end of the text that may be the beginning of a stop. */
   held = '';
   readonly logprobs = new HeldLogprobs();
 
   constructor(machines: readonly StopMachine[]) {
     this.#machines = machines;
-    this.#matched = machines.map(() => 0);
+    this.#matched = new Uint32Array(machines.length);
   }
 
   /** The text that may be sent now, and the stop that follows it, or null. */
@@ -127,7 +128,11 @@ class StopSearch {
   ): Promise<{ readonly safe: string; readonly stop: string | null }> {
     const text = this.held + delta;
     for (let at = this.held.length; at < text.length; at += 1) {
-      if (at % STEP_CHARS === 0) await yieldToLoop(signal);
+      this.#comparisons += this.#machines.length;
+      if (this.#comparisons >= COMPARISONS) {
+        this.#comparisons = 0;
+        await yieldToLoop(signal);
+      }
       const stop = this.#step(text.charCodeAt(at));
       if (stop !== null) return { safe: text.slice(0, at + 1 - stop.length), stop };
     }
