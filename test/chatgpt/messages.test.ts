@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { call, claudeRooms, expectGrowing, thought, thoughtItem, workIn } from '../clients/claude-session.ts';
 import { CLAUDE, HAS_CLAUDE } from '../support/claude-code.ts';
-import { inTurn, says } from '../support/scripts.ts';
+import { hello, inTurn, says } from '../support/scripts.ts';
 import { itemsOf } from '../clients/rounds.ts';
 import { shareProxy } from './hooks.ts';
 import { KEY, type ChatGptProxy } from './proxy.ts';
@@ -121,6 +121,42 @@ const namesIn = (body: JsonObject): readonly string[] =>
       /"type":"function","name":"(\w+)"/g,
     ),
   ].map(([, name = '']) => name);
+
+it('tells the model about a PDF in a result, and goes on', async () => {
+  proxy.backend.use(hello);
+  const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: KEY, maxRetries: 0 });
+  const source = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0xLjQK' } as const;
+  const { content } = await anthropic.messages.create({
+    model: 'gpt-5.5',
+    max_tokens: 1024,
+    tools: [BASH],
+    messages: [
+      { role: 'user', content: 'Read it.' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call_1', name: 'Bash', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'call_1',
+            content: [
+              { type: 'text', text: 'Read a.pdf.' },
+              { type: 'document', source },
+            ],
+          },
+        ],
+      },
+    ],
+  });
+  expect(content).toMatchObject([{ text: 'Hello from the scripted model.' }]);
+  expect(workIn(bodies()[0]).at(-1)).toMatchObject({
+    type: 'function_call_output',
+    output: [
+      { type: 'input_text', text: 'Read a.pdf.' },
+      { type: 'input_text', text: expect.stringMatching(/^This file cannot be shown here: /) },
+    ],
+  });
+});
 
 it('refuses an image that cannot be fetched', async () => {
   const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: KEY, maxRetries: 0 });

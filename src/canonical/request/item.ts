@@ -81,6 +81,8 @@ export interface AudioPart extends PartOptions {
 export interface FilePart extends PartOptions {
   readonly kind: 'file';
   readonly raw: RawPart;
+  /** Text for a backend that takes no such file; absent: the request is rejected there. */
+  readonly otherwise?: string;
 }
 export type RawPart = JsonObject & { readonly type: 'input_file' | 'input_image' };
 

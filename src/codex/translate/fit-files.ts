@@ -10,7 +10,7 @@ export interface FittedFiles {
   readonly refused: readonly Rejection[];
 }
 
-/** For a backend that accepts no files: converts text files to text, and refuses others. */
+/** For a backend that accepts no files: converts text files to text, and refuses others that have no text in their place. */
 export const withoutFiles = (history: History): FittedFiles => {
   const { items, places } = history;
   if (!itemFacts(items).hasFile) return { history, refused: [] };
@@ -50,7 +50,8 @@ const known = new WeakMap<FilePart, ReturnType<typeof textOfFile>>();
 const textOf = (file: FilePart): ReturnType<typeof textOfFile> => {
   const text = known.get(file) ?? textOfFile(file);
   known.set(file, text);
-  return text;
+  const { otherwise } = file;
+  return typeof text === 'object' || otherwise === undefined ? text : { kind: 'text', text: otherwise };
 };
 
 const nameOf = ({ raw: { filename } }: FilePart): string =>

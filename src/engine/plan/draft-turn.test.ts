@@ -147,6 +147,20 @@ describe('a draft', () => {
     }
   });
 
+  it('has the text in place of a file that the backend does not take', () => {
+    const raw = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' };
+    const output = [{ kind: 'file', raw, otherwise: 'Not here.' }] as const;
+    const paper = { kind: 'tool-output', tool: 'function', callId: 'c1', output } as const;
+    const request = turnRequest({ items: [user, paper as Item] });
+    expect(PROVIDER({ request, context }, KEPT)).toMatchObject({ request, refused: [] });
+    for (const drafted of [RPC, CHATGPT]) {
+      expect(drafted({ request, context }, KEPT)).toMatchObject({
+        request: { items: [user, { ...paper, output: [{ kind: 'text', text: 'Not here.' }] }] },
+        refused: [],
+      });
+    }
+  });
+
   it('has unknown items if they can be sent', () => {
     const cut = { kind: 'hosted-call', raw: { type: 'image_generation_call', result: null } } as const;
     const search = { kind: 'hosted-call', raw: { type: 'web_search_call' } } as const;

@@ -14,7 +14,7 @@ export const BLOCKS = {
   user: {
     ...PARTS,
     tool_result:
-      'The output of a call. `is_error` is said in front of it: "Error: The tool call failed." Results come before the other blocks of their message, which keep their order.',
+      'The output of a call. `is_error` is said in front of it: "Error: The tool call failed." Results come before the other blocks of their message, which keep their order. A PDF in a result is replaced by a note to the model if the backend takes no files.',
   },
   assistant: {
     text: 'A message of its own, as in the answer that it comes from.',

@@ -64,7 +64,8 @@ export const readToolResult = (block: JsonObject, at: string, unread: string[]):
       else readPart(tag, object, innerAt, list, unread);
     }
   }
-  const output = isError === true ? failedOutput(plainOutput(list.parts)) : plainOutput(list.parts);
+  const parts = list.parts.map(replaceable);
+  const output = isError === true ? failedOutput(plainOutput(parts)) : plainOutput(parts);
   // The words of a failure are one more part in front.
   const added = typeof output === 'string' ? 0 : output.length - list.parts.length;
   return {
@@ -73,6 +74,15 @@ export const readToolResult = (block: JsonObject, at: string, unread: string[]):
     references,
   };
 };
+
+/**
+ * A result stays in the conversation, so that a file which the backend does not take would end it: Claude Code reads PDFs
+ * like this. The model reads why it is missing.
+ */
+const replaceable = (part: Part): Part => (part.kind === 'file' ? { ...part, otherwise: NO_FILES } : part);
+
+const NO_FILES =
+  'This file cannot be shown here: the model takes text and images only. Extract its text with another tool.';
 
 /** A single text is the same as a string: clients rewrite one as the other to mark a cached prefix. */
 const plainOutput = (parts: readonly Part[]): string | readonly Part[] => {
