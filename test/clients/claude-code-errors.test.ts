@@ -4,6 +4,7 @@ import { CLAUDE, HAS_CLAUDE, openClaudeRoom } from '../support/claude-code.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import {
   failed,
+  hangMidStream,
   hello,
   http400,
   http404Model,
@@ -110,6 +111,16 @@ describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
     const { code, result } = await room.ask('are you there?');
     expect([code, result['result']]).toEqual([0, expect.stringContaining('At last.')]);
     expect(sent()).toHaveLength(2);
+  });
+
+  it('ends the turn at the backend when it is killed', async () => {
+    const room = await openClaudeRoom({ url: proxy.url, key: proxy.key });
+    const sent = watch(proxy, hangMidStream);
+    const answer = room.ask('are you there?');
+    await expect.poll(() => sent().length, { timeout: 30_000 }).toBe(1);
+    await room.close();
+    await expect(proxy.model.requests.at(-1)?.ended).resolves.toBe('aborted');
+    expect((await answer).code).toBeNull();
   });
 
   it('tries once more after a refusal, and says that the model refuses', async () => {
