@@ -87,6 +87,13 @@ describe('connect prints variables', () => {
     });
   });
 
+  it('and the command for a single run with the same server and model', async () => {
+    const { err } = await room.run('connect env --model gpt-5.5');
+    expect(err).toMatch(
+      new RegExp(`^\nRun these .*: PORT=${models.port} .* env --run --model gpt-5.5 -- …\n$`),
+    );
+  });
+
   it('of a client with a file, if a shell is named', async () => {
     const { code, out } = await room.run('connect claude --shell fish --model claude-sonnet-5-5');
     expect([code, out.split('\n')[2], readdirSync(room.home)]).toEqual([
@@ -134,6 +141,7 @@ describe('connect finds the server', () => {
     ['--yes', { PORT: '0' }, 'With PORT=0 the address changes with each start: name it with --url.'],
     ['--url ftp://x', {}, '--url needs an address such as http://127.0.0.1:11435.'],
     ['--url http://me:secret@x', {}, '--url must not contain a password'],
+    ['--url https://else.test/v1', {}, 'Set PROXY_API_KEY to the key of the server at https://else.test.\n'],
     ['--yes', { PROXY_STATE_DIR: '/nowhere/at/all' }, 'The server has no key yet: start it once ('],
   ])('%s %j: exits with 1', async (flags, environment, message) => {
     const { code, err } = await room.run(`connect claude ${flags}`, { environment });

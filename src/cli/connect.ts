@@ -108,7 +108,11 @@ const printVariables = ({ name, client, flags, world }: Task, server: ServerFact
   const wanted = flags.get('shell') ?? '';
   const shell = isShell(wanted) ? wanted : usualShell(world.environment, process.platform);
   world.out(shellLines(run.variables, shell));
-  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--run');
+  const chosen = ['url', 'model'].flatMap((flag) => {
+    const value = flags.get(flag);
+    return value === undefined ? [] : [`--${flag}`, value];
+  });
+  const command = commandLine(thisInvocation(world.environment), 'connect', name, '--run', ...chosen);
   world.say(`\nRun these lines in your shell for ${client.title}. For a single run: ${command} -- …\n`);
   return 0;
 };

@@ -71,6 +71,12 @@ describe('commandLine', () => {
       'PORT=1 PROXY_UPSTREAM_BASE_URL=http://127.0.0.1:1/v1 PROXY_STATE_DIR=/data npm run doctor',
     ],
     [
+      'where the server listens, for a client to reach the same one',
+      { ...clone, environment: { PORT: '1', PROXY_HOST: '::1', PROXY_STATE_DIR: '/data' } },
+      ['connect', 'env', '--run'],
+      'PORT=1 PROXY_HOST=::1 PROXY_STATE_DIR=/data npm run connect -- env --run',
+    ],
+    [
       'an empty setting is unset',
       { ...clone, environment: { CODEX_HOME: '', PROXY_STATE_DIR: ' ' } },
       ['login'],

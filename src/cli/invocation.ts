@@ -24,9 +24,14 @@ const NAME = 'codex-app-server-proxy';
 /** Settings that decide which login a command uses. */
 const CARRIED = ['CODEX_HOME', 'PROXY_STATE_DIR', 'PROXY_CONFIG'];
 
+/** Settings that decide where the server listens. */
+const ADDRESS = ['PORT', 'PROXY_HOST'];
+
 /** The doctor checks the server's settings, so its command line includes all that may be shown. */
-const carriedTo = (command: string): readonly string[] =>
-  command === 'doctor' ? SETTING_NAMES.filter((name) => !isSecret(name)) : CARRIED;
+const carriedTo = (command: string): readonly string[] => {
+  if (command === 'doctor') return SETTING_NAMES.filter((name) => !isSecret(name));
+  return command === 'connect' ? [...ADDRESS, ...CARRIED] : CARRIED;
+};
 
 const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[];
 

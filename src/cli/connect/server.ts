@@ -28,7 +28,7 @@ interface Wanted {
 /** Address, key and model of the server, for clients. Throws if there is no key, or the server rejects it. */
 export const findServer = async (config: Config, wanted: Wanted): Promise<FoundServer> => {
   const url = wanted.url === null ? ownUrl(config.http) : givenUrl(wanted.url);
-  const key = await keyOf(config, wanted.startCommand);
+  const key = await keyOf(config, url, wanted.startCommand);
   // A Claude name means the default model, and is not in the list of models.
   const isListed = wanted.model !== null && !/claude/i.test(wanted.model);
   const asked = await askModel(url, key.key, isListed ? wanted.model : FAMILY);
@@ -52,9 +52,16 @@ const givenUrl = (text: string): string => {
   return url.href.replace(/\/+$/, '').replace(/\/v1$/, '');
 };
 
-const keyOf = async (config: Config, startCommand: string): Promise<Pick<ServerFacts, 'key' | 'keyFile'>> => {
+/** The key in the state directory is that of the server on this machine, and goes to no other one. */
+const keyOf = async (
+  config: Config,
+  url: string,
+  startCommand: string,
+): Promise<Pick<ServerFacts, 'key' | 'keyFile'>> => {
   const [configured] = config.http.apiKeys;
   if (configured !== undefined) return { key: configured, keyFile: null };
+  if (!isThisMachine(url, addressOf(config.http)))
+    throw new PlainError(`Set PROXY_API_KEY to the key of the server at ${url}.`);
   const own = await readApiKey(config.state.dir).catch((error: unknown) => {
     throw new PlainError(error instanceof Error ? error.message : String(error), { cause: error });
   });
@@ -62,6 +69,13 @@ const keyOf = async (config: Config, startCommand: string): Promise<Pick<ServerF
     throw new PlainError(`The server has no key yet: start it once (${startCommand}), or set PROXY_API_KEY.`);
   return { key: own.key, keyFile: own.file };
 };
+
+const isThisMachine = (url: string, own: string): boolean => {
+  const { hostname } = new URL(url);
+  return LOOPBACK_NAME.test(hostname) || hostname === new URL(own).hostname;
+};
+
+const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** The model as the server describes it; null if there is no answer. */
 const askModel = async (url: string, key: string, model: string): Promise<JsonObject | null> => {
