@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CLAUDE, HAS_CLAUDE, openClaudeRoom } from '../support/claude-code.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import {
+  emptyAnswer,
   failed,
   hangMidStream,
   hello,
@@ -111,6 +112,19 @@ describe.skipIf(!HAS_CLAUDE)('Claude Code', { meta: { needs: CLAUDE } }, () => {
     const { code, result } = await room.ask('are you there?');
     expect([code, result['result']]).toEqual([0, expect.stringContaining('At last.')]);
     expect(sent()).toHaveLength(2);
+  });
+
+  it('goes on after answers that are empty, cut in a call, or call a tool without valid JSON', async () => {
+    const room = await openRoom();
+    const cut = says([
+      { call: { name: 'Bash', arguments: '{"command":"echo', callId: 'call_1' }, end: 'incomplete' },
+      { incomplete: 'max_output_tokens' },
+    ]);
+    const invalid = says([{ call: { name: 'Bash', arguments: '{"command":', callId: 'call_2' } }]);
+    const sent = watch(proxy, inTurn(emptyAnswer, ended, cut, ended, invalid, ended));
+    const { code, results } = await room.talk(['are you there?', 'and now?', 'still?']);
+    expect([code, results.map(({ result }) => result)]).toEqual([0, ['At last.', 'At last.', 'At last.']]);
+    expect(sent()).toHaveLength(6);
   });
 
   it('ends the turn at the backend when it is killed', async () => {
