@@ -93,6 +93,14 @@ describe('the key for signatures', () => {
     expect(signer.open(signer.sign('x'))).toBe('x');
   });
 
+  it('is not a text that a client could guess', async () => {
+    const dir = await newDir();
+    await writeFile(path.join(dir, 'signature-key'), 'x\n');
+    const [one, other] = [await openIn(dir, null), await openIn(dir, null)];
+    expect(one.signer.open(one.signer.sign('x'))).toBe('x');
+    expect(other.signer.open(one.signer.sign('x'))).toBe(null);
+  });
+
   it('is the configured one', async () => {
     const { store } = keeping();
     const key = '0b'.repeat(32);

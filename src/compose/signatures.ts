@@ -60,7 +60,9 @@ export const openSigner = async (
 /** A server without a folder to write to can still answer. */
 const ownKey = async (dir: string, logger: Logger): Promise<string> => {
   try {
-    return (await loadOrCreateSecret(path.join(dir, 'signature-key'))).secret;
+    const { secret } = await loadOrCreateSecret(path.join(dir, 'signature-key'));
+    keyBytes(secret);
+    return secret;
   } catch (err) {
     logger.warn(
       { err },

@@ -38,9 +38,14 @@ export class TextSigner {
   }
 }
 
-/** A key written as hexadecimal digits or base64. */
-export const keyBytes = (written: string): Uint8Array =>
-  Buffer.from(written, /^[0-9a-fA-F]{64}$/.test(written) ? 'hex' : 'base64');
+const KEY_BYTES = 32;
+
+/** A key written as hexadecimal digits or base64. Throws if it is shorter: others could guess it. */
+export const keyBytes = (written: string): Uint8Array => {
+  const key = Buffer.from(written, /^[0-9a-fA-F]{64}$/.test(written) ? 'hex' : 'base64');
+  if (key.length < KEY_BYTES) throw new Error(`a key for signatures has ${KEY_BYTES} bytes`);
+  return key;
+};
 
 const macOf = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('base64url');
