@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { expect, it } from 'vitest';
 
 import { openProxy } from '../support/open-proxy.ts';
-import { hello } from '../support/scripts.ts';
+import { hello, noUsage } from '../support/scripts.ts';
 
 const proxy = await openProxy(hello);
 const anthropic = new Anthropic({ baseURL: proxy.url, apiKey: proxy.key });
@@ -19,4 +19,11 @@ it('gives the same message as JSON and as a stream', async () => {
     stop_reason: 'end_turn',
   });
   expect({ ...streamed, id: whole.id }).toMatchObject({ ...whole });
+});
+
+it('counts the usage if the backend reports none: clients compact their conversation by it', async () => {
+  proxy.use(noUsage);
+  const usage = { input_tokens: 8, cache_read_input_tokens: 0, output_tokens: 3 };
+  expect((await anthropic.messages.create(ask)).usage).toMatchObject(usage);
+  expect((await anthropic.messages.stream(ask).finalMessage()).usage).toMatchObject(usage);
 });

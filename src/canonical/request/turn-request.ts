@@ -52,6 +52,8 @@ export interface TurnRequest {
   readonly isStrict?: true;
   /** The client sends the arguments of calls back as values, not as the model's text, so that text is remembered. */
   readonly parsesArguments?: true;
+  /** Answers of the API always have a usage: it is counted if the backend reports none. */
+  readonly needsUsage?: true;
   /** Repeats a forced tool choice as an instruction, because the model ignored it. */
   readonly insists?: true;
 }

@@ -31,12 +31,12 @@ const cut: TurnEvent = {
   at: 1,
 };
 
-const ended = async (end: TurnEvent): Promise<TurnEvent | undefined> => {
+const ended = async (end: TurnEvent, more: object = {}): Promise<TurnEvent | undefined> => {
   const plan = throughStep(
     countEnds,
     counter,
     planOf(() => emit([...told, end])),
-    { maxOutputTokens: 100 },
+    { maxOutputTokens: 100, ...more },
   );
   const events = await collect(plan.run(signal));
   expect(events.slice(0, -1)).toEqual(told);
@@ -61,6 +61,15 @@ describe('countEnds', () => {
     ['failed', { ...cut, outcome: { kind: 'failed', failure: failure('server_error') } }],
   ])('leaves an answer alone that %s', async (_, end) => {
     expect(await ended(end)).toEqual(end);
+  });
+
+  it('counts what ended upstream without numbers if the API needs them', async () => {
+    const needs = { needsUsage: true, maxOutputTokens: null };
+    const end: TurnEvent = { ...END, usage: null };
+    expect(await ended(end, needs)).toEqual({ ...end, usage: counted });
+    const { isCounted: _, ...exact } = counted;
+    const known: TurnEvent = { ...END, usage: exact };
+    expect(await ended(known, needs)).toEqual(known);
   });
 
   it('interrupts the turn before it counts', async () => {

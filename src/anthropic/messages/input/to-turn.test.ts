@@ -22,6 +22,7 @@ describe('the fields of a request', () => {
     expect(request).toEqual({
       ...PLAIN_REQUEST,
       parsesArguments: true,
+      needsUsage: true,
       model: 'gpt-6',
       items: [HI],
       maxOutputTokens: 100,
@@ -52,6 +53,7 @@ describe('the fields of a request', () => {
     expect(request).toEqual({
       ...PLAIN_REQUEST,
       parsesArguments: true,
+      needsUsage: true,
       model: 'gpt-6',
       items: [HI],
       maxOutputTokens: 100,

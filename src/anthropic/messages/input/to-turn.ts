@@ -89,6 +89,7 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
       parallelToolCalls: choice.parallelToolCalls,
       maxToolCalls: tools.maxToolCalls,
       parsesArguments: true,
+      needsUsage: true,
       include: own.callable.some(isWebSearch) ? ['web_search_call.action.sources'] : [],
       reasoning: {
         effort: chooseEffort(thinking, { asked, named: model.effort, supported: info.efforts }),
