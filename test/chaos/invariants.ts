@@ -50,6 +50,11 @@ export const settle = async (proxy: TestProxy, workers: number): Promise<Holding
       (count) => count <= BOUNDS.handleGrowth / 2,
     );
   }
+  // That request may have been the last one of a worn worker.
+  await eventually(
+    () => processes().length,
+    (count) => count === workers,
+  );
   // The test keeps the log lines, which would be all that grows.
   (proxy.log as unknown[]).length = 0;
   collectGarbage();
