@@ -40,6 +40,14 @@ describe.each(Object.entries(PLACES))('connect %s', (name, places) => {
   });
 });
 
+it.each(['', 'home'])('does not write below HOME=%s, which is in the current folder', async (HOME) => {
+  const { code, err } = await room.run('connect claude --yes', { environment: { HOME } });
+  expect([code, err]).toEqual([
+    1,
+    expect.stringContaining('HOME is not an absolute path: set it to your home folder.'),
+  ]);
+});
+
 describe('connect asks', () => {
   it('shows the change without the key and writes it after a yes', async () => {
     room.put(SETTINGS, '{\n  "model": "opus"\n}\n');

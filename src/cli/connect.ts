@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import path from 'node:path';
 
 import { untrustedState } from '../codex/home/private-folders.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
@@ -118,10 +119,13 @@ const printVariables = ({ name, client, flags, world }: Task, server: ServerFact
 };
 
 /** On Windows, HOME is a path of another shell. */
-const placesOf = ({ environment }: CommandContext) => ({
-  home: (process.platform === 'win32' ? null : environment['HOME']) ?? homedir(),
-  environment,
-});
+const placesOf = ({ environment }: CommandContext) => {
+  const home = (process.platform === 'win32' ? null : environment['HOME']) ?? homedir();
+  // The key would be written into the current folder.
+  if (!path.isAbsolute(home))
+    throw new PlainError('HOME is not an absolute path: set it to your home folder.');
+  return { home, environment };
+};
 
 const print = async ({ client, world }: Task, server: ServerFacts): Promise<number> => {
   const { home, environment } = placesOf(world);
