@@ -127,10 +127,13 @@ describe('the tools of a message', () => {
       [{ type: 'web_search_20250305', name: 'web_search', max_uses: 0 }, 'tools[0].max_uses'],
     ];
     for (const [tool, param] of invalid) expect(read(tool)).toMatchObject({ param });
-    expect(read(look, { ...look, defer_loading: true })).toMatchObject({
-      kind: 'invalid_value',
-      param: 'tools[1].name',
-    });
+    const search = { type: 'web_search_20250305', name: 'web_search' };
+    for (const [one, same] of [
+      [look, { ...look, defer_loading: true }],
+      [search, { ...look, name: 'web_search' }],
+      [search, search],
+    ])
+      expect(read(one, same)).toMatchObject({ kind: 'invalid_value', param: 'tools[1].name' });
   });
 });
 

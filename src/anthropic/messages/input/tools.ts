@@ -78,6 +78,7 @@ export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTo
     (index) => `tools[${index}]`,
     'input_schema',
   );
+  rejectRepeated(read);
   const first = read.flatMap(({ isDeferred }, index) => (isDeferred ? [] : [index]));
   return {
     tools: read.flatMap(({ tool, isDeferred }) => (isDeferred ? [] : [tool])),
@@ -88,6 +89,18 @@ export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTo
     maxToolCalls: read.find(({ maxUses }) => maxUses !== null)?.maxUses ?? null,
     placeOf: (index) => `tools[${first[index] ?? index}]`,
   };
+};
+
+/** A function may not have the name of the web search: a conversation refers to both by their names. */
+const rejectRepeated = (read: readonly ReadTool[]): void => {
+  const names = read.map(({ name }) => name);
+  const index = names.findIndex((name, at) => names.indexOf(name) < at);
+  if (index < 0) return;
+  const param = `tools[${index}].name`;
+  throw gatewayError('invalid_value', {
+    param,
+    message: `Invalid '${param}': duplicate tool name '${quoted(names[index] ?? '')}'.`,
+  });
 };
 
 /** Reads a tool that a message defines. `budget` is for all of them. */
