@@ -179,6 +179,11 @@ describe('arguments that a client sent back as values', () => {
     expect(restore(sentAs(same, thought('r')), false)).toEqual(sentAs(same, thought('r')));
   });
 
+  it('stay if comparing them would take long', () => {
+    const long = JSON.stringify({ path: 'a.ts', edits: [1], added: 'x'.repeat(2_000_000) });
+    expect(restore(sentAs(long, thought('r')))).toEqual(sentAs(long, thought('r')));
+  });
+
   it('are remembered without reasoning, too', () => {
     expect(callingAnswerOf([call('a')], true)).toEqual({
       steps: [{ kind: 'call', callId: 'a', input: '{}' }],

@@ -124,6 +124,12 @@ const runsOf = (items: readonly Item[]): readonly Run[] => {
   return runs;
 };
 
+/**
+ * Characters of rewritten arguments that are compared in one conversation, the oldest first: more than a context window has.
+ * Comparing takes time in which no other request is served.
+ */
+const MAX_COMPARED = 2_000_000;
+
 /** Finds the places of reasoning in a conversation. */
 class Restoring {
   readonly #items: readonly Item[];
@@ -131,6 +137,8 @@ class Restoring {
   readonly #before = new Map<number, Reasoning[]>();
   /** Replacements of incomplete reasoning and of rewritten calls. */
   readonly #instead = new Map<number, Item>();
+  /** Characters of arguments that may still be compared. */
+  #comparable = MAX_COMPARED;
   /** How many steps of an answer are placed: each is placed once. */
   readonly #done = new Map<CallingAnswer, number>();
 
@@ -158,8 +166,10 @@ class Restoring {
     const sent = this.#items[index];
     if (step?.kind !== 'call' || step.input === undefined || sent?.kind !== 'tool-call') return;
     const { input } = step;
-    if (sent.input !== input && hasSameArguments(sent.input, input))
-      this.#instead.set(index, { ...sent, input });
+    if (sent.input === input) return;
+    this.#comparable -= sent.input.length;
+    if (this.#comparable < 0) return;
+    if (hasSameArguments(sent.input, input)) this.#instead.set(index, { ...sent, input });
   }
 
   history(): History {
