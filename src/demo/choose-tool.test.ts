@@ -23,6 +23,8 @@ describe('chooseTool', () => {
     ['a name beats a description', fitting, 'email this person', 'sendEmail'],
     ['nothing in common', fitting, 'Hello, how are you?', null],
     ['only stop words in common', fitting, 'Get the', null],
+    ['forbidden in words', fitting, 'Respond with TEXT ONLY. Do NOT call any tools. The weather', null],
+    ['forbidden, but demanded', { mode: 'always', names: null }, 'Do not use any tool.', 'get_weather'],
     ['never', { mode: 'never' }, 'weather', null],
     ['always', { mode: 'always', names: null }, 'hello', 'get_weather'],
     ['always, by name', { mode: 'always', names: ['lookup'] }, 'weather', 'lookup'],

@@ -6,6 +6,9 @@ import { hintsOf, topicWords } from './text-hints.ts';
 /** Coding agents write very long tool descriptions. Only the first sentences identify the topic. */
 const TOPIC_CHARS = 200;
 
+/** Coding agents that ask for a summary of the conversation send their tools with it. */
+const FORBIDS_TOOLS = /\bdo not (?:call|use) any tools?\b/i;
+
 /** Chooses the tool that shares the most words with the text; words of its name count double. */
 export const chooseTool = (
   tools: readonly DeclaredTool[],
@@ -13,6 +16,7 @@ export const chooseTool = (
   text: string,
 ): DeclaredTool | null => {
   if (policy.mode === 'never') return null;
+  if (policy.mode !== 'always' && FORBIDS_TOOLS.test(text)) return null;
   const open = tools.filter((tool) => policy.names === null || policy.names.includes(tool.name));
   const queryWords = topicWords(text);
   const shared = (words: string): number =>
