@@ -3,7 +3,10 @@ import type { CreateMessage } from './schema.ts';
 
 /** How each field of a Messages request is handled. A new field does not compile without a row. */
 export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
-  model: { asks: ['model'], note: '' },
+  model: {
+    asks: ['model'],
+    note: 'Every name with `claude` in it means a model of the backend (see http-api.md); the answer has the name that was asked for.',
+  },
   max_tokens: { asks: ['maxOutputTokens'], note: 'Required.' },
   messages: { asks: ['items'], note: '' },
   system: {
