@@ -4,20 +4,20 @@ import { defineConfig } from 'vitest/config';
 
 import { bundleThreads } from './test/support/bundle-threads.ts';
 
-/** They measure the event loop or deadlines of our own: they need the machine for themselves. */
+/** They measure the event loop, what is left behind, or deadlines of our own: they need the machine for themselves. */
 const ALONE = [
   'src/turns/format/check-format.test.ts',
   'src/kit/async/event-loop.test.ts',
   'src/threads/*.test.ts',
+  'test/chaos/*.test.ts',
   'test/faults/event-loop.test.ts',
   'test/faults/time-limits.test.ts',
+  'test/soak/*.test.ts',
 ];
 
 /** They replace modules (`vi.mock`, `test/faults/workers.ts`), so each file needs a process of its own. */
 const MOCKED = [
-  'test/chaos/*.test.ts',
   'test/faults/!(descriptors|killed-*|log|memory|store*|unusual-bodies|websocket-flood).test.ts',
-  'test/soak/*.test.ts',
 ];
 
 /** They start no app-server: `npm run test:unit` runs these. */

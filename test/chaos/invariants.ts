@@ -50,21 +50,22 @@ export const settle = async (proxy: TestProxy, workers: number): Promise<Holding
       (count) => count <= BOUNDS.handleGrowth / 2,
     );
   }
+  // The test keeps the log lines, which would be all that grows.
+  (proxy.log as unknown[]).length = 0;
   // That request may have been the last one of a worn worker.
   await eventually(
     () => processes().length,
     (count) => count === workers,
   );
-  // The test keeps the log lines, which would be all that grows.
-  (proxy.log as unknown[]).length = 0;
+  // Each pre-started turn waits on a connection to the relay.
+  const held = (await preparedIn(proxy)).turns;
+  // Nothing is awaited from here on: all counts are of the same moment.
   collectGarbage();
   const kinds = Object.groupBy(process.getActiveResourcesInfo(), (kind) => kind);
   const counts = Object.entries(kinds).map(([kind, list]) => [kind, list?.length ?? 0] as const);
   // Connections to the model are kept for a while, as many as were needed at once; the model's ends are in
   // this process too.
   const kept = proxy.model.openConnections();
-  // Each pre-started turn waits on a connection to the relay.
-  const held = (await preparedIn(proxy)).turns;
   return {
     heapMB: Math.round(process.memoryUsage().heapUsed / MB),
     handles: Object.fromEntries(
