@@ -1,3 +1,5 @@
+import type { Progress } from './progress.ts';
+
 /** The process that a command runs in. */
 export interface CommandContext {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -7,6 +9,8 @@ export interface CommandContext {
   say(text: string): void;
   /** Asks the user a question that is answered with y or n. Null: there is no terminal. */
   confirm(question: string): Promise<boolean | null>;
+  /** Shows on standard error what takes time: `checking codex`. The caller ends it. */
+  progress(text: string): Progress;
 }
 
 /** The given flags with their values; the value of a flag that takes none is empty. */

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import { noProgress } from '../../test/support/no-progress.ts';
 import { sharedPostgres } from '../../test/support/postgres.ts';
 import { runCommandLine } from './run.ts';
 
@@ -31,6 +32,7 @@ const run = async (
     out: (text: string) => void (said.out += text),
     say: (text: string) => void (said.err += text),
     confirm: async () => null,
+    progress: noProgress,
   };
   const line = {
     kind: 'run',

@@ -7,6 +7,7 @@ import path from 'node:path';
 
 import { readCommandLine } from '../../src/cli/read-command-line.ts';
 import { runCommandLine } from '../../src/cli/run.ts';
+import { noProgress } from './no-progress.ts';
 
 export const KEY = 'sk-proxy-a-key-for-tests';
 
@@ -69,6 +70,7 @@ export const openConnectRoom = (port: number) => {
         environment: { HOME: home, PROXY_STATE_DIR: stateDir, PORT: String(port), ...environment },
         out: (text: string) => void (said.out += text),
         say: (text: string) => void (said.err += text),
+        progress: noProgress,
         confirm: async (question: string) => {
           said.asked += question;
           return answer;

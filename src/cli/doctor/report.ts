@@ -14,7 +14,10 @@ export class Report {
   }
 
   async ask(check: Check): Promise<Finding> {
+    const progress = this.#world.progress(`checking ${check.name}`);
+    // A check ends within its limit, and never throws.
     const finding = await runCheck(check);
+    progress.end();
     this.#findings.push({ check: check.name, ...finding });
     if (!this.#isJson) this.#world.out(lineOf(check.name, finding));
     return finding;
