@@ -31,7 +31,9 @@ export const storeChains = async (stateDir: string, chains: Chains): Promise<rea
     timeoutMs: 60_000,
     clock: systemAmbient.clock,
   });
-  const { keyId: owner } = createAuthenticator([KEY])(new Headers({ authorization: `Bearer ${KEY}` }));
+  const { keyId: owner } = createAuthenticator([KEY])({
+    headers: new Headers({ authorization: `Bearer ${KEY}` }),
+  });
   const { ids, clock } = systemAmbient;
   const now = clock.now();
   const write = async (at: Position | null): Promise<{ readonly at: Position; readonly id: string }> => {

@@ -14,6 +14,7 @@ import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { atCodexPaths } from '../../src/http/codex/own-paths.ts';
 import { createFormatChecks } from '../../src/turns/format/check-format.ts';
 import { openExchange } from '../../src/http/exchange/exchange.ts';
+import { OPEN_GATE } from '../../src/turns/turn-gate.ts';
 import { serveTurn } from '../../src/http/turn/serve-turn.ts';
 import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
@@ -81,6 +82,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
     startedAt: systemAmbient.clock.now(),
     isLocal: () => false,
     clientSignal: gone.signal,
+    onNote() {},
     onEnd: () => ended.resolve(),
   });
   const http = new Request(`http://localhost${api.path}`, {
@@ -93,6 +95,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const serve = serveTurn(api, {
     ...turnDeps(config, logger, metrics, []),
     engine,
+    gate: OPEN_GATE,
     models,
     tokens: tokenizer,
     sideTurns: createSideTurns(

@@ -52,6 +52,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   invalid_stream_id: INVALID,
   websocket_stream_limit_reached: INVALID,
   websocket_connection_limit_reached: INVALID,
+  missing_scope: { ...error(403, 'permission_error'), isFinal: true },
   invalid_api_key: { ...error(401, 'authentication_error'), isFinal: true },
   // Claude Code stops at a 403, and its user sees the message.
   upstream_forbidden: error(403, 'permission_error'),

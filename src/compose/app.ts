@@ -1,20 +1,14 @@
 import { createChooser } from './choose-backend.ts';
-import { aboutServer } from './about-server.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { findCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
-import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
-import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts';
-import { createDocPages } from '../http/front/doc-pages.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
-import { createCountLine } from '../http/routes/input-tokens.ts';
-import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
@@ -26,7 +20,8 @@ import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { apisOf } from './apis.ts';
-import { guardsOf, openSockets, turnDeps } from './edge.ts';
+import { openSockets, turnDeps } from './edge.ts';
+import { openGateway } from './gateway.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { placeFolders } from './folders.ts';
 import { describeStore } from './describe-store.ts';
@@ -37,9 +32,9 @@ import { createBackend, type BackendDeps } from './backend.ts';
 import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { openForwarding } from './forwarding.ts';
+import { routesOf } from './routes.ts';
 import { originIn } from './signatures.ts';
 import { openThreads } from './threads.ts';
-import { VERSION } from '../version.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -117,7 +112,9 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     throw error;
   });
   const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
-  const background = openBackground(config, { ...deps, state, metrics });
+  const gateway = await openGateway(config, { ownKey, store: state.store, logger, metrics });
+  const { observer } = gateway;
+  const background = openBackground(config, { ...deps, state, metrics, observer });
   const turns = {
     engine: active.engine,
     models: active.models,
@@ -130,32 +127,26 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     captures,
     states: state.states,
     background,
+    gate: gateway.gate,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
   };
-  const guards = guardsOf(config, ownKey);
+  const { authenticate, cors } = gateway;
   const server = createServer({
-    routes: routeTable({
+    routes: routesOf(config, {
       apis,
       turns,
-      storedResponses: state.responses,
-      kept: state.kept,
-      countLine: createCountLine({
-        clock: systemAmbient.clock,
-        onRefused: (reason) => metrics.refused.inc({ reason }),
-      }),
-      forward: forwarding,
-      models: active.models,
-      mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
-      codex: codexRouteDeps(config, homes, active),
-      metrics: config.log.metrics ? metrics : null,
-      front: {
-        front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
-        docs: createDocPages(),
-      },
-      isReady: () => active.backend.ready() && !server.exchanges.isDraining,
+      state,
+      forwarding,
+      active,
+      homes,
+      ownKey,
+      metrics,
+      isDraining: () => server.exchanges.isDraining,
       backendHealth: () => watch.health(),
     }),
-    ...guards,
+    authenticate,
+    cors,
+    observer,
     ambient: systemAmbient,
     logger,
     metrics,
@@ -163,7 +154,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   });
   background?.start(apis, turns);
   const { exchanges } = server;
-  const sockets = openSockets(config, { ...deps, ...guards, apis, turns, exchanges, metrics });
+  const sockets = openSockets(config, { ...deps, authenticate, cors, apis, turns, exchanges, metrics });
   return {
     fetch: server.fetch,
     upgrades: sockets,
@@ -183,6 +174,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       await active.close(LAST_INTERRUPTS_MS);
       await mcp.close();
       await captures?.close();
+      await gateway.close();
       await shared.close();
       await state.close();
     },
@@ -200,16 +192,6 @@ const openReasoningMemory = (
     onChange: (bytes) => metrics.bytesRemembered.set(bytes),
     ...(shared === null ? {} : { shared }),
   });
-
-const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend): RouteDeps['codex'] => ({
-  codexAccount: () => active.backend.codexAccount,
-  codexModels: () => active.backend.codexModels(),
-  clock: systemAmbient.clock,
-  settings: shownSettings(config),
-  sources: shownSources(config),
-  codexVersion: homes.binary.version,
-  takesFeedback: config.codex.feedback,
-});
 
 const openHomes = (
   config: Config,

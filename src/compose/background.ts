@@ -4,6 +4,7 @@ import { systemAmbient } from '../kit/system-ambient.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
 import { endFrames } from '../openai/responses/output/end-frames.ts';
 import { INCLUDABLE } from '../openai/responses/output/include.ts';
 import { projectStoredResponse } from '../openai/responses/output/project-stored.ts';
@@ -29,6 +30,7 @@ export interface OpenBackground extends BackgroundDeps {
 export interface BackgroundParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly observer: RequestObserver;
   readonly state: Pick<OpenState, 'store' | 'responses'>;
   /** For tests. */
   readonly leaseEveryMs?: number;
@@ -45,7 +47,7 @@ const NEVER = new AbortController().signal;
 /** The responses that run without a client. Null: nothing is stored. */
 export const openBackground = (
   config: Config,
-  { state: { store, responses }, logger, metrics, leaseEveryMs }: BackgroundParts,
+  { state: { store, responses }, logger, metrics, observer, leaseEveryMs }: BackgroundParts,
 ): OpenBackground | null => {
   if (store === null) return null;
   const { clock, ids } = systemAmbient;
@@ -101,10 +103,12 @@ export const openBackground = (
     events,
     copies,
     keepsRequests: isResumed,
-    onEnded({ responseId, requestId, startedAt, facts }) {
+    observer,
+    onEnded({ responseId, requestId, startedAt, facts, watch }) {
       const durationMs = clock.now() - startedAt;
       const line = { requestId, method: 'POST', route: RESPONSES_PATH, status: 200, durationMs, ...facts };
       logger.info({ responseId, ...toAccessLine(line) }, 'background response');
+      watch?.end?.(line);
     },
     start(apis, turns) {
       const api = apis.find(({ path }) => path === RESPONSES_PATH);

@@ -5,9 +5,6 @@ import { requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
-import type { OwnKey } from '../http/guards/api-key-file.ts';
-import { createAuthenticator } from '../http/guards/authenticate.ts';
-import { createCors } from '../http/guards/cors.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import { websocketApis } from '../http/routes/websocket.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
@@ -31,7 +28,7 @@ export const turnDeps = (
   observers: readonly TurnObserver[],
 ): Omit<
   TurnDeps,
-  'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states' | 'background'
+  'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states' | 'background' | 'gate'
 > => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
@@ -123,9 +120,3 @@ export const openSockets = (
       ...deps.socketTimes,
     },
   });
-
-/** Who may ask: the key of a request, and the origin of a page. */
-export const guardsOf = ({ http }: Config, ownKey: OwnKey | null) => ({
-  authenticate: createAuthenticator(ownKey === null ? http.apiKeys : [ownKey.key]),
-  cors: createCors(http.corsAllowedOrigins),
-});

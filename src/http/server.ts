@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 
 import { MESSAGES_PATH } from '../anthropic/messages/api.ts';
 import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
+import type { Scope } from '../keys/caller.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { toAccessLine } from '../observe/access-log.ts';
@@ -17,6 +18,7 @@ import type { Cors } from './guards/cors.ts';
 import type { ErrorForm } from '../turns/api.ts';
 import { isLocalCaller } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
+import { INFER, requireScope } from './guards/scopes.ts';
 
 /** A row of the route table. */
 export interface Route {
@@ -24,6 +26,8 @@ export interface Route {
   readonly path: string;
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
+  /** The caller needs one of these; absent: `infer`. */
+  readonly scopes?: readonly Scope[];
   /** The errors of its API; absent: those that the client expects. */
   readonly errors?: ErrorForm;
   handle(
@@ -40,6 +44,7 @@ export interface ServerDeps {
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: ExchangesDeps['metrics'];
+  readonly observer: ExchangesDeps['observer'];
   /** How long an upload may stall. */
   readonly uploadIdleTimeoutMs: number;
 }
@@ -74,7 +79,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     );
     exchange.atEnd(() => stopWatching?.());
     const isOpen = route.access === 'local' && exchange.isLocal();
-    const response = await respond(http, isOpen ? { ...route, access: 'open' } : route, exchange);
+    const asked = isOpen ? { ...route, access: 'open' as const } : route;
+    const response = await respond(http, asked, exchange, connectionInfo?.address ?? '');
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (isForAnthropic(http)) response.headers.set('request-id', requestId);
@@ -84,13 +90,23 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     return deps.cors.share(response, http.headers.get('origin'));
   };
 
-  const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
+  const respond = async (
+    http: Request,
+    route: RouteMatch,
+    exchange: OpenExchange,
+    address: string,
+  ): Promise<Response> => {
     try {
       const preflight = deps.cors.preflight(http);
       if (preflight !== null) return preflighted(preflight, http, exchange);
       if (exchanges.isDraining && route.access !== 'open')
         throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
-      if (route.access !== 'open') exchange.admit(deps.authenticate(http.headers).keyId);
+      if (route.access !== 'open') {
+        const { method, url, headers } = http;
+        const caller = await deps.authenticate({ method, url, headers, address });
+        exchange.admit(caller);
+        requireScope(caller, route.scopes ?? INFER);
+      }
       return await route.handle(http, exchange, route.params);
     } catch (error) {
       if (http.signal.aborted) return new Response(null, { status: CLIENT_GONE });
@@ -134,7 +150,7 @@ const uploadFailure = (why: Stall): GatewayError =>
         },
   );
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'errors' | 'handle'> & {
+type RouteMatch = Pick<Route, 'path' | 'access' | 'scopes' | 'errors' | 'handle'> & {
   readonly params: Readonly<Record<string, string>>;
 };
 

@@ -3,7 +3,7 @@ import type { Trace } from '../canonical/context/trace.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { RunCall } from './start-run.ts';
+import type { RunCall } from './run-deps.ts';
 
 interface BudgetDeps {
   readonly metrics: Pick<Metrics, 'modelRequestLimits'>;

@@ -8,7 +8,7 @@ import type { TurnContext } from '../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { ParsedRequest } from './api.ts';
 import { planAnswer } from './plan-answer.ts';
-import type { RunCall, RunDeps } from './start-run.ts';
+import type { RunCall, RunDeps } from './run-deps.ts';
 
 const never = new AbortController().signal;
 

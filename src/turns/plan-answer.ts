@@ -4,7 +4,7 @@ import type { Plan } from '../engine/engine.ts';
 import { ANSWER_STEPS, type AnswerStepDeps } from '../engine/steps/order.ts';
 import { withSteps } from '../engine/steps/step.ts';
 import type { ParsedRequest } from './api.ts';
-import type { RunCall, RunDeps } from './start-run.ts';
+import type { RunCall, RunDeps } from './run-deps.ts';
 
 interface Answering {
   readonly parsed: ParsedRequest;

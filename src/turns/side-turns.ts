@@ -7,7 +7,7 @@ import { shortModelOf } from '../engine/plan/short-model.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';
-import type { RunCall } from './start-run.ts';
+import type { RunCall } from './run-deps.ts';
 
 /** How a request for a mere title is answered; null: the request is for something else. */
 export type SideTurns = (

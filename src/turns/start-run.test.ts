@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { turnDeps } from '../compose/edge.ts';
 import { loadConfig } from '../config/load.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
+import { OPEN_GATE } from './turn-gate.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -115,6 +116,7 @@ const prepared = async (
       tokens: { countTexts: async () => 0 },
       sideTurns: () => null,
       formats,
+      gate: OPEN_GATE,
       admission: {
         async enter() {
           await admit();

@@ -1,19 +1,12 @@
-import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace } from '../canonical/context/trace.ts';
-import type { TraceContext } from '../canonical/context/turn-context.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
-import type { Engine, Plan } from '../engine/engine.ts';
-import type { RepairRules } from '../engine/steps/repair-calls.ts';
-import type { TokenCounter } from '../engine/tokenizer.ts';
-import type { Ambient } from '../kit/ambient.ts';
+import type { Plan } from '../engine/engine.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
-import { tap, type TurnObserver } from '../observe/observer.ts';
-import type { Admission } from './admission.ts';
+import { tap } from '../observe/observer.ts';
 import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
@@ -22,69 +15,14 @@ import { runChoices } from './choices.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { emptyTurn } from './empty-turn.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
-import type { FormatChecks } from './format/check-format.ts';
 import { formatObserver } from './format/format-observer.ts';
 import { planAnswer } from './plan-answer.ts';
 import { turnsOf } from './turns-of-request.ts';
 import { recordAnswer, recorderOf } from './record-answer.ts';
 import { Owned } from './owned.ts';
 import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
-import type { RunningResponses } from './running-responses.ts';
-import type { SideTurns } from './side-turns.ts';
-import type { TurnState } from './turn-state.ts';
+import type { RunCall, RunDeps } from './run-deps.ts';
 import { namesWithoutEffect, refusalOf } from './without-effect.ts';
-
-/** What every run needs. */
-export interface RunDeps {
-  readonly engine: Engine;
-  readonly admission: Admission;
-  readonly running: RunningResponses;
-  readonly ambient: Ambient;
-  readonly tokens: TokenCounter;
-  readonly fetchImage: FetchImage;
-  /** Whether images by URL are left to a backend that fetches them itself. */
-  readonly passesImageUrls: boolean;
-  readonly observersOf: (parsed: ParsedRequest, call: RunCall) => readonly TurnObserver[];
-  readonly onObserverError: (error: unknown) => void;
-  /** Called with the parameters of a request that had no effect. */
-  readonly onIgnored: (names: readonly string[]) => void;
-  /** Called with an unexpected error; the client sees only that the turn failed. */
-  readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
-  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
-  readonly onFormatMismatch: (call: RunCall) => void;
-  readonly repair: Omit<RepairRules, 'check'>;
-  /** Opens the budget of an answer. */
-  readonly openBudget: (call: RunCall, trace: Trace) => ModelBudget;
-  readonly sideTurns: SideTurns;
-  /** How long a stream waits for the first event before its head is sent. */
-  readonly keepaliveMs: number;
-  readonly strictParams: boolean;
-}
-
-/** Who started a run, and what it takes over from them. */
-export interface RunCall {
-  readonly requestId: string;
-  /** By the ambient clock. */
-  readonly startedAt: number;
-  /** The id of the client's key. */
-  readonly caller: string;
-  /** The conversation that the client named in its headers. */
-  readonly session: string | null;
-  readonly traceContext: TraceContext | null;
-  readonly trace: Trace;
-  /** The bytes of the body: the run lets them go when it ends. */
-  readonly held: HeldBytes;
-  /** What the request continues, and where its answer is kept: the run releases it when it ends. */
-  readonly state: TurnState;
-  /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
-  readonly signal: AbortSignal | null;
-  /** Adds to the access log line of the request. */
-  note(facts: Partial<AccessFacts>): void;
-  /** The backend has accepted the turns. Must not throw. */
-  readonly onAccepted?: () => Promise<void>;
-  /** See `TurnContext`. */
-  readonly isSteered?: () => boolean;
-}
 
 /** Large requests are rare, and copying them costs more than a short wait. */
 const LARGE_BYTES = 1024 * 1024;
@@ -178,7 +116,16 @@ const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: St
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
-  return { cancelled, signal, turns, planned, keepsFormat };
+  const pass = await deps.gate.enter({
+    caller,
+    requests: mapAll(turns, ({ request }) => request),
+    choices: parsed.choices,
+    bytes: held.bytes,
+    signal,
+    nameOf: (path) => parsed.nameOf(path),
+  });
+  owned.add(() => pass.leave());
+  return { cancelled, signal, turns, planned, keepsFormat, pass };
 };
 
 const start = async (
@@ -186,7 +133,7 @@ const start = async (
   call: RunCall,
   { deps, owned, prepared }: Prepared,
 ): Promise<Begun> => {
-  const { signal, turns, planned, keepsFormat } = prepared;
+  const { signal, turns, planned, keepsFormat, pass } = prepared;
   const { caller, held } = call;
   const { clock } = deps.ambient;
   const isBackground = backgroundOf(parsed) !== null;
@@ -206,6 +153,7 @@ const start = async (
   const watchers = [
     ...observers,
     ...formatObserver(keepsFormat, () => deps.onFormatMismatch(call)),
+    pass.observer,
     owned.until(places.length),
   ];
   const stop = new AbortController();

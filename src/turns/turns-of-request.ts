@@ -3,7 +3,7 @@ import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { requestsOf, type ParsedRequest } from './api.ts';
 import { conversationKey } from './conversation-key.ts';
 import type { Owned } from './owned.ts';
-import type { RunCall, RunDeps } from './start-run.ts';
+import type { RunCall, RunDeps } from './run-deps.ts';
 
 /** The turns of a request. A stream can be steered until it ends. */
 export const turnsOf = (

@@ -45,6 +45,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
+  // Who may use the server, and how much.
+  keys: [...CENTRE, 'observe', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
   state: [...CENTRE, 'engine', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
   turns: [
@@ -65,6 +67,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'anthropic',
     'apis',
     'openai',
+    'keys',
     'state',
     'store/store.ts',
     'turns',
@@ -91,6 +94,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'forward',
     'http',
+    'keys',
     'network',
     'observe',
     'openai',
@@ -111,6 +115,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'compose',
     'config',
     'http',
+    'keys',
     'observe',
     'store',
     'store/store.ts',

@@ -29,6 +29,7 @@ it('has these error codes, each with its status and type', () => {
     'mcp_server_unavailable 424 external_connector_error',
     'method_not_allowed 405 invalid_request_error',
     'missing_required_parameter 400 invalid_request_error',
+    'missing_scope 403 invalid_request_error',
     'model_not_found 404 invalid_request_error',
     'model_request_limit_exceeded 400 invalid_request_error',
     'moderation_blocked 400 image_generation_user_error',

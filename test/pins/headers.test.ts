@@ -5,6 +5,7 @@ import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts'
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { ParsedRequest } from '../../src/turns/api.ts';
+import { ALL_SCOPES } from '../../src/keys/caller.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/answer/ignored-header.ts';
 import type { Layout } from '../../src/openai/responses/output/layout.ts';
@@ -39,7 +40,11 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
         throw gatewayError('worker_unavailable', { retryAfterSeconds: 3 });
       }),
     ],
-    authenticate: (sent) => ({ keyId: sent.get('authorization') ?? 'no-key' }),
+    authenticate: (sent) => ({
+      keyId: sent.headers.get('authorization') ?? 'no-key',
+      scopes: ALL_SCOPES,
+    }),
+    observer: { open: () => null },
     cors: createCors(['http://page.test']),
     ambient,
     logger: createLogger({ level: 'silent' }),

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
+import { ALL_SCOPES } from '../../src/keys/caller.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -20,12 +21,13 @@ export const serveRoutes = (routes: readonly Route[]) => {
   const metrics = createMetrics();
   const server = createServer({
     routes,
-    authenticate(headers) {
+    authenticate({ headers }) {
       if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
-      return { keyId: 'key_good' };
+      return { keyId: 'key_good', scopes: ALL_SCOPES };
     },
     cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
+    observer: { open: () => null },
     logger,
     metrics,
     uploadIdleTimeoutMs: 30_000,

@@ -71,6 +71,12 @@ export const FAILURES = {
     'Incorrect API key provided.',
     'the key in the Authorization header is missing or wrong',
   ),
+  missing_scope: row(
+    403,
+    'You have insufficient permissions for this operation.',
+    'the API key has none of the scopes that the route needs; the message names them',
+    { final: true },
+  ),
   // Not 403: clients would blame the caller's API key.
   upstream_forbidden: row(400, 'The upstream does not allow this request.', 'the backend answered 403'),
   model_not_found: row(

@@ -12,6 +12,8 @@ export interface ConnectionInfo {
    * time counts in which the body is being read.
    */
   onStall(timeoutMs: number, listener: (why: Stall) => void): () => void;
+  /** The address of the peer, which may be a reverse proxy; empty if the connection is closed. */
+  readonly address: string;
   /** Whether the peer is on this machine; it may be a reverse proxy. */
   readonly isFromLoopback: boolean;
 }
@@ -23,6 +25,7 @@ export const MIN_UPLOAD_BYTES_PER_SECOND = 1_024;
 const LOOKS = 5;
 
 export const connectionInfoOf = (incoming: IncomingMessage): ConnectionInfo => ({
+  address: incoming.socket.remoteAddress ?? '',
   isFromLoopback: isLoopbackAddress(incoming.socket.remoteAddress ?? ''),
   onStall(timeoutMs, listener) {
     const needed = (MIN_UPLOAD_BYTES_PER_SECOND * timeoutMs) / 1000;

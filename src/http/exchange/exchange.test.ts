@@ -1,17 +1,20 @@
 import { describe, expect, it } from 'vitest';
 
+import { ALL_SCOPES } from '../../keys/caller.ts';
 import { openExchange } from './exchange.ts';
 
 const open = (client = new AbortController()) => {
   const ends: unknown[] = [];
+  const notes: unknown[] = [];
   const exchange = openExchange({
     requestId: 'req_1',
     startedAt: 5,
     isLocal: () => false,
     clientSignal: client.signal,
+    onNote: (facts) => notes.push(facts),
     onEnd: (facts) => ends.push(facts),
   });
-  return { exchange, client, ends };
+  return { exchange, client, ends, notes };
 };
 
 describe('openExchange', () => {
@@ -77,9 +80,10 @@ describe('openExchange', () => {
   });
 
   it('knows its caller once authenticated', () => {
-    const { exchange } = open();
-    expect(exchange.caller()).toBe('');
-    exchange.admit('key_1');
-    expect(exchange.caller()).toBe('key_1');
+    const { exchange, notes } = open();
+    const caller = { keyId: 'key_1', scopes: ALL_SCOPES };
+    expect([exchange.caller(), exchange.identity()]).toEqual(['', null]);
+    exchange.admit(caller);
+    expect([exchange.caller(), exchange.identity(), notes]).toEqual(['key_1', caller, [{ keyId: 'key_1' }]]);
   });
 });

@@ -1,3 +1,4 @@
+import type { Caller } from '../../keys/caller.ts';
 import type { AccessFacts } from '../../observe/access-log.ts';
 
 /** One request and its answer, as route handlers see it. */
@@ -12,6 +13,8 @@ export interface Exchange {
   abort(reason?: unknown): void;
   /** The id of the caller's key; empty on routes without one. */
   caller(): string;
+  /** Null on routes without a key. */
+  identity(): Caller | null;
   /** Adds to the access log line of this request. */
   note(facts: Partial<AccessFacts>): void;
   /** Keeps the exchange open after the handler has returned; call the result when the answer has ended. */
@@ -25,13 +28,14 @@ export interface ExchangeOptions {
   readonly startedAt: number;
   readonly isLocal: () => boolean;
   readonly clientSignal: AbortSignal;
+  readonly onNote: (facts: Partial<AccessFacts>) => void;
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
 }
 
 /** An exchange with the server's methods. */
 export interface OpenExchange extends Exchange {
   /** The caller is authenticated. */
-  admit(keyId: string): void;
+  admit(caller: Caller): void;
   /** The handler has returned. The exchange ends here, unless the answer is held. */
   returned(): void;
 }
@@ -42,9 +46,13 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   if (options.clientSignal.aborted) gone();
   else options.clientSignal.addEventListener('abort', gone, { once: true });
   let facts: Partial<AccessFacts> = {};
-  let caller = '';
+  let identity: Caller | null = null;
   let isHeld = false;
   let hasEnded = false;
+  const note = (more: Partial<AccessFacts>): void => {
+    facts = { ...facts, ...more };
+    options.onNote(more);
+  };
   const listeners: (() => void)[] = [];
   const end = (): void => {
     if (hasEnded) return;
@@ -59,14 +67,13 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     isLocal: options.isLocal,
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    caller: () => caller,
-    admit(keyId) {
-      caller = keyId;
-      facts = { ...facts, keyId };
+    caller: () => identity?.keyId ?? '',
+    identity: () => identity,
+    admit(caller) {
+      identity = caller;
+      note({ keyId: caller.keyId });
     },
-    note(more) {
-      facts = { ...facts, ...more };
-    },
+    note,
     hold() {
       isHeld = true;
       return end;

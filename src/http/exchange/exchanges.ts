@@ -4,6 +4,7 @@ import { within } from '../../kit/async/within.ts';
 import { toAccessLine } from '../../observe/access-log.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
+import type { RequestObserver } from '../../observe/request-observer.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import { loggedTraces } from './trace-context.ts';
 
@@ -11,6 +12,8 @@ export interface ExchangesDeps {
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
+  /** Must not throw. */
+  readonly observer: RequestObserver;
 }
 
 /** A request as the access log names it. */
@@ -42,17 +45,20 @@ export class Exchanges {
   open({ requestId, method, route, headers, isLocal, clientSignal }: AskedRequest): OpenExchange {
     const { ambient, logger, metrics } = this.#deps;
     const startedAt = ambient.clock.now();
+    const watch = this.#deps.observer.open({ requestId, method, route, startedAt, backgroundId: null });
     const exchange = openExchange({
       requestId,
       startedAt,
       isLocal,
       clientSignal,
+      onNote: (facts) => watch?.note?.(facts),
       onEnd: (facts) => {
         this.#active.delete(exchange);
         const durationMs = ambient.clock.now() - startedAt;
         const status = facts.status ?? 0;
         const line = { requestId, method, route, status, durationMs, ...loggedTraces(headers), ...facts };
         logger.info(toAccessLine(line), 'request');
+        watch?.end?.(line);
         metrics.requests.inc({ route, status: String(status) });
         metrics.requestSeconds.observe(durationMs / 1000);
         if (this.#active.size === 0) this.#whenIdle?.();

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { failure, failureOf } from '../../canonical/failure/failure.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
+import { ALL_SCOPES } from '../../keys/caller.ts';
 import { createAuthenticator } from './authenticate.ts';
 
 const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002']);
 
-const bearer = (key: string): Headers => new Headers({ authorization: `Bearer ${key}` });
+const given = (headers: Record<string, string>) => ({ headers: new Headers(headers) });
 
-const refusal = (headers: Headers): Failure | null => {
+const bearer = (key: string) => given({ authorization: `Bearer ${key}` });
+
+const refusal = (credentials: { readonly headers: Headers }): Failure | null => {
   try {
-    authenticate(headers);
+    authenticate(credentials);
   } catch (error) {
     return failureOf(error);
   }
@@ -29,10 +32,10 @@ const wrongKey = (shown: string): Failure =>
 describe('createAuthenticator', () => {
   it('accepts every key and distinguishes them', () => {
     const first = authenticate(bearer('sk-first-key-0001'));
-    const second = authenticate(new Headers({ authorization: 'bearer   sk-second-key-0002 ' }));
+    const second = authenticate(given({ authorization: 'bearer   sk-second-key-0002 ' }));
     expect([first, second]).toEqual([
-      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/) },
-      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/) },
+      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/), scopes: ALL_SCOPES },
+      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/), scopes: ALL_SCOPES },
     ]);
     expect(first.keyId).not.toBe(second.keyId);
   });
@@ -52,18 +55,18 @@ describe('createAuthenticator', () => {
     { authorization: 'Bearer sk-second-key-0002', 'x-api-key': 'unknown' },
     { 'x-api-key': 'sk-second-key-0002', 'api-key': 'unknown' },
   ])('accepts other key headers: %j', (headers) => {
-    expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
+    expect(authenticate(given(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
   });
 
   it.each<Record<string, string>>([
     { authorization: 'Bearer unknown', 'x-api-key': 'sk-second-key-0002' },
     { authorization: 'Bearer unknown', 'x-api-key': 'unknown', 'api-key': 'sk-second-key-0002' },
   ])('accepts a request if one of its keys is right: %j', (headers) => {
-    expect(authenticate(new Headers(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
+    expect(authenticate(given(headers))).toEqual(authenticate(bearer('sk-second-key-0002')));
   });
 
   it('shows the bearer token if all keys are wrong', () => {
-    const both = new Headers({ authorization: 'Bearer sk-wrong-key-0001', 'x-api-key': 'sk-other-key-0002' });
+    const both = given({ authorization: 'Bearer sk-wrong-key-0001', 'x-api-key': 'sk-other-key-0002' });
     expect(refusal(both)).toEqual(wrongKey('sk-wr***01'));
   });
 
@@ -76,7 +79,7 @@ describe('createAuthenticator', () => {
     { authorization: 'sk-first-key-0001' },
     { 'x-api-key': ' ', 'api-key': '' },
   ])('requires a key with the headers %j', (headers) => {
-    expect(refusal(new Headers(headers))).toEqual(missing);
+    expect(refusal(given(headers))).toEqual(missing);
   });
 
   it.each([

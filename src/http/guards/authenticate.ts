@@ -1,12 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { gatewayError } from '../../canonical/failure/failure.ts';
+import { ALL_SCOPES, type Caller } from '../../keys/caller.ts';
 
-interface Caller {
-  /** Identifies the key in logs without revealing it. */
-  readonly keyId: string;
+/** What identifies the sender of a request. */
+export interface Credentials {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  /** The address of the peer, which may be a reverse proxy; empty if it is unknown. */
+  readonly address: string;
 }
 
-export type Authenticator = (headers: Headers) => Caller;
+/** Throws or rejects with `invalid_api_key` if the credentials are unknown. */
+export type Authenticator = (credentials: Credentials) => Caller | Promise<Caller>;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
@@ -30,9 +36,14 @@ const keysOf = (headers: Headers): readonly string[] => {
  * Accepts a request if one of its keys is known. Compares hashes of equal length with every key, so that the time
  * reveals nothing about the keys.
  */
-export const createAuthenticator = (keys: readonly string[]): Authenticator => {
-  const known = keys.map((key) => ({ hash: digest(key), caller: { keyId: fingerprint(key) } }));
-  return (headers) => {
+export const createAuthenticator = (
+  keys: readonly string[],
+): ((credentials: Pick<Credentials, 'headers'>) => Caller) => {
+  const known = keys.map((key) => ({
+    hash: digest(key),
+    caller: { keyId: fingerprint(key), scopes: ALL_SCOPES },
+  }));
+  return ({ headers }) => {
     const tokens = keysOf(headers);
     const [first] = tokens;
     if (first === undefined) {

@@ -9,6 +9,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import { createLogger } from '../../observe/log.ts';
 import { createMetrics } from '../../observe/metrics.ts';
+import { ALL_SCOPES } from '../../keys/caller.ts';
 import { createCors } from '../guards/cors.ts';
 import { readJson } from '../body/read-json.ts';
 import { listen, type Listener } from './listen.ts';
@@ -35,12 +36,13 @@ const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
           Response.json(await unlessAborted(readJson(http, { maxBytes }), signal)),
       },
     ],
-    authenticate(headers) {
+    authenticate({ headers }) {
       if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
-      return { keyId: 'key_good' };
+      return { keyId: 'key_good', scopes: ALL_SCOPES };
     },
     cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
+    observer: { open: () => null },
     logger: createLogger({
       level: 'info',
       destination: { write: (line) => void log.push(JSON.parse(line)) },

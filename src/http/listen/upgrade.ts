@@ -11,8 +11,8 @@ import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-in
 export interface Upgrades {
   /** Whether there are WebSockets at this path. */
   takes(path: string): boolean;
-  /** The refusal, or how to go on. */
-  ask(request: UpgradeRequest): Response | AcceptedUpgrade;
+  /** The refusal, or how to go on. Never rejects. */
+  ask(request: UpgradeRequest): Promise<Response | AcceptedUpgrade>;
 }
 
 export interface UpgradeRequest {
@@ -112,7 +112,10 @@ export const acceptUpgrades = (server: Server, options: UpgradeOptions): (() => 
       refuse(incoming, socket, refused);
       return;
     }
-    const asked = options.upgrades()?.ask({
+    void ask(incoming, socket, head);
+  });
+  const ask = async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const asked = await options.upgrades()?.ask({
       path: pathOf(incoming),
       headers: headersOf(incoming),
       connectionInfo: connectionInfoOf(incoming),
@@ -120,7 +123,7 @@ export const acceptUpgrades = (server: Server, options: UpgradeOptions): (() => 
     if (asked === undefined) socket.destroy();
     else if (asked instanceof Response) options.answer(socket, asked);
     else complete(asked, incoming, socket, head);
-  });
+  };
   const complete = (
     asked: AcceptedUpgrade,
     incoming: IncomingMessage,

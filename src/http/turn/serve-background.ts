@@ -1,13 +1,15 @@
 import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { sseName } from '../../kit/text/sse-blocks.ts';
 import type { AccessFacts } from '../../observe/access-log.ts';
+import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
 import type { BackgroundRuns, LostResponse } from '../../state/background-runs.ts';
 import type { StreamCopies } from '../../state/stream-copies.ts';
 import type { ResponseEvents } from '../../state/response-events.ts';
 import { backgroundOf, type Api, type BackgroundResponse, type Frame } from '../../turns/api.ts';
 import type { BackgroundLimits } from '../../turns/background-limits.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
-import { prepareRun, type RunCall } from '../../turns/start-run.ts';
+import type { RunCall } from '../../turns/run-deps.ts';
+import { prepareRun } from '../../turns/start-run.ts';
 import { translateBody } from '../../turns/translate.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
@@ -26,6 +28,7 @@ export interface BackgroundDeps {
   readonly copies: StreamCopies;
   /** Whether a request is stored, so that it can run again. */
   readonly keepsRequests: boolean;
+  readonly observer: RequestObserver;
   readonly onEnded: (ended: EndedBackground) => void;
 }
 
@@ -34,6 +37,7 @@ export interface EndedBackground {
   readonly requestId: string;
   readonly startedAt: number;
   readonly facts: Partial<AccessFacts>;
+  readonly watch: RequestWatch | null;
 }
 
 /** A request that was read. */
@@ -95,10 +99,16 @@ const startBackground = async (
   { parsed, state, held, background, stored }: BackgroundRequest,
   { api, call, firstEvent, deps }: Starting,
 ): Promise<{ readonly ignored: readonly string[]; readonly ended: Promise<void> }> => {
-  const { runs, limits, onEnded } = deps.background;
-  const { caller } = call;
+  const { runs, limits, observer, onEnded } = deps.background;
+  const { caller, requestId, startedAt } = call;
   const isAgain = firstEvent > 0;
-  let facts: Partial<AccessFacts> = {};
+  let facts: Partial<AccessFacts> = {
+    keyId: caller,
+    model: parsed.model,
+    stream: parsed.stream,
+    client: parsed.client,
+  };
+  let watch: RequestWatch | null = null;
   let leave: () => void;
   try {
     leave = limits.enter(caller, held.bytes);
@@ -121,6 +131,7 @@ const startBackground = async (
         signal: null,
         note: (more) => {
           facts = { ...facts, ...more };
+          watch?.note?.(more);
         },
         onAccepted: () => run.accepted(),
       },
@@ -132,10 +143,17 @@ const startBackground = async (
         throw error;
       });
     }
+    watch = observer.open({
+      requestId,
+      method: 'POST',
+      route: api.path,
+      startedAt,
+      backgroundId: background.id,
+    });
+    watch?.note?.(facts);
     const ended = runs.execute(run, prepared.detach()).finally(() => {
       leave();
-      const { requestId, startedAt } = call;
-      onEnded({ responseId: background.id, requestId, startedAt, facts: { ...facts, model: parsed.model } });
+      onEnded({ responseId: background.id, requestId, startedAt, facts, watch });
     });
     return { ignored: prepared.ignored, ended };
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import { gatewayError, type Failure, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { Caller } from '../../keys/caller.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { parseJson } from '../body/read-json.ts';
 import type { OpenExchange } from '../exchange/exchange.ts';
@@ -23,8 +24,7 @@ export interface ConnectionOptions {
   readonly requestId: string;
   /** Of the upgrade. They count as those of each request. */
   readonly headers: Headers;
-  /** The id of the client's key. */
-  readonly caller: string;
+  readonly identity: Caller;
   readonly isLocal: boolean;
   readonly memory: ConnectionMemory;
   readonly queue: LanesOptions['queue'];
@@ -39,6 +39,7 @@ interface Ending {
 
 /** The requests of one WebSocket. */
 export class Connection {
+  /** The id of the client's key. */
   readonly caller: string;
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
@@ -56,7 +57,8 @@ export class Connection {
   #ending: Ending | null = null;
 
   constructor(ws: WebSocket, socket: Duplex, options: ConnectionOptions, deps: CreateDeps) {
-    const { caller, headers, memory, queue, times } = options;
+    const { identity, headers, memory, queue, times } = options;
+    const caller = identity.keyId;
     const { signal } = this.#gone;
     this.#ws = ws;
     this.#socket = socket;
@@ -93,8 +95,13 @@ export class Connection {
   }
 
   get facts() {
-    const { requestId, caller } = this.#options;
-    return { requestId, keyId: caller, durationMs: this.#now() - this.#openedAt, requests: this.#requests };
+    const { requestId } = this.#options;
+    return {
+      requestId,
+      keyId: this.caller,
+      durationMs: this.#now() - this.#openedAt,
+      requests: this.#requests,
+    };
   }
 
   /** The WebSocket is closed: everything of it ends. */
@@ -197,7 +204,7 @@ export class Connection {
   }
 
   #openExchange(): OpenExchange {
-    const { requestId, headers, isLocal, caller } = this.#options;
+    const { requestId, headers, isLocal, identity } = this.#options;
     this.#requests += 1;
     const exchange = this.#deps.exchanges.open({
       requestId: `${requestId}.${this.#requests}`,
@@ -207,7 +214,7 @@ export class Connection {
       isLocal: () => isLocal,
       clientSignal: this.#gone.signal,
     });
-    exchange.admit(caller);
+    exchange.admit(identity);
     return exchange;
   }
 

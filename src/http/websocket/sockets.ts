@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 
 import { failure, gatewayError } from '../../canonical/failure/failure.ts';
 import { within } from '../../kit/async/within.ts';
+import type { Caller } from '../../keys/caller.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -14,6 +15,7 @@ import type { Authenticator } from '../guards/authenticate.ts';
 import type { Cors } from '../guards/cors.ts';
 import { isLocalCaller } from '../guards/local-caller.ts';
 import { requestIdOf } from '../guards/request-id.ts';
+import { INFER, requireScope } from '../guards/scopes.ts';
 import type { AcceptedUpgrade, ClientSocket, UpgradeRequest, Upgrades } from '../listen/upgrade.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { CLOSE } from './close-codes.ts';
@@ -67,7 +69,7 @@ export class Sockets implements Upgrades {
   }
 
   /** Checks an upgrade like any other request. A refusal is an HTTP answer with a body. */
-  ask({ path, headers, connectionInfo }: UpgradeRequest): Response | AcceptedUpgrade {
+  async ask({ path, headers, connectionInfo }: UpgradeRequest): Promise<Response | AcceptedUpgrade> {
     const { exchanges, authenticate, turns, cors } = this.#deps;
     const requestId = requestIdOf(headers.get('x-request-id'), turns.ambient.ids);
     const isLocal = isLocalCaller(headers, connectionInfo);
@@ -84,15 +86,22 @@ export class Sockets implements Upgrades {
       if (api === undefined) throw gatewayError('websocket_not_supported');
       if (exchanges.isDraining) throw gatewayError('shutting_down', { retryAfterSeconds: RETRY_SECONDS });
       this.#checkOrigin(headers, exchange);
-      const caller = authenticate(headers).keyId;
-      exchange.admit(caller);
+      const identity = await authenticate({
+        method: 'GET',
+        url: `ws://${headers.get('host') ?? ''}${path}`,
+        headers,
+        address: connectionInfo.address,
+      });
+      exchange.admit(identity);
+      requireScope(identity, INFER);
+      const caller = identity.keyId;
       const opened = this.#open.reserve(caller);
       exchange.note({ status: 101, named: namedSessionOf(headers) });
       return {
         headers: { 'x-request-id': requestId },
         open: (ws, socket) => {
           opened();
-          this.#add(ws, socket, { api, requestId, headers, caller, isLocal });
+          this.#add(ws, socket, { api, requestId, headers, identity, isLocal });
         },
         giveUp: opened,
       };
@@ -137,15 +146,16 @@ export class Sockets implements Upgrades {
     {
       api,
       ...asked
-    }: Pick<Connection, 'caller'> & {
+    }: {
       readonly api: Api;
+      readonly identity: Caller;
       readonly requestId: string;
       readonly headers: Headers;
       readonly isLocal: boolean;
     },
   ): void {
     const { turns, exchanges, logger, times } = this.#deps;
-    const { caller } = asked;
+    const caller = asked.identity.keyId;
     const connection = new Connection(
       ws,
       socket,

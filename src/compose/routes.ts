@@ -1,0 +1,62 @@
+import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { Config } from '../config/schema.ts';
+import { shownSettings, shownSources } from '../config/shown-settings.ts';
+import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
+import { createDocPages } from '../http/front/doc-pages.ts';
+import type { OwnKey } from '../http/guards/api-key-file.ts';
+import { createCountLine } from '../http/routes/input-tokens.ts';
+import { routeTable, type RouteDeps } from '../http/routes/table.ts';
+import type { Route } from '../http/server.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { VERSION } from '../version.ts';
+import { aboutServer } from './about-server.ts';
+import type { ActiveBackend } from './active-backend.ts';
+import type { OpenState } from './state.ts';
+
+export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
+  readonly state: Pick<OpenState, 'responses' | 'kept'>;
+  readonly forwarding: RouteDeps['forward'];
+  readonly active: ActiveBackend;
+  readonly homes: CodexHomes;
+  readonly ownKey: OwnKey | null;
+  readonly metrics: Metrics;
+  readonly isDraining: () => boolean;
+}
+
+/** The routes of the server, each with the parts that it needs. */
+export const routesOf = (
+  config: Config,
+  { apis, turns, backendHealth, state, forwarding, active, homes, ownKey, metrics, isDraining }: RouteParts,
+): readonly Route[] =>
+  routeTable({
+    apis,
+    turns,
+    storedResponses: state.responses,
+    kept: state.kept,
+    countLine: createCountLine({
+      clock: systemAmbient.clock,
+      onRefused: (reason) => metrics.refused.inc({ reason }),
+    }),
+    forward: forwarding,
+    models: active.models,
+    mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
+    codex: codexRouteDeps(config, homes, active),
+    metrics: config.log.metrics ? metrics : null,
+    front: {
+      front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
+      docs: createDocPages(),
+    },
+    isReady: () => active.backend.ready() && !isDraining(),
+    backendHealth,
+  });
+
+const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend): RouteDeps['codex'] => ({
+  codexAccount: () => active.backend.codexAccount,
+  codexModels: () => active.backend.codexModels(),
+  clock: systemAmbient.clock,
+  settings: shownSettings(config),
+  sources: shownSources(config),
+  codexVersion: homes.binary.version,
+  takesFeedback: config.codex.feedback,
+});

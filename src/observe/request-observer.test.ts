@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+
+import { allObservers, type RequestObserver } from './request-observer.ts';
+
+const REQUEST = { requestId: 'r', method: 'POST', route: '/r', startedAt: 1, backgroundId: null };
+const FACTS = { requestId: 'r', method: 'POST', route: '/r', status: 200, durationMs: 2 };
+
+describe('allObservers', () => {
+  it('tells every observer that opened a watch, and reports what one of them throws', () => {
+    const seen: unknown[] = [];
+    const errors: unknown[] = [];
+    const seeing: RequestObserver = {
+      open: (request) => ({
+        note: (facts) => seen.push(['note', request, facts]),
+        end: (facts) => seen.push(['end', facts]),
+      }),
+    };
+    const broken: RequestObserver = {
+      open: () => ({
+        note() {
+          throw new Error('note');
+        },
+      }),
+    };
+    const closed: RequestObserver = {
+      open() {
+        throw new Error('open');
+      },
+    };
+    const all = allObservers([closed, broken, { open: () => null }, seeing], (error) => errors.push(error));
+    const watch = all.open(REQUEST);
+    watch?.note?.({ model: 'm' });
+    watch?.end?.(FACTS);
+    expect(seen).toEqual([
+      ['note', REQUEST, { model: 'm' }],
+      ['end', FACTS],
+    ]);
+    expect(errors).toEqual([new Error('open'), new Error('note')]);
+  });
+});

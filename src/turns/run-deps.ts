@@ -1,0 +1,71 @@
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
+import type { Trace } from '../canonical/context/trace.ts';
+import type { TraceContext } from '../canonical/context/turn-context.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { RepairRules } from '../engine/steps/repair-calls.ts';
+import type { TokenCounter } from '../engine/tokenizer.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import type { TurnObserver } from '../observe/observer.ts';
+import type { Admission } from './admission.ts';
+import type { ParsedRequest } from './api.ts';
+import type { FetchImage } from './attachments/fetch-image.ts';
+import type { HeldBytes } from './body-budget.ts';
+import type { FormatChecks } from './format/check-format.ts';
+import type { RunningResponses } from './running-responses.ts';
+import type { SideTurns } from './side-turns.ts';
+import type { TurnGate } from './turn-gate.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** What every run needs. */
+export interface RunDeps {
+  readonly engine: Engine;
+  readonly admission: Admission;
+  readonly gate: TurnGate;
+  readonly running: RunningResponses;
+  readonly ambient: Ambient;
+  readonly tokens: TokenCounter;
+  readonly fetchImage: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesImageUrls: boolean;
+  readonly observersOf: (parsed: ParsedRequest, call: RunCall) => readonly TurnObserver[];
+  readonly onObserverError: (error: unknown) => void;
+  /** Called with the parameters of a request that had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  /** Called with an unexpected error; the client sees only that the turn failed. */
+  readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
+  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
+  readonly onFormatMismatch: (call: RunCall) => void;
+  readonly repair: Omit<RepairRules, 'check'>;
+  /** Opens the budget of an answer. */
+  readonly openBudget: (call: RunCall, trace: Trace) => ModelBudget;
+  readonly sideTurns: SideTurns;
+  /** How long a stream waits for the first event before its head is sent. */
+  readonly keepaliveMs: number;
+  readonly strictParams: boolean;
+}
+
+/** Who started a run, and what it takes over from them. */
+export interface RunCall {
+  readonly requestId: string;
+  /** By the ambient clock. */
+  readonly startedAt: number;
+  /** The id of the client's key. */
+  readonly caller: string;
+  /** The conversation that the client named in its headers. */
+  readonly session: string | null;
+  readonly traceContext: TraceContext | null;
+  readonly trace: Trace;
+  /** The bytes of the body: the run lets them go when it ends. */
+  readonly held: HeldBytes;
+  /** What the request continues, and where its answer is kept: the run releases it when it ends. */
+  readonly state: TurnState;
+  /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
+  readonly signal: AbortSignal | null;
+  /** Adds to the access log line of the request. */
+  note(facts: Partial<AccessFacts>): void;
+  /** The backend has accepted the turns. Must not throw. */
+  readonly onAccepted?: () => Promise<void>;
+  /** See `TurnContext`. */
+  readonly isSteered?: () => boolean;
+}

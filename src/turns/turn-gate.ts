@@ -1,0 +1,39 @@
+import type { Path } from '../canonical/request/path.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { TurnObserver } from '../observe/observer.ts';
+
+/** Decides whether a key may run these turns, and counts what they use. */
+export interface TurnGate {
+  /**
+   * Reserves what the turns may use of the limits of the key. Nothing was sent upstream yet. Rejects with the refusal, or
+   * with the signal's reason.
+   */
+  enter(ask: GateAsk): Promise<GatePass>;
+}
+
+export interface GateAsk {
+  /** The id of the client's key. */
+  readonly caller: string;
+  readonly requests: OneOrMore<TurnRequest>;
+  /** How often each of the requests runs. */
+  readonly choices: number;
+  /** The size of the body, and of what it refers to. */
+  readonly bytes: number;
+  readonly signal: AbortSignal;
+  /** The name of a field of the turn request in the body of the client, for refusals. */
+  nameOf(path: Path): string;
+}
+
+/** The turns of one run, from their reservation to their end. */
+export interface GatePass {
+  /** Watches every turn of the run, and adds up what they use. */
+  readonly observer: TurnObserver;
+  /** Everything has ended, or nothing runs: what was reserved and not used is given back. Idempotent; must not throw. */
+  leave(): void;
+}
+
+const NO_PASS: GatePass = { observer: {}, leave() {} };
+
+/** Every key may run everything. */
+export const OPEN_GATE: TurnGate = { enter: () => Promise.resolve(NO_PASS) };
