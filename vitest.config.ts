@@ -23,6 +23,7 @@ const MOCKED = [
 /** They start no app-server: `npm run test:unit` runs these. */
 const UNIT = [
   'src/**/!(real-*).test.ts',
+  'console/src/**/*.test.ts',
   'test/architecture/*.test.ts',
   'test/contracts/*.test.ts',
   'test/laws/!(exactness*|carried-turns).test.ts',

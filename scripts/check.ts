@@ -8,6 +8,7 @@ const CHECKS = {
   lint: 'oxlint --deny-warnings',
   // Each checker repeats work of the others, and the linter needs a core, too.
   types: 'tsc --checkers 2',
+  'types of the console': 'tsc -p console',
   'dead code': 'knip',
   protocol: 'node scripts/protocol.ts',
   docs: 'node scripts/docs.ts',

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const SCANNED = [
-  '{src,test,scripts,bench,docs,examples}/**/*.{ts,mjs,py,sh,md,html,css}',
+  '{src,test,scripts,bench,docs,examples,console}/**/*.{ts,tsx,mjs,py,sh,md,html,css}',
   '{README,CONTRIBUTING}.md',
 ];
 const NOT_SCANNED = /^src\/codex\/protocol\/generated\/|^scripts\/words|^test\/architecture\/words/;
@@ -64,7 +64,7 @@ export const findWords = (file: string, text: string): readonly Hit[] =>
   );
 
 if (import.meta.main) {
-  const files = globSync(SCANNED, { cwd: ROOT, exclude: ['**/node_modules'] })
+  const files = globSync(SCANNED, { cwd: ROOT, exclude: ['**/node_modules', 'console/dist'] })
     .filter((file) => !NOT_SCANNED.test(file))
     .toSorted();
   const hits = files.flatMap((file) => findWords(file, readFileSync(path.join(ROOT, file), 'utf8')));

@@ -35,13 +35,15 @@ const REQUIRED = [
   'bin/codex-app-server-proxy.js',
   'dist/main.js',
   'dist/sbom.json',
+  'console/dist/index.html',
   'docs/configuration.md',
   'docs/config.schema.json',
   'docs/operating.md',
 ];
 
 /** The files allowed in the package. */
-const ALLOWED = /^(?:package\.json|[A-Z]+(?:\.md)?|bin\/.+\.js|dist\/.+\.js(?:on)?|docs\/.+|examples\/.+)$/;
+const ALLOWED =
+  /^(?:package\.json|[A-Z]+(?:\.md)?|bin\/.+\.js|dist\/.+\.js(?:on)?|console\/dist\/.+|docs\/.+|examples\/.+)$/;
 const FORBIDDEN = /\.map$|\.test\.|(?:^|\/)(?:tests?|node_modules|__snapshots__)\//;
 
 /** `files` are the paths in the package. */

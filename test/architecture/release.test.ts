@@ -51,6 +51,8 @@ describe('a release', () => {
       'bin/codex-app-server-proxy.js',
       'dist/main.js',
       'dist/sbom.json',
+      'console/dist/index.html',
+      'console/dist/assets/index-a1.js',
       'dist/openai/shared/sse.js',
       'docs/configuration.md',
       'docs/config.schema.json',

@@ -1,0 +1,60 @@
+import { ApiError, toApiError } from './api-error.ts';
+
+/** Fired when the server says that the session has ended: the sign-in page listens. */
+export const SIGNED_OUT = 'console-signed-out';
+
+/** Every answer must begin within this time. Streams may last longer. */
+const TIMEOUT_MS = 30_000;
+
+interface Sent {
+  readonly method?: 'DELETE' | 'GET' | 'POST';
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Sends a request with the session cookie. Throws an `ApiError` for every answer that is not a success. */
+export const send = async (path: string, sent: Sent = {}): Promise<Response> => {
+  const { method = 'GET', body, signal, headers } = sent;
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), TIMEOUT_MS);
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      credentials: 'same-origin',
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(
+      limit.signal.aborted
+        ? `No answer within ${TIMEOUT_MS / 1000} seconds.`
+        : 'The server cannot be reached. Is it running?',
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+  if (response.ok) return response;
+  const failed = await toApiError(response);
+  if (failed.status === 401) window.dispatchEvent(new Event(SIGNED_OUT));
+  throw failed;
+};
+
+const json = async <T>(path: string, sent?: Sent): Promise<T> =>
+  (await send(path, sent)).json() as Promise<T>;
+
+/** The API of this server. Its answers have the documented forms, so that they are not checked again. */
+export const api = {
+  get: <T>(path: string, signal?: AbortSignal): Promise<T> =>
+    json<T>(path, signal === undefined ? {} : { signal }),
+  post: <T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> =>
+    json<T>(path, { method: 'POST', body, ...(signal === undefined ? {} : { signal }) }),
+  delete: <T>(path: string): Promise<T> => json<T>(path, { method: 'DELETE' }),
+};

@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact';
+
+import type { IconName } from './components/icon.tsx';
+import type { Scope } from './session.ts';
+
+export interface PageProps {
+  /** The decoded parts of the address after the page's path: `['req_1']` for `/console/requests/req_1`. */
+  readonly rest: readonly string[];
+}
+
+/** A page of the console. Its code is loaded when it is opened for the first time. */
+export interface Page {
+  /** Below `/console`. Longer addresses that begin with it belong to the page, too. */
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** What the key of the session needs to open the page. */
+  readonly scope: Scope;
+  readonly load: () => Promise<ComponentType<PageProps>>;
+}
+
+/** Every page, in the order of the navigation. A new page is a folder in `pages` and a row here. */
+export const PAGES: readonly Page[] = [
+  {
+    path: '/',
+    title: 'Home',
+    icon: 'home',
+    scope: 'read',
+    load: async () => (await import('./pages/home/home-page.tsx')).HomePage,
+  },
+  {
+    path: '/settings',
+    title: 'Settings',
+    icon: 'settings',
+    scope: 'read',
+    load: async () => (await import('./pages/settings/settings-page.tsx')).SettingsPage,
+  },
+];
