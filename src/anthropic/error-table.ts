@@ -53,6 +53,12 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   websocket_stream_limit_reached: INVALID,
   websocket_connection_limit_reached: INVALID,
   missing_scope: { ...error(403, 'permission_error'), isFinal: true },
+  address_not_allowed: { ...error(403, 'permission_error'), isFinal: true },
+  key_expired: { ...error(401, 'authentication_error'), isFinal: true },
+  key_paused: { ...error(401, 'authentication_error'), isFinal: true },
+  key_revoked: { ...error(401, 'authentication_error'), isFinal: true },
+  unknown_key: NOT_FOUND,
+  too_many_keys: INVALID,
   invalid_api_key: { ...error(401, 'authentication_error'), isFinal: true },
   // Claude Code stops at a 403, and its user sees the message.
   upstream_forbidden: error(403, 'permission_error'),

@@ -1,4 +1,5 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
+import { KEY_FAILURES } from './key-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
 import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
@@ -77,6 +78,7 @@ export const FAILURES = {
     'the API key has none of the scopes that the route needs; the message names them',
     { final: true },
   ),
+  ...KEY_FAILURES,
   // Not 403: clients would blame the caller's API key.
   upstream_forbidden: row(400, 'The upstream does not allow this request.', 'the backend answered 403'),
   model_not_found: row(

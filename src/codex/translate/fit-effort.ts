@@ -1,5 +1,6 @@
-/** From least to most. Models support some of them. */
-const ORDER = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'];
+import { EFFORTS } from '../../canonical/models/efforts.ts';
+
+const ORDER: readonly string[] = EFFORTS;
 
 /**
  * The nearest effort that a model supports, preferring a higher one: backends that know their models' efforts

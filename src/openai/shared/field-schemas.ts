@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 import { jsonObject, longText } from '../../apis/bounds.ts';
+import { EFFORTS } from '../../canonical/models/efforts.ts';
 
 /** Schemas of fields that several APIs share. */
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'] as const;
 const SUMMARIES = ['auto', 'concise', 'detailed'] as const;
 const SERVICE_TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'] as const;
 export const effort = z.enum(EFFORTS).nullish();

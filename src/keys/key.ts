@@ -1,0 +1,58 @@
+import type { Effort } from '../canonical/models/efforts.ts';
+import type { Scope } from './caller.ts';
+
+export const LIMIT_UNITS = ['tokens', 'requests', 'cost'] as const;
+export const LIMIT_WINDOWS = ['minute', '5h', 'day', '7d', 'month'] as const;
+
+/** How much a key may use within a period. */
+export interface KeyLimit {
+  readonly unit: (typeof LIMIT_UNITS)[number];
+  readonly window: (typeof LIMIT_WINDOWS)[number];
+  readonly max: number;
+  /** For the models that match this pattern together, in which `*` matches anything; null: for all models together. */
+  readonly model: string | null;
+}
+
+/** What a named key may do, as its administrator chose it. */
+export interface KeyPolicy {
+  readonly name: string;
+  /** For people, such as who has the key; may be empty. */
+  readonly note: string;
+  readonly scopes: readonly Scope[];
+  /** Patterns of model names, in which `*` matches anything; empty: all models. */
+  readonly models: readonly string[];
+  /** The highest reasoning effort; null: any. */
+  readonly effort: Effort | null;
+  /** Addresses of clients in CIDR form; empty: any address. */
+  readonly addresses: readonly string[];
+  /** How many of its turns run at the same time; null: only the limit of the server. */
+  readonly concurrency: number | null;
+  readonly limits: readonly KeyLimit[];
+  /** Milliseconds since the Unix epoch, like all times here; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** A named key, without its secrets. */
+export interface ApiKey extends KeyPolicy {
+  /** Random, and the same after a rotation: everything that is stored for the key belongs to it. */
+  readonly id: string;
+  /** The ends of the newest secret, such as `sk-proxy-…ab12`. */
+  readonly hint: string;
+  readonly createdAt: number;
+  readonly pausedAt: number | null;
+  readonly revokedAt: number | null;
+  /** Up to a minute old. */
+  readonly lastUsedAt: number | null;
+}
+
+export type KeyStatus = 'active' | 'paused' | 'expired' | 'revoked';
+
+/** Whether the key can be used at this time, or the strongest reason why not. */
+export const statusOf = (
+  { revokedAt, expiresAt, pausedAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt' | 'pausedAt'>,
+  now: number,
+): KeyStatus => {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt !== null && expiresAt <= now) return 'expired';
+  return pausedAt === null ? 'active' : 'paused';
+};
