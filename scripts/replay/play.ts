@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Item } from '../../src/canonical/request/item.ts';
 import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
-import type { OpenTrace } from '../../src/canonical/context/trace.ts';
+import type { OpenRecorder } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
@@ -49,7 +49,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const record: TraceRecord[] = [];
   const clean = cleaner([]);
   let numbers = 0;
-  const now: OpenTrace = {
+  const now: OpenRecorder = {
     isRecording: true,
     record: (kind, facts) => {
       // Serialised like in a file.

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 
-import type { OpenTrace, TraceKind } from '../canonical/context/trace.ts';
+import type { OpenRecorder, TraceKind } from '../canonical/context/trace.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import type { Cleaner } from './redacted.ts';
@@ -42,7 +42,7 @@ interface Told {
  * One capture file: lines of JSON, written while the request runs, so that a crash loses little. The writer does not
  * wait: lines are buffered here until they are on disk, and the capture ends if that takes too long.
  */
-export class CaptureFile implements OpenTrace {
+export class CaptureFile implements OpenRecorder {
   readonly isRecording = true;
   readonly #options: CaptureFileOptions;
   readonly #startedMs: number;

@@ -1,4 +1,4 @@
-import type { OpenTrace } from '../canonical/context/trace.ts';
+import type { OpenRecorder } from '../canonical/context/trace.ts';
 import { within } from '../kit/async/within.ts';
 import { cleaner } from './redacted.ts';
 import { CaptureDir } from './capture-dir.ts';
@@ -7,7 +7,7 @@ import { CaptureFile, type LostReason } from './capture-file.ts';
 /** Captures of requests, one file each. */
 export interface OpenCaptures {
   /** Null: too many captures are running. */
-  open(requestId: string): OpenTrace | null;
+  open(requestId: string): OpenRecorder | null;
   /** Waits briefly for pending writes. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import type { TurnSummary } from './observer.ts';
 
@@ -49,6 +50,8 @@ export interface AccessFacts {
   readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
+  /** What the request consisted of; not logged. */
+  readonly spans?: RequestSpans | null;
 }
 
 const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {

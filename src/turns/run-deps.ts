@@ -1,6 +1,5 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
-import type { Trace } from '../canonical/context/trace.ts';
-import type { TraceContext } from '../canonical/context/turn-context.ts';
+import type { Trace, TraceContext } from '../canonical/context/trace.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RepairRules } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';

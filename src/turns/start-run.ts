@@ -1,3 +1,4 @@
+import { measured } from '../canonical/context/measured.ts';
 import type { Trace } from '../canonical/context/trace.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
@@ -7,6 +8,7 @@ import { unlessAborted } from '../kit/async/abort.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
 import { tap } from '../observe/observer.ts';
+import { answerMoments } from './answer-moments.ts';
 import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
@@ -92,7 +94,26 @@ interface Prepared extends Starting {
   readonly prepared: Awaited<ReturnType<typeof prepare>>;
 }
 
-const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
+const prepare = async (parsed: ParsedRequest, call: RunCall, starting: Starting) => {
+  const { caller, trace, held } = call;
+  const { deps, owned } = starting;
+  const planned = await measured(trace.begin('plan'), () => plan(parsed, call, starting));
+  const { signal, turns } = planned;
+  const reserve = () =>
+    deps.gate.enter({
+      caller,
+      requests: mapAll(turns, ({ request }) => request),
+      choices: parsed.choices,
+      bytes: held.bytes,
+      signal,
+      nameOf: (path) => parsed.nameOf(path),
+    });
+  const pass = await measured(trace.begin('reserve'), reserve);
+  owned.add(() => pass.leave());
+  return { ...planned, pass };
+};
+
+const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
   const { caller, trace, held } = call;
   const cancelled = new AbortController();
   const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
@@ -111,21 +132,12 @@ const prepare = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: St
   const planned = await Promise.all(
     mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve })),
   );
-  const rejections = planned.flatMap(({ plan }) => plan.refused);
+  const rejections = planned.flatMap((answer) => answer.plan.refused);
   const refused = refusalOf(parsed, rejections, deps.strictParams);
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
-  const pass = await deps.gate.enter({
-    caller,
-    requests: mapAll(turns, ({ request }) => request),
-    choices: parsed.choices,
-    bytes: held.bytes,
-    signal,
-    nameOf: (path) => parsed.nameOf(path),
-  });
-  owned.add(() => pass.leave());
-  return { cancelled, signal, turns, planned, keepsFormat, pass };
+  return { cancelled, signal, turns, planned, keepsFormat };
 };
 
 const start = async (
@@ -139,13 +151,15 @@ const start = async (
   const isBackground = backgroundOf(parsed) !== null;
   const observers = deps.observersOf(parsed, call);
   // Nothing is committed while a turn waits here: a refusal is still a status.
-  const places = await deps.admission.enter({
-    caller,
-    turns: turns.length * parsed.choices,
-    param: turns.length > 1 ? parsed.nameOf('items') : 'n',
-    signal,
-    isBackground,
-  });
+  const places = await measured(call.trace.begin('queue'), () =>
+    deps.admission.enter({
+      caller,
+      turns: turns.length * parsed.choices,
+      param: turns.length > 1 ? parsed.nameOf('items') : 'n',
+      signal,
+      isBackground,
+    }),
+  );
   owned.add(() => places.forEach((place) => place.leave()));
   held.settle();
   const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
@@ -155,6 +169,7 @@ const start = async (
     ...formatObserver(keepsFormat, () => deps.onFormatMismatch(call)),
     pass.observer,
     owned.until(places.length),
+    answerMoments(call.trace),
   ];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
@@ -252,7 +267,7 @@ const partsOf = (
 const counted =
   (fetchImage: FetchImage, held: HeldBytes, trace: Trace): FetchImage =>
   async (url, param, signal) => {
-    const image = await fetchImage(url, param, signal);
+    const image = await measured(trace.begin('fetch'), () => fetchImage(url, param, signal));
     trace.record('fetched', { url, image });
     held.grow(image.length);
     return image;

@@ -68,6 +68,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/relay/server/resends.ts: Math.random': 'jitter of a pause',
   'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
   'src/http/answer/write-pace.ts: performance': 'the gap between two writes: decides when, not what',
+  'src/http/exchange/trace-request.ts: performance': 'how long the parts of a request take',
   'src/state/event-log.ts: performance': 'the duration of a write: decides when the next one begins',
   'src/state/event-reader.ts: performance': 'how long a reader has waited; this clock never jumps',
   'src/state/insistently.ts: performance': 'how long something was tried; this clock never jumps',

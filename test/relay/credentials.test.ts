@@ -18,6 +18,7 @@ import { cleaner } from '../../src/capture/redacted.ts';
 import { engineOn } from '../support/engine.ts';
 import { placeLogged } from '../support/placed-relay.ts';
 import { startRealPool } from '../support/real-pool.ts';
+import { recordingTrace } from '../support/recording-trace.ts';
 import { startProxy } from '../support/proxy.ts';
 import { hello, http400, http500 } from '../support/scripts.ts';
 import { turnContext, turnRequest } from '../support/turn-request.ts';
@@ -112,11 +113,7 @@ describe('error messages', () => {
       const { log, relayUrl, run } = await signIn(script);
       const told: string[] = [];
       const clean = cleaner([]);
-      const trace = {
-        isRecording: true,
-        record: (_: string, facts: object) => void told.push(JSON.stringify(atOnce(clean(facts)))),
-        next: () => 0,
-      };
+      const trace = recordingTrace((_, facts) => void told.push(JSON.stringify(atOnce(clean(facts)))));
       const { outcome } = await run({}, { trace });
       expect(outcome.kind).toBe('failed');
       expect(told).not.toEqual([]);

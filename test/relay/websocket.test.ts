@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { ModelBudget, type Retry } from '../../src/canonical/context/model-budget.ts';
-import type { Trace } from '../../src/canonical/context/trace.ts';
 import {
   answerHello,
   finishAnswer,
@@ -9,6 +8,7 @@ import {
   type SocketBackendOptions,
 } from '../support/socket-backend.ts';
 import { freshTransports } from '../support/socket-transport.ts';
+import { recordingTrace } from '../support/recording-trace.ts';
 import { completed, freshRelays } from './backend.ts';
 
 const start = freshRelays();
@@ -26,11 +26,7 @@ const overSockets = async (options: SocketBackendOptions, firstEventTimeoutMs = 
   });
   const retries: Retry[] = [];
   const records: { kind: string; facts: object }[] = [];
-  const trace: Trace = {
-    isRecording: true,
-    record: (kind, facts) => void records.push({ kind, facts }),
-    next: () => 0,
-  };
+  const trace = recordingTrace((kind, facts) => void records.push({ kind, facts }));
   const budget = new ModelBudget(64, { onRetry: (retry) => retries.push(retry) });
   const turn = relay.open('t1', {}, true, { budget, trace });
   const ask = async (): Promise<string> => {

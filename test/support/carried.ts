@@ -1,4 +1,4 @@
-import type { Trace } from '../../src/canonical/context/trace.ts';
+import type { RequestTrace } from '../../src/canonical/context/request-trace.ts';
 import { CallableTools } from '../../src/canonical/request/tool.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
@@ -11,6 +11,7 @@ import type { Draft } from '../../src/engine/plan/draft-turn.ts';
 import { SHAPE } from './edited.ts';
 import { never } from './fake-pool.ts';
 import { preStarting } from './pre-starting.ts';
+import { recordingTrace } from './recording-trace.ts';
 import { fixedAmbient } from './turn-events.ts';
 import { functionTool, turnContext, turnRequest } from './turn-request.ts';
 
@@ -61,16 +62,10 @@ export const sourceOptions = (): SourceOptions => ({
 });
 
 /** A trace that keeps what is recorded. */
-export const keptTrace = (): Trace & { readonly facts: unknown[] } => {
+export const keptTrace = (): RequestTrace & { readonly facts: unknown[] } => {
   const facts: unknown[] = [];
-  let count = 0;
-  return {
-    facts,
-    isRecording: true,
-    record: (kind, fact) => void facts.push([kind, fact]),
-    next() {
-      count += 1;
-      return count;
-    },
-  };
+  return Object.assign(
+    recordingTrace((kind, fact) => void facts.push([kind, fact])),
+    { facts },
+  );
 };

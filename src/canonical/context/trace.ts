@@ -1,5 +1,5 @@
 /** Records what is sent and received for one request, on both sides. Recorded facts must not be changed. */
-export interface Trace {
+export interface Recorder {
   /** False if `record` does nothing, so that expensive facts need not be collected. */
   readonly isRecording: boolean;
   record(kind: TraceKind, facts: object): void;
@@ -7,14 +7,86 @@ export interface Trace {
   next(): number;
 }
 
-/** A trace for its owner, which ends it. */
-export interface OpenTrace extends Trace {
+/** A recorder for its owner, which ends it. */
+export interface OpenRecorder extends Recorder {
   /** Records the last facts. Resolves when they are written or cannot be. */
   end(facts: object): Promise<void>;
 }
 
+/** Records a request, and measures the parts that it consists of. */
+export interface Trace extends Recorder {
+  /** Begins to measure a part. */
+  begin(name: SpanName, facts?: SpanFacts): OpenSpan;
+}
+
+/** A part that is being measured. It is a trace, too: what is begun in it is a part of this part. */
+export interface OpenSpan extends Trace {
+  /** For requests that are sent in this part; null: they belong to the trace of the client, if there is one. */
+  readonly traceContext: TraceContext | null;
+  /** Milliseconds since it began. */
+  elapsed(): number;
+  note(facts: SpanFacts): void;
+  /** The first call counts. */
+  end(facts?: SpanFacts): void;
+}
+
+/** W3C Trace Context. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | null;
+}
+
+/** A part that was measured. Times are milliseconds since the request arrived. */
+export interface TraceSpan {
+  readonly name: SpanName;
+  /** Its place in the list; null: it is a part of the request itself. */
+  readonly parent: number | null;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly facts: SpanFacts;
+  /** Its id in a distributed trace, if it was sent to others. */
+  readonly id?: string;
+}
+
+/** Never content: names, numbers, codes. */
+export type SpanFacts = Readonly<Record<string, string | number | boolean | null>>;
+
+export type SpanName =
+  /** The body is received, checked and translated. */
+  | 'read'
+  /** The limits of the key are reserved. */
+  | 'reserve'
+  | 'plan'
+  /** Waits for a slot. */
+  | 'queue'
+  /** An image of the request is fetched. */
+  | 'fetch'
+  /** One attempt at a turn on one worker. */
+  | 'attempt'
+  /** Until the app-server has sent the model request. */
+  | 'app-server'
+  | 'model-request'
+  /** A call of an MCP server. */
+  | 'tool'
+  /** The moment of the first text or call. */
+  | 'first-delta'
+  /** The moment at which an answer was complete. What follows is its delivery. */
+  | 'end';
+
+/** Measures nothing. */
+export const NO_SPAN: OpenSpan = {
+  isRecording: false,
+  record() {},
+  next: () => 0,
+  begin: () => NO_SPAN,
+  traceContext: null,
+  elapsed: () => 0,
+  note() {},
+  end() {},
+};
+
 /** Records nothing. */
-export const NO_TRACE: Trace = { isRecording: false, record() {}, next: () => 0 };
+export const NO_TRACE: Trace = NO_SPAN;
 
 export type TraceKind =
   /** The settings of this server that translators read. */
@@ -56,6 +128,8 @@ export type TraceKind =
   | 'frame'
   /** The status and headers of the response, and its body if it is JSON. */
   | 'answered'
+  /** The parts of the request and how long they took. */
+  | 'spans'
   | 'end'
   /** The trace exceeds its size limit. */
   | 'cut';

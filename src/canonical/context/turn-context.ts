@@ -1,6 +1,6 @@
 import type { TurnRequest } from '../request/turn-request.ts';
 import type { ModelBudget } from './model-budget.ts';
-import type { Trace } from './trace.ts';
+import type { Trace, TraceContext } from './trace.ts';
 
 /** What a turn needs besides its request: the caller, its budget, and its trace. Never stored. */
 export interface TurnContext {
@@ -31,12 +31,6 @@ export interface Turn {
 export interface Caller {
   /** Identifies the API key without revealing it. What is learned about one caller does not apply to another. */
   readonly keyId: string;
-}
-
-/** W3C Trace Context, as sent by the caller. */
-export interface TraceContext {
-  readonly traceparent: string;
-  readonly tracestate: string | null;
 }
 
 /** Interrupts the model with more input. Rejects with a `GatewayError`, for example if the turn has ended. */

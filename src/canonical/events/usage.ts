@@ -12,6 +12,14 @@ export interface Usage {
   readonly isCounted?: true;
 }
 
+/** The counts as facts of a span. */
+export const tokenFacts = ({ inputTokens, cachedInputTokens, outputTokens, reasoningTokens }: Usage) => ({
+  inputTokens,
+  cachedInputTokens,
+  outputTokens,
+  reasoningTokens,
+});
+
 /** Tokens of an image model. */
 export interface ImageUsage {
   readonly input: TokensByKind;

@@ -1,4 +1,4 @@
-import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import { failureOf, gatewayError, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { isReasoning, isToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
@@ -98,11 +98,15 @@ async function* runTurn(
   for (let losses = 0; ;) {
     if (budget.isLimitReached) throw new GatewayError(budget.exceeded());
     const startedAt = deps.clock.now();
-    const lease = await deps.workers.lease(signal);
+    const span = trace.begin('attempt', { model: asked.request.model, format: draft.strategy.requestFormat });
+    const lease = await deps.workers.lease(signal).catch((error: unknown) => {
+      span.end({ error: codeOf(error) });
+      throw error;
+    });
     let hasCalled = false;
     const turn = deps.driver.attempt(lease, {
       draft,
-      context: asked.context,
+      context: { ...asked.context, trace: span },
       signal,
       mayRetry: () => losses + 1 < ATTEMPTS && budget.retry('worker lost'),
       approved,
@@ -123,6 +127,7 @@ async function* runTurn(
       }
       return;
     } catch (error) {
+      span.end({ error: codeOf(error) });
       if (error instanceof WorkerLostEarly) losses += 1;
       else if (!(error instanceof RefusedEarly)) throw error;
       else {
@@ -153,10 +158,16 @@ async function* runTurn(
         tried.push(next.strategy);
       }
     } finally {
+      span.end();
       turn.letGo();
     }
   }
 }
+
+const codeOf = (error: unknown): string => {
+  if (error instanceof RefusedEarly) return error.refusal.outcome.failure.code;
+  return error instanceof WorkerLostEarly ? gatewayError('worker_lost').failure.code : failureOf(error).code;
+};
 
 /** Planned again, if the store has reasoning that was not known when the turn was planned. */
 const withLoaded = async (planned: Planned, { reasoning, driver }: EngineDeps): Promise<Planned> => {

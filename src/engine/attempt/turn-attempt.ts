@@ -12,6 +12,7 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { DrivenTurn, TurnSignal } from '../drivers/driven-turn.ts';
 import type { AttemptParams } from '../drivers/driver.ts';
 import { McpTurn } from '../mcp/mcp-turn.ts';
+import { ToolSpans } from '../mcp/tool-spans.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { Mailbox } from './mailbox.ts';
@@ -35,6 +36,7 @@ export class TurnAttempt {
   #source: TurnSource | null = null;
   /** Null: the turn has no MCP servers. */
   #mcp: McpTurn | null = null;
+  #tools: ToolSpans | null = null;
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
@@ -112,10 +114,13 @@ export class TurnAttempt {
   }
 
   async #start(): Promise<void> {
-    const { draft, signal } = this.#params;
+    const { draft, signal, context } = this.#params;
+    const { ids } = this.#deps.ambient;
+    const { trace } = context;
     try {
       signal.throwIfAborted();
-      this.#mcp = await McpTurn.open(draft.mcp, this.#deps.mcp, signal, this.#deps.ambient.ids);
+      this.#mcp = await McpTurn.open(draft.mcp, this.#deps.mcp, { signal, ids, trace });
+      if (this.#mcp !== null) this.#tools = new ToolSpans(trace);
       const starting = this.#turn.start(this.#mcp, (received) => this.#receive(received));
       this.#begin(await unlessAborted(starting, signal));
     } catch (error) {
@@ -202,6 +207,7 @@ export class TurnAttempt {
     const [first] = events;
     if (first === undefined) return;
     this.#mcp?.count(events);
+    this.#tools?.see(events);
     // A turn that fails before the answer has no preface.
     const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
     const hasRoom = this.#mailbox.push([...preface, ...events]);

@@ -1,3 +1,5 @@
+import { measured } from '../../canonical/context/measured.ts';
+import type { Trace } from '../../canonical/context/trace.ts';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { Item, RawItem } from '../../canonical/request/item.ts';
 import { mcpNamespace, McpToolNames, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
@@ -27,6 +29,7 @@ import type { IdSource } from '../../kit/ambient.ts';
 import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { McpAccess, ReachableMcp } from './mcp-access.ts';
 import { listThreadTools, toListedTool } from './mcp-tools.ts';
+import { toolFacts } from './tool-spans.ts';
 
 /** The use of MCP servers in a request. */
 export interface McpWish {
@@ -40,6 +43,12 @@ export interface McpWish {
 
 /** The results of approved calls, by id: each call runs once, however many attempts the turn has. */
 export type ApprovedResults = Map<string, McpOutcome>;
+
+interface McpTurnOptions {
+  readonly signal: AbortSignal;
+  readonly ids: IdSource;
+  readonly trace: Trace;
+}
 
 interface Member {
   readonly use: McpUse;
@@ -60,31 +69,28 @@ export class McpTurn implements McpShape {
   readonly #wish: McpWish;
   readonly #members: ReadonlyMap<string, Member>;
   readonly #ids: IdSource;
+  readonly #trace: Trace;
   #preface: TurnEvent[] = [];
   #calls = 0;
   /** The newest model request offered no tools. */
   #isWithdrawn = false;
 
-  private constructor(wish: McpWish, members: readonly Member[], ids: IdSource) {
+  private constructor(wish: McpWish, members: readonly Member[], { ids, trace }: McpTurnOptions) {
     this.#wish = wish;
     this.#members = new Map(members.map((member) => [mcpNamespace(member.use.server.label), member]));
     this.#ids = ids;
+    this.#trace = trace;
   }
 
   /** Null: the request uses no servers. */
-  static async open(
-    wish: McpWish,
-    access: McpAccess,
-    signal: AbortSignal,
-    ids: IdSource,
-  ): Promise<McpTurn | null> {
+  static async open(wish: McpWish, access: McpAccess, options: McpTurnOptions): Promise<McpTurn | null> {
     if (wish.uses.length === 0) return null;
     const members: Member[] = [];
     try {
       for (const use of wish.uses) {
         const known = access.deployment.get(use.server.label);
         const isNamed = known?.server !== use.server;
-        const reachable = isNamed ? await access.reach?.(use.server, signal) : known;
+        const reachable = isNamed ? await access.reach?.(use.server, options.signal) : known;
         if (reachable === undefined) throw new Error('a server that cannot be reached was not rejected');
         members.push({ use, reachable, isNamed, tools: [], names: new McpToolNames([]) });
       }
@@ -92,7 +98,7 @@ export class McpTurn implements McpShape {
       closeNamed(members);
       throw error;
     }
-    return new McpTurn(wish, members, ids);
+    return new McpTurn(wish, members, options);
   }
 
   /** `config.mcp_servers` of `thread/start`. */
@@ -138,7 +144,9 @@ export class McpTurn implements McpShape {
       const known = results.get(call.callId);
       // If the worker dies meanwhile, the call may have run: it must not run again.
       if (known === undefined) results.set(call.callId, LOST);
-      const outcome = known ?? (await this.#run(call, appServer, threadId));
+      const facts = toolFacts({ server_label: call.label, name: call.name });
+      const run = () => this.#run(call, appServer, threadId);
+      const outcome = known ?? (await measured(this.#trace.begin('tool', facts), run));
       results.set(call.callId, outcome);
       this.#show(call, outcome);
     }

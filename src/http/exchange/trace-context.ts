@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../canonical/context/turn-context.ts';
+import type { TraceContext } from '../../canonical/context/trace.ts';
 
 const TRACEPARENT = 'traceparent';
 const TRACESTATE = 'tracestate';

@@ -1,6 +1,8 @@
 import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
-import { NO_TRACE, type OpenTrace, type Trace } from '../../canonical/context/trace.ts';
+import { RequestTrace } from '../../canonical/context/request-trace.ts';
+import { NO_TRACE, type OpenRecorder, type Recorder, type Trace } from '../../canonical/context/trace.ts';
+import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { MARKER_HEADERS } from '../../apis/clients/markers.ts';
 import type { Api } from '../../turns/api.ts';
@@ -8,10 +10,10 @@ import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';
 import { TRACE_HEADERS } from './trace-context.ts';
 
-/** Writes the traces of requests. */
+/** Writes requests to files. */
 export interface Captures {
   /** Null: there is no room for another one. */
-  open(requestId: string): OpenTrace | null;
+  open(requestId: string): OpenRecorder | null;
 }
 
 /** A request whose body is read later. */
@@ -22,21 +24,29 @@ export interface TracedRequest {
   readonly headers: Headers;
 }
 
-/** Keeps the trace of a request open until this has ended too. */
+/** The trace of a request goes on until this has ended too. Its spans are then not those of the exchange. */
 export type KeepTrace = (until: Promise<unknown>) => void;
 
-/** Captures a request completely if capture is on. */
+export interface TraceDeps {
+  readonly captures: Captures | null;
+  readonly ambient: { readonly clock: Clock };
+}
+
+/** Measures the parts of a request, and captures it completely if capture is on. */
 export const traced = async <Answer>(
   { exchange, method, path, headers }: TracedRequest,
   { errors }: Pick<Api, 'errors'>,
-  deps: { readonly captures: Captures | null },
-  answer: (trace: Trace, keepTrace: KeepTrace) => Promise<Answer>,
+  deps: TraceDeps,
+  answer: (trace: RequestTrace, keepTrace: KeepTrace) => Promise<Answer>,
 ): Promise<Answer> => {
-  const trace = deps.captures?.open(exchange.requestId) ?? null;
-  if (trace === null) return answer(NO_TRACE, () => {});
-  let until: Promise<unknown> = Promise.resolve();
-  exchange.atEnd(() => void until.then(() => trace.end({ isAborted: exchange.signal.aborted })));
-  trace.record('asked', { method, path, head: safeHeaders(headers) });
+  const capture = deps.captures?.open(exchange.requestId) ?? null;
+  const trace = openTrace(exchange, capture ?? NO_TRACE, deps);
+  let until: Promise<unknown> | null = null;
+  exchange.atEnd(() => {
+    if (until === null) exchange.note({ spans: trace.finish() });
+    if (capture !== null) void endCapture(capture, trace, exchange, until);
+  });
+  if (trace.isRecording) trace.record('asked', { method, path, head: safeHeaders(headers) });
   try {
     return await answer(trace, (ended) => {
       until = ended;
@@ -46,6 +56,27 @@ export const traced = async <Answer>(
     trace.record('answered', { status, body });
     throw error;
   }
+};
+
+/** Opens the trace of a request that arrived then. */
+export const openTrace = (
+  { startedAt }: Pick<Exchange, 'startedAt'>,
+  recorder: Recorder,
+  { ambient }: Pick<TraceDeps, 'ambient'>,
+): RequestTrace => {
+  const arrivedAt = performance.now() - Math.max(0, ambient.clock.now() - startedAt);
+  return new RequestTrace({ recorder, now: () => performance.now() - arrivedAt, identify: null });
+};
+
+const endCapture = async (
+  capture: OpenRecorder,
+  trace: RequestTrace,
+  { signal }: Exchange,
+  until: Promise<unknown> | null,
+): Promise<void> => {
+  await until;
+  capture.record('spans', trace.finish());
+  await capture.end({ isAborted: signal.aborted });
 };
 
 /** Records what a replay needs besides the headers. */

@@ -1,3 +1,4 @@
+import type { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { sseName } from '../../kit/text/sse-blocks.ts';
 import type { AccessFacts } from '../../observe/access-log.ts';
@@ -17,7 +18,7 @@ import { sseResponse } from '../answer/sse-response.ts';
 import { sessionOf } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { KeepTrace } from '../exchange/trace-request.ts';
+import { openTrace, type KeepTrace } from '../exchange/trace-request.ts';
 import { noteTurn, type ReadTurn, type TurnDeps, type TurnSource } from './start-turn.ts';
 
 /** What background responses need besides the dependencies of turns. */
@@ -88,7 +89,9 @@ export const serveBackground = async (
 
 interface Starting {
   readonly api: Api;
-  readonly call: Omit<RunCall, 'held' | 'state' | 'signal' | 'note' | 'onAccepted'>;
+  readonly call: Omit<RunCall, 'held' | 'state' | 'signal' | 'note' | 'onAccepted'> & {
+    readonly trace: RequestTrace;
+  };
   /** The number of its first event; above 0: it runs again. */
   readonly firstEvent: number;
   readonly deps: Serving['deps'];
@@ -153,7 +156,8 @@ const startBackground = async (
     watch?.note?.(facts);
     const ended = runs.execute(run, prepared.detach()).finally(() => {
       leave();
-      onEnded({ responseId: background.id, requestId, startedAt, facts, watch });
+      const all = { ...facts, spans: call.trace.finish() };
+      onEnded({ responseId: background.id, requestId, startedAt, facts: all, watch });
     });
     return { ignored: prepared.ignored, ended };
   } catch (error) {
@@ -172,13 +176,15 @@ export const rerunBackground = async (
   deps: Serving['deps'],
 ): Promise<void> => {
   const headers = new Headers(request.headers);
+  const startedAt = deps.ambient.clock.now();
+  const trace = openTrace({ startedAt }, NO_TRACE, deps);
   const held = deps.bodies.open(row.owner, NEVER, () => {});
   const source = {
     headers,
     caller: row.owner,
     models: await deps.models.names(),
     signal: NEVER,
-    trace: NO_TRACE,
+    trace,
     onBytes: (bytes: number) => held.grow(bytes),
     local: null,
     again: { id: row.id, createdAt: Math.floor(row.createdAt / 1000) },
@@ -189,11 +195,11 @@ export const rerunBackground = async (
   if (background === null) throw new Error('the stored request is not one of a background response');
   const call = {
     requestId: deps.ambient.ids.mint('req'),
-    startedAt: deps.ambient.clock.now(),
+    startedAt,
     caller: row.owner,
     session: sessionOf(headers),
     traceContext: traceOf(headers),
-    trace: NO_TRACE,
+    trace,
   };
   const again = { ...translated, background, held, stored: null };
   const { ended } = await startBackground(again, { api, call, firstEvent, deps });

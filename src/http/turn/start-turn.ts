@@ -1,4 +1,5 @@
-import type { Trace } from '../../canonical/context/trace.ts';
+import type { RequestTrace } from '../../canonical/context/request-trace.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
@@ -43,7 +44,7 @@ type Transport = 'http' | 'websocket';
 export interface TurnSource {
   readonly headers: Headers;
   readonly exchange: Exchange;
-  readonly trace: Trace;
+  readonly trace: RequestTrace;
   readonly transport: Transport;
   /** Responses that only its connection knows; null: it came over none that remembers. */
   readonly local: LocalResponses | null;
@@ -66,6 +67,7 @@ export const readTurn = async (
   deps: TurnDeps,
 ): Promise<ReadTurn> => {
   const { signal } = exchange;
+  const reading = trace.begin('read');
   exchange.note({ named: namedSessionOf(headers) });
   try {
     const limits = { maxBytes: deps.maxBodyBytes, room: held, signal };
@@ -77,8 +79,10 @@ export const readTurn = async (
     const translated = await translateBody(api, body, source, deps);
     const isStored = backgroundOf(translated.parsed) !== null && deps.background?.keepsRequests === true;
     const stored = isStored && isJsonObject(body) ? { body, headers: safeHeaders(headers), reruns: 0 } : null;
+    reading.end({ bytes: held.bytes });
     return { ...translated, stored };
   } catch (error) {
+    reading.end({ error: failureOf(error).code });
     held.letGo();
     throw error;
   }

@@ -1,5 +1,5 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { Trace } from '../../canonical/context/trace.ts';
+import type { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { Api, Frame } from '../../turns/api.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
@@ -112,7 +112,7 @@ interface Answering {
   /** Steering input for the response that this one continues. */
   readonly waiting: SteerTarget | null;
   readonly stream: ResponseStream;
-  readonly trace: Trace;
+  readonly trace: RequestTrace;
   readonly by: ServedBy;
   readonly deps: CreateDeps;
 }

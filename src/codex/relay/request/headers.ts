@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { TraceContext } from '../../../canonical/context/turn-context.ts';
+import type { TraceContext } from '../../../canonical/context/trace.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';

@@ -70,6 +70,7 @@ export const forward = async (
   const attempt = async (idleTimeout: IdleTimeout): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     if (call !== null && !call.budget.take()) return over(call.budget.exceeded());
+    call?.sending();
     try {
       begun = await sendOnce({ relayed, call, resends, idleTimeout, options });
     } catch (error) {
@@ -121,6 +122,7 @@ export const forward = async (
     const field = call === null ? null : refusedBy(statusCode, error, call);
     if (call !== null && field !== null && call.budget.retry('field rejected')) {
       refused.push(field);
+      call.requestSpan.end({ retry: 'field-rejected' });
       call.withhold(field);
       return 'again';
     }
@@ -134,6 +136,7 @@ export const forward = async (
       if ((await attempt(idleTimeout)) === 'over') return;
     } finally {
       idleTimeout.stop();
+      call?.requestSpan.end();
     }
   }
 };

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
-import type { TraceKind } from '../../../canonical/context/trace.ts';
+import { NO_SPAN, type OpenSpan, type TraceKind } from '../../../canonical/context/trace.ts';
 import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
@@ -13,6 +13,7 @@ import { OwnItems } from '../request/own-items.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
 import { windowIdOf } from '../request/turn-metadata.ts';
 import type { ModelCall } from './relayed-request.ts';
+import { noteAnswer } from './request-span.ts';
 
 export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent' | 'onActivity'> {
   readonly shape: RequestShape;
@@ -43,7 +44,6 @@ const CUT = new DOMException('the turn is over', 'AbortError');
 
 /** One turn in the relay: the edits of its model requests, and the listeners of its answers. */
 export class RelayTurn implements RelayReport, ModelCall {
-  readonly session: Session;
   readonly model: string;
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
   readonly onActivity: (sign: 'sent' | 'heard') => void;
@@ -51,6 +51,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   readonly answers = new TurnAnswers();
   readonly own = new OwnItems();
   readonly #options: RelayTurnOptions;
+  readonly #session: Session;
   readonly #withheld = new Set<EditField>();
   readonly #cut = new AbortController();
   readonly #begun = Promise.withResolvers<void>();
@@ -60,11 +61,14 @@ export class RelayTurn implements RelayReport, ModelCall {
   #over: () => void = () => {};
   /** Whether the model has answered once: items after ours are its own from then on. */
   #hasAnswer = false;
+  /** Whether the newest model request has output. */
+  #hasOutput = false;
   headers: Readonly<Record<string, string>> = {};
   answerBytes = 0;
+  requestSpan: OpenSpan = NO_SPAN;
 
   constructor(options: RelayTurnOptions) {
-    const { thread, request, context, shape, affinity, limits, turnId, startedAtMs } = options;
+    const { thread, request, shape, affinity, limits, turnId, startedAtMs } = options;
     const session = {
       threadId: thread.threadId,
       session: affinity.session,
@@ -78,19 +82,15 @@ export class RelayTurn implements RelayReport, ModelCall {
         effort: request.reasoning.effort,
       },
       clientMetadata: request.clientMetadata,
-      // The backend of a ChatGPT login gets what codex sends, and codex sends no trace context of its
-      // clients.
-      ...(context.traceContext === undefined || limits.profile.isChatgpt
-        ? {}
-        : { traceContext: context.traceContext }),
     };
     this.#options = options;
     this.model = request.model;
-    this.session = session;
+    this.#session = session;
     this.edits = requestEdits(request, shape, { ...session, ...affinity }, limits);
     this.onActivity = options.onActivity;
     this.onUpstreamEvent = (signal) => {
       if (signal.kind === 'answer-started') this.#hasAnswer = true;
+      this.#measure(signal);
       if (signal.kind === 'answer-ended') this.#over();
       this.answers.see(signal);
       this.own.see(signal);
@@ -100,6 +100,15 @@ export class RelayTurn implements RelayReport, ModelCall {
     };
   }
 
+  /** As the newest model request names it. */
+  get session(): Session {
+    const { context, limits } = this.#options;
+    // The backend of a ChatGPT login gets what codex sends, and codex sends no trace context of its
+    // clients.
+    if (limits.profile.isChatgpt) return this.#session;
+    const traceContext = this.requestSpan.traceContext ?? context.traceContext;
+    return traceContext === undefined ? this.#session : { ...this.#session, traceContext };
+  }
   get turn(): Turn {
     return this.#options;
   }
@@ -127,6 +136,11 @@ export class RelayTurn implements RelayReport, ModelCall {
 
   get isTraced(): boolean {
     return this.#options.context.trace.isRecording;
+  }
+
+  sending(): void {
+    this.#hasOutput = false;
+    this.requestSpan = this.#options.context.trace.begin('model-request', { model: this.model });
   }
 
   record(kind: TraceKind, facts: object): void {
@@ -166,6 +180,14 @@ export class RelayTurn implements RelayReport, ModelCall {
     // Release waiters: nothing more will come.
     this.#begun.resolve();
     this.#over();
+  }
+
+  #measure(signal: UpstreamEvent): void {
+    if (signal.kind !== 'answer-said') noteAnswer(this.requestSpan, signal);
+    else if (!this.#hasOutput && signal.type.endsWith('.delta')) {
+      this.#hasOutput = true;
+      this.requestSpan.note({ firstDeltaMs: this.requestSpan.elapsed() });
+    }
   }
 
   #sets(field: EditField): boolean {

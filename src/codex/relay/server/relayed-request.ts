@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
-import type { TraceKind } from '../../../canonical/context/trace.ts';
+import type { OpenSpan, TraceKind } from '../../../canonical/context/trace.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
@@ -37,6 +37,10 @@ export interface ModelCall {
   headers: Readonly<Record<string, string>>;
   /** So many bytes of an answer went to the app-server. */
   passed(bytes: number): void;
+  /** Measures the newest model request. */
+  readonly requestSpan: OpenSpan;
+  /** A model request is about to be sent. */
+  sending(): void;
   /** Whether a trace is recorded for it. */
   readonly isTraced: boolean;
   record(kind: TraceKind, facts: object): void;

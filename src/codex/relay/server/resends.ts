@@ -62,6 +62,7 @@ export class Resends {
     const waitMs = pauseMs === null ? 0 : Math.max(this.#jittered, pauseMs);
     this.#left -= 1;
     this.#count += 1;
+    this.#call?.requestSpan.end({ retry: reason });
     this.#options.onRetry(cause, reason, this.used);
     this.route = nextRoute(this.route, this.used, error);
     // If aborted while waiting, the next attempt fails.

@@ -84,6 +84,12 @@ const begin = async (
     },
   });
   idleTimeout.heard();
+  const { requestSpan } = call ?? {};
+  requestSpan?.note({
+    transport: resends.used,
+    status: answer.statusCode,
+    headMs: requestSpan.elapsed(),
+  });
   const chunks = answer.body[Symbol.asyncIterator]();
   if (answer.statusCode >= 400)
     return { answer, chunks, streamStart: null, firstByteMs: 0, firstEventMs: null };

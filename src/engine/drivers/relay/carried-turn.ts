@@ -8,6 +8,7 @@ import { injectedOf } from '../../../codex/translate/inject-items.ts';
 import { developerInstructionsOf } from '../../../codex/translate/thread-start.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
+import { rpcFailure } from '../../attempt/rpc-failure.ts';
 import { steerTurn } from '../../attempt/running-turn.ts';
 import { recordEarlier, tracedAppServer, tracedListener } from '../../attempt/traced-app-server.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
@@ -76,8 +77,15 @@ export class CarriedTurn implements DrivenTurn {
       request = (await mcp?.prepare(request, appServer, threadId, approved)) ?? request;
     };
     const identified = this.#deps.relay.sessionOf({ request, context });
+    const waiting = context.trace.begin('app-server');
     this.#starting = this.#carrierFor(mcp, prepare);
-    const [{ carrier, isEarlier }, session] = await Promise.all([this.#starting, identified]);
+    const [{ carrier, isEarlier }, session] = await Promise.all([this.#starting, identified]).catch(
+      (error: unknown) => {
+        waiting.end({ error: rpcFailure(error).code });
+        throw error;
+      },
+    );
+    waiting.note({ isPreStarted: isEarlier });
     this.#carrier = carrier;
     if (this.#isEnded) throw new Error('the turn was given up while it was being started');
     const { settings } = this.#deps;
@@ -94,7 +102,10 @@ export class CarriedTurn implements DrivenTurn {
           mcp,
         },
         onUpstreamEvent: (signal) => this.#upstream(signal, receive),
-        onActivity: (kind) => receive({ kind: 'activity', of: kind }),
+        onActivity(kind) {
+          waiting.end();
+          receive({ kind: 'activity', of: kind });
+        },
       },
       // The signals of one that was started now are recorded already.
       isEarlier ? tracedListener(context.trace, carrier.thread.threadId, receive) : receive,

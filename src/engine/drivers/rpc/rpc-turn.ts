@@ -1,3 +1,6 @@
+import { measured } from '../../../canonical/context/measured.ts';
+import { NO_SPAN, type OpenSpan } from '../../../canonical/context/trace.ts';
+import { tokenFacts } from '../../../canonical/events/usage.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { AppServer } from '../../../codex/app-server.ts';
@@ -9,6 +12,7 @@ import { toThreadStart, type ThreadSettings } from '../../../codex/translate/thr
 import { toReviewStart, toTurnStart } from '../../../codex/translate/turn-start.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
+import { rpcFailure } from '../../attempt/rpc-failure.ts';
 import {
   closeTurn,
   startReview,
@@ -18,7 +22,7 @@ import {
 } from '../../attempt/running-turn.ts';
 import { recordEarlier, tracedAppServer } from '../../attempt/traced-app-server.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import type { DrivenTurn, TurnSignal } from '../driven-turn.ts';
+import type { DrivenTurn, TurnEnd, TurnSignal } from '../driven-turn.ts';
 import type { AttemptParams } from '../driver.ts';
 import { answerCall } from './answer-call.ts';
 import { threadKind, type PreStartedThreads, type ThreadKind } from './pre-started-threads.ts';
@@ -42,6 +46,8 @@ export class RpcTurn implements DrivenTurn {
   #kind: ThreadKind | null = null;
   #unwatch: () => void = () => {};
   #isEnded = false;
+  /** The app-server's model requests, which are not seen. */
+  #asking: OpenSpan = NO_SPAN;
 
   constructor(deps: RpcTurnDeps, lease: Lease, params: AttemptParams) {
     this.#deps = deps;
@@ -53,6 +59,13 @@ export class RpcTurn implements DrivenTurn {
   }
 
   async start(mcp: McpTurn | null, receive: (signal: TurnSignal) => void): Promise<string> {
+    const { trace } = this.#params.context;
+    const turnId = await measured(trace.begin('app-server'), () => this.#start(mcp, receive), rpcFailure);
+    this.#asking = trace.begin('model-request', { model: this.#request.model, transport: 'app-server' });
+    return turnId;
+  }
+
+  async #start(mcp: McpTurn | null, receive: (signal: TurnSignal) => void): Promise<string> {
     const { draft, context, signal, approved } = this.#params;
     const { settings, preStarted } = this.#deps;
     const { strategy } = draft;
@@ -100,8 +113,9 @@ export class RpcTurn implements DrivenTurn {
     await steerTurn(this.#appServer, this.#running, texts);
   }
 
-  async end(): Promise<void> {
+  async end({ usage }: TurnEnd): Promise<void> {
     this.#isEnded = true;
+    this.#asking.end(usage === null ? {} : tokenFacts(usage));
     this.#unwatch();
     if (this.#kind !== null) void this.#deps.preStarted.prepare(this.#lease, this.#kind);
     await closeTurn(this.#appServer, this.#running, this.#threadId);
