@@ -30,6 +30,9 @@ export const PROTOCOL_ROOTS = [
   'v2/GetAccountRateLimitsResponse',
   'v2/GetAccountTokenUsageParams',
   'v2/GetAccountTokenUsageResponse',
+  'v2/LoginAccountParams',
+  'v2/LoginAccountResponse',
+  'v2/LogoutAccountResponse',
   'v2/ConfigReadParams',
   'v2/FeedbackUploadParams',
   'v2/FeedbackUploadResponse',
@@ -49,6 +52,7 @@ export const PROTOCOL_ROOTS = [
   'v2/RawResponseItemCompletedNotification',
   'v2/RawResponseCompletedNotification',
   'v2/ThreadTokenUsageUpdatedNotification',
+  'v2/AccountLoginCompletedNotification',
 ] as const;
 
 /** The unions of all notifications and requests of the server. */

@@ -1,9 +1,10 @@
 import { isJsonObject } from '../kit/json/json.ts';
-import type { ClientMethod, ParamsOf, ResultOf } from './protocol/methods.ts';
+import type { ClientMethod, CompletedLogin, ParamsOf, ResultOf } from './protocol/methods.ts';
 import {
   IGNORED_NOTIFICATIONS,
   isIgnoredNotification,
   isKnownNotification,
+  LOGIN_COMPLETED,
   notificationsAbout,
 } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
@@ -46,6 +47,8 @@ export interface AppServerOptions {
   readonly reportsContent?: boolean;
   /** Whether the app-server reports the result of tools that it runs itself. Default: false. */
   readonly reportsTools?: boolean;
+  /** Called when a sign-in that this client started has ended. */
+  readonly onLoginCompleted?: (login: CompletedLogin) => void;
   /** Time limit of `initialize`. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
@@ -108,6 +111,7 @@ export const connectAppServer = async (
       onNotification: (method, params) => {
         const notification = { kind: 'notification', method, params } as const;
         if (isKnownNotification(notification)) threads.deliver(threadIdOf(params), notification);
+        else if (method === LOGIN_COMPLETED) options.onLoginCompleted?.(params as CompletedLogin);
         else if (!isIgnoredNotification(method)) options.onUnknownNotification?.(method);
       },
       onMalformed: (reason) => options.onMalformedLine?.(reason),
@@ -128,7 +132,7 @@ export const connectAppServer = async (
           experimentalApi: true,
           requestAttestation: false,
           optOutNotificationMethods: [
-            ...IGNORED_NOTIFICATIONS,
+            ...(options.onLoginCompleted === undefined ? IGNORED_NOTIFICATIONS : ignoredInSignIn()),
             ...(options.reportsContent === false ? notificationsAbout('content') : []),
             ...(options.reportsTools === true ? [] : notificationsAbout('tools')),
           ],
@@ -169,6 +173,9 @@ const typedClient = (
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });
+
+const ignoredInSignIn = (): readonly string[] =>
+  IGNORED_NOTIFICATIONS.filter((method) => method !== LOGIN_COMPLETED);
 
 /** Whether an interrupt failed because the turn had already ended, which counts as success. */
 const isTooLate = (method: ClientMethod, error: unknown): boolean =>

@@ -1,5 +1,6 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 import { KEY_FAILURES } from './key-failures.ts';
+import { SIGN_IN_FAILURES } from './sign-in-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
 import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
@@ -92,6 +93,7 @@ export const FAILURES = {
     'steering a response that is unknown, has ended, or belongs to another key',
   ),
   ...STATE_FAILURES,
+  ...SIGN_IN_FAILURES,
   endpoint_not_supported: row(
     404,
     'This endpoint is not supported.',

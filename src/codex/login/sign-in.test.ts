@@ -1,53 +1,22 @@
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { startLoginIssuer, type LoginIssuer } from '../../../test/support/login-issuer.ts';
 import { findCodexBinary } from '../binary.ts';
 import { readLogin } from './read-login.ts';
 import { signIn, signOut, type SignIn } from './sign-in.ts';
 
 /** The real binary signs in at a local issuer. */
 
-const token = (claims: object): string =>
-  ['{"alg":"none"}', JSON.stringify(claims), 'signature']
-    .map((part) => Buffer.from(part).toString('base64url'))
-    .join('.');
-
-const CLAIMS = {
-  email: 'ann@example.com',
-  exp: 4_000_000_000,
-  'https://api.openai.com/auth': { chatgpt_plan_type: 'plus', chatgpt_account_id: 'acc-1' },
-};
-
-const ANSWERS: Readonly<Record<string, unknown>> = {
-  '/api/accounts/deviceauth/usercode': { device_auth_id: 'd', user_code: 'CODE-12345', interval: '1' },
-  '/api/accounts/deviceauth/token': { authorization_code: 'a', code_challenge: 'c', code_verifier: 'v' },
-  '/oauth/token': { id_token: token(CLAIMS), access_token: token(CLAIMS), refresh_token: 'refresh-1' },
-  '/oauth/revoke': {},
-};
-
-let issuer: Server;
-let url: string;
-let asked: string[];
+let issuer: LoginIssuer;
 let root: string;
 let options: SignIn;
 
 beforeEach(async () => {
-  asked = [];
-  issuer = createServer((request, response) => {
-    asked.push(request.url ?? '');
-    const body = ANSWERS[request.url ?? ''];
-    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(body ?? {}));
-  });
-  issuer.listen(0, '127.0.0.1');
-  await once(issuer, 'listening');
-  url = `http://127.0.0.1:${(issuer.address() as AddressInfo).port}`;
+  issuer = await startLoginIssuer();
   root = await mkdtemp(path.join(tmpdir(), 'sign-in-'));
   options = {
     binary: findCodexBinary(),
@@ -58,7 +27,7 @@ beforeEach(async () => {
       HOME: path.join(root, 'user'),
       CODEX_HOME: path.join(root, 'elsewhere'),
       OPENAI_API_KEY: 'sk-of-someone-else',
-      CODEX_REVOKE_TOKEN_URL_OVERRIDE: `${url}/oauth/revoke`,
+      ...issuer.environment,
     },
     stdio: 'ignore',
     onErrorLine: () => {},
@@ -67,11 +36,10 @@ beforeEach(async () => {
 
 afterEach(async () => {
   issuer.close();
-  issuer.closeAllConnections();
   await rm(root, { recursive: true, force: true });
 });
 
-const login = (at = url): Promise<number> => signIn(options, ['--device-auth', '--experimental_issuer', at]);
+const login = (at = issuer.url): Promise<number> => signIn(options, ['--device-auth', '--experimental_issuer', at]);
 const authFile = (): string => path.join(options.loginHome, 'auth.json');
 const rights = async (file: string): Promise<number> => (await stat(file)).mode & 0o777;
 
@@ -147,11 +115,11 @@ describe('signOut', () => {
     await login();
     await writeFile(path.join(options.loginHome, 'config.toml'), 'this = = is not TOML');
     expect(await signOut(options)).toBe(0);
-    expect(asked.at(-1)).toBe('/oauth/revoke');
+    expect(issuer.asked.at(-1)).toBe('/oauth/revoke');
     expect(await readdir(options.loginHome)).toEqual(['config.toml']);
   });
 
   it('does nothing if there is no login', async () => {
-    expect([await signOut(options), asked]).toEqual([0, []]);
+    expect([await signOut(options), issuer.asked]).toEqual([0, []]);
   });
 });

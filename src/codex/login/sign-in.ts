@@ -7,8 +7,7 @@ import type { CodexBinary } from '../binary.ts';
 import type { Environment } from '../home/environment.ts';
 import { readIfPresent } from '../home/files.ts';
 import { readLoginFile, replaceLogin, UnusableLogin } from '../home/login-file.ts';
-import { requirePrivateState } from '../home/private-folders.ts';
-import { createRunDirectory } from '../home/run-directories.ts';
+import { openScratchHome, signInEnvironment } from './scratch-home.ts';
 
 /**
  * Signs in and out with `codex login` and `codex logout` in a temporary home. So the user's `config.toml` has
@@ -27,14 +26,6 @@ export interface SignIn {
   /** Called with each line that codex writes to stderr, including its line end. */
   readonly onErrorLine: (line: string) => void;
 }
-
-const CONFIG = [
-  'cli_auth_credentials_store = "file"',
-  'check_for_update_on_startup = false',
-  '[analytics]',
-  'enabled = false',
-  '',
-].join('\n');
 
 /** Resolves to codex's exit code; with 0 the login has been saved. */
 export const signIn = async (options: SignIn, flags: readonly string[]): Promise<number> => {
@@ -83,11 +74,8 @@ const inScratchHome = async (
   { stateDir }: SignIn,
   use: (home: string) => Promise<number>,
 ): Promise<number> => {
-  await requirePrivateState(stateDir);
-  // Below `run`, where the next start removes it if we are killed.
-  const home = await createRunDirectory(path.resolve(stateDir, 'run'));
+  const home = await openScratchHome(stateDir);
   try {
-    await writeFile(path.join(home.path, 'config.toml'), CONFIG, { mode: 0o600 });
     return await use(home.path);
   } finally {
     await home.remove();
@@ -102,7 +90,7 @@ const runCodex = async (
 ): Promise<number> => {
   const child = spawn(binary.path, words, {
     cwd: home,
-    env: { ...signInEnvironment(environment), CODEX_HOME: home },
+    env: signInEnvironment(environment, home),
     stdio: [stdio, stdio, 'pipe'],
   });
   const lines = createLineDecoder();
@@ -122,16 +110,3 @@ const runCodex = async (
     process.off('SIGINT', stay).off('SIGTERM', end);
   }
 };
-
-/**
- * Everything that opening a browser may need, but none of our settings and keys, and no variables that make
- * codex sign in with other credentials. Certificates and sign-in servers are the user's choice.
- */
-const signInEnvironment = (environment: Environment): Environment =>
-  Object.fromEntries(
-    Object.entries(environment).filter(
-      ([name]) =>
-        !/^(PROXY|OPENAI|CODEX)_/.test(name) ||
-        /^CODEX_(CA_CERTIFICATE|.*_TOKEN_URL_OVERRIDE|.*AUTHAPI_BASE_URL|.*JWKS_BASE_URL)$/.test(name),
-    ),
-  );

@@ -5,6 +5,7 @@ import type { InitializeParams } from './generated/InitializeParams.ts';
 import type { InitializeResponse } from './generated/InitializeResponse.ts';
 import type { JsonValue } from './generated/serde_json/JsonValue.ts';
 import { SERVER_NOTIFICATION_METHODS } from './generated/server-methods.ts';
+import type { AccountLoginCompletedNotification } from './generated/v2/AccountLoginCompletedNotification.ts';
 import type { AgentMessageDeltaNotification } from './generated/v2/AgentMessageDeltaNotification.ts';
 import type { ConfigReadParams } from './generated/v2/ConfigReadParams.ts';
 import type { ErrorNotification } from './generated/v2/ErrorNotification.ts';
@@ -18,6 +19,9 @@ import type { GetAccountTokenUsageParams } from './generated/v2/GetAccountTokenU
 import type { GetAccountTokenUsageResponse } from './generated/v2/GetAccountTokenUsageResponse.ts';
 import type { ItemCompletedNotification } from './generated/v2/ItemCompletedNotification.ts';
 import type { ItemStartedNotification } from './generated/v2/ItemStartedNotification.ts';
+import type { LoginAccountParams } from './generated/v2/LoginAccountParams.ts';
+import type { LoginAccountResponse } from './generated/v2/LoginAccountResponse.ts';
+import type { LogoutAccountResponse } from './generated/v2/LogoutAccountResponse.ts';
 import type { McpServerToolCallParams } from './generated/v2/McpServerToolCallParams.ts';
 import type { McpServerToolCallResponse } from './generated/v2/McpServerToolCallResponse.ts';
 import type { ListMcpServerStatusParams } from './generated/v2/ListMcpServerStatusParams.ts';
@@ -110,6 +114,8 @@ interface ClientMethods {
     params: GetAccountTokenUsageParams;
     result: AsJson<Pick<GetAccountTokenUsageResponse, 'summary' | 'dailyUsageBuckets'>>;
   };
+  readonly 'account/login/start': { params: LoginAccountParams; result: LoginAccountResponse };
+  readonly 'account/logout': { params: undefined; result: LogoutAccountResponse };
   /** Hundreds of fields that change with every release: readers check whether a field exists. */
   readonly 'config/read': { params: ConfigReadParams; result: { readonly config: JsonObject } };
   readonly 'feedback/upload': { params: FeedbackUploadParams; result: FeedbackUploadResponse };
@@ -137,6 +143,12 @@ interface KnownNotifications {
   readonly 'rawResponse/completed': RawResponseCompletedNotification;
   readonly 'thread/tokenUsage/updated': ThreadTokenUsageUpdatedNotification;
 }
+
+/** Sent at the end of a sign-in. It is about no thread, and read only by a client that signs in. */
+export const LOGIN_COMPLETED = 'account/login/completed';
+
+/** How a sign-in ended. */
+export type CompletedLogin = Pick<AccountLoginCompletedNotification, 'loginId' | 'success' | 'error'>;
 
 export type KnownNotificationMethod = keyof KnownNotifications;
 

@@ -1,0 +1,248 @@
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import type { SignInMethod, SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { quoted } from '../../kit/text/quote.ts';
+import { readIfPresent } from '../home/files.ts';
+import { readLoginFile, replaceLogin } from '../home/login-file.ts';
+import type { KeptLogin } from '../home/login-store.ts';
+import type { CompletedLogin } from '../protocol/methods.ts';
+import { startLoginAppServer, type LoginAppServer, type LoginAppServerOptions } from './login-app-server.ts';
+import { readLogin } from './read-login.ts';
+import {
+  couldNotSave,
+  couldNotSignOut,
+  couldNotStart,
+  NO_LOGIN,
+  PROCESS_ENDED,
+  reasonOf,
+} from './sign-in-errors.ts';
+
+export interface SignInSessionsOptions extends Pick<
+  LoginAppServerOptions,
+  'binary' | 'stateDir' | 'environment' | 'clientInfo' | 'initializeTimeoutMs'
+> {
+  /** Where `auth.json` is kept. */
+  readonly loginHome: string;
+  readonly login: Pick<KeptLogin, 'collect'>;
+  readonly ambient: Ambient;
+  /** Called when `auth.json` was written or removed. */
+  readonly onChange: () => void;
+  /** Called when a sign-in has ended. */
+  readonly onEnd: (session: SignInSession) => void;
+  /** How long the user has. */
+  readonly timeLimitMs?: number;
+  readonly requestTimeoutMs?: number;
+}
+
+/** The codes of OpenAI are valid for 15 minutes. */
+const TIME_LIMIT_MS = 15 * 60_000;
+/** Of one call of the app-server, which asks the issuer. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const MAX_REMEMBERED = 8;
+
+interface Pending {
+  readonly id: string;
+  readonly server: LoginAppServer;
+  readonly timer: NodeJS.Timeout;
+}
+
+/**
+ * Signs in and out with an app-server of its own, in a temporary home: a sign-in that fails changes nothing. Only the
+ * finished login is moved to the login home.
+ */
+export class SignInSessions implements SignIns {
+  readonly #options: SignInSessionsOptions;
+  readonly #sessions = new Map<string, SignInSession>();
+  #pending: Pending | null = null;
+  #isStarting = false;
+  #isClosed = false;
+  /** The end of the processes that were stopped. */
+  #stopped: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SignInSessionsOptions) {
+    this.#options = options;
+  }
+
+  list(): readonly SignInSession[] {
+    return [...this.#sessions.values()].toReversed();
+  }
+
+  find(id: string): SignInSession {
+    const found = this.#sessions.get(id);
+    if (found === undefined) throw unknownSignIn(id);
+    return found;
+  }
+
+  async start(method: SignInMethod): Promise<SignInSession> {
+    if (this.#isClosed) throw gatewayError('shutting_down');
+    if (this.#isStarting || this.#pending !== null) throw gatewayError('sign_in_pending');
+    this.#isStarting = true;
+    try {
+      // The process before may still have the port of the browser's callback.
+      await this.#stopped;
+      return await this.#begin(method);
+    } catch (error) {
+      throw error instanceof GatewayError ? error : couldNotStart(error);
+    } finally {
+      this.#isStarting = false;
+    }
+  }
+
+  cancel(id: string): SignInSession {
+    this.find(id);
+    this.#end(id, { status: 'cancelled' });
+    return this.find(id);
+  }
+
+  async signOut(): Promise<void> {
+    const { loginHome, login, onChange } = this.#options;
+    const file = path.join(loginHome, 'auth.json');
+    // The issuer revokes the token that is in use, which an app-server may have renewed.
+    await login.collect();
+    const found = await readLoginFile(file);
+    if (found.kind === 'missing') return;
+    if (found.kind === 'refused')
+      throw gatewayError('sign_out_failed', { message: `${found.why} Delete it to sign out.` });
+    try {
+      await this.#revoke(found.text);
+    } catch (error) {
+      throw couldNotSignOut(file, error);
+    }
+    await rm(file, { force: true });
+    onChange();
+  }
+
+  /** Ends a pending sign-in, and resolves when no process is left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#pending !== null) this.#end(this.#pending.id, { status: 'cancelled' });
+    await this.#stopped;
+  }
+
+  async #begin(method: SignInMethod): Promise<SignInSession> {
+    const { ambient, timeLimitMs = TIME_LIMIT_MS, onEnd: _, onChange: __, ...options } = this.#options;
+    const id = ambient.ids.mint('login');
+    let completed: CompletedLogin | null = null;
+    const server = await startLoginAppServer({
+      ...options,
+      onLoginCompleted: (login) => {
+        completed = login;
+        void this.#complete(id, login);
+      },
+    });
+    try {
+      const asked = await this.#ask(server, method);
+      const createdAt = ambient.clock.now();
+      this.#remember({
+        ...asked,
+        id,
+        method,
+        status: 'pending',
+        error: null,
+        createdAt,
+        expiresAt: createdAt + timeLimitMs,
+      });
+    } catch (error) {
+      this.#stop(server);
+      throw error;
+    }
+    const timer = setTimeout(() => this.#end(id, { status: 'expired' }), timeLimitMs);
+    timer.unref();
+    this.#pending = { id, server, timer };
+    const { lost } = server.worker;
+    const onLost = (): void => this.#end(id, { status: 'failed', error: PROCESS_ENDED });
+    lost.addEventListener('abort', onLost, { once: true });
+    if (this.#isClosed) this.#end(id, { status: 'cancelled' });
+    else if (lost.aborted) onLost();
+    // It may have been sent together with the answer.
+    else if (completed !== null) void this.#complete(id, completed);
+    return this.find(id);
+  }
+
+  async #ask(
+    { worker }: LoginAppServer,
+    method: SignInMethod,
+  ): Promise<Pick<SignInSession, 'verificationUrl' | 'userCode' | 'authUrl'>> {
+    const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    const type = method === 'device' ? 'chatgptDeviceCode' : 'chatgpt';
+    const answer = await worker.appServer.request('account/login/start', { type }, { timeoutMs });
+    if (answer.type === 'chatgptDeviceCode') {
+      return { verificationUrl: answer.verificationUrl, userCode: answer.userCode, authUrl: null };
+    }
+    if (answer.type === 'chatgpt') return { verificationUrl: null, userCode: null, authUrl: answer.authUrl };
+    throw new Error(`the app-server answered with another kind of login: ${answer.type}`);
+  }
+
+  /**
+   * The file decides. After signing in, codex asks the account's service for the workspace and reports a failure if that
+   * cannot be reached, although the login is complete; and it reports success if anything opened its success page.
+   */
+  async #complete(id: string, { success, error }: CompletedLogin): Promise<void> {
+    const pending = this.#take(id);
+    if (pending === null) return;
+    const { loginHome, onChange } = this.#options;
+    try {
+      const auth = await readIfPresent(pending.server.authFile);
+      if (auth === null || readLogin(auth) === null) {
+        this.#settle(pending, { status: 'failed', error: success ? NO_LOGIN : reasonOf(error) });
+        return;
+      }
+      // A user's folder keeps its permissions; a new one is for this user only.
+      await mkdir(loginHome, { recursive: true, mode: 0o700 });
+      await replaceLogin(path.join(loginHome, 'auth.json'), auth);
+      this.#settle(pending, { status: 'succeeded' });
+      onChange();
+    } catch (cause) {
+      this.#settle(pending, { status: 'failed', error: couldNotSave(loginHome, cause) });
+    }
+  }
+
+  #end(id: string, outcome: Outcome): void {
+    const pending = this.#take(id);
+    if (pending !== null) this.#settle(pending, outcome);
+  }
+
+  /** Of several ends only the first one counts. */
+  #take(id: string): Pending | null {
+    const pending = this.#pending;
+    if (pending?.id !== id) return null;
+    this.#pending = null;
+    clearTimeout(pending.timer);
+    return pending;
+  }
+
+  #settle({ id, server }: Pending, outcome: Outcome): void {
+    this.#stop(server);
+    const session = { ...this.find(id), ...outcome };
+    this.#remember(session);
+    this.#options.onEnd(session);
+  }
+
+  #stop({ worker }: LoginAppServer): void {
+    this.#stopped = Promise.allSettled([this.#stopped, worker.stop()]);
+  }
+
+  #remember(session: SignInSession): void {
+    this.#sessions.set(session.id, session);
+    forgetOldest(this.#sessions, MAX_REMEMBERED);
+  }
+
+  async #revoke(auth: string): Promise<void> {
+    const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+    const server = await startLoginAppServer({ ...this.#options, auth });
+    try {
+      await server.worker.appServer.request('account/logout', undefined, { timeoutMs });
+    } finally {
+      this.#stop(server);
+    }
+  }
+}
+
+type Outcome = Pick<SignInSession, 'status'> & Partial<Pick<SignInSession, 'error'>>;
+
+const unknownSignIn = (id: string): GatewayError =>
+  gatewayError('unknown_sign_in', { message: `Sign-in with id '${quoted(id)}' not found.` });
