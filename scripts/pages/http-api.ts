@@ -87,6 +87,12 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
+  'key POST /v1/codex/login':
+    'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out). Scope `admin`.',
+  'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use. Scope `read`.',
+  'key GET /v1/codex/login/{id}': 'One of them: whether it is pending, or how it ended. Scope `read`.',
+  'key DELETE /v1/codex/login/{id}': 'Cancels a pending one. Scope `admin`.',
+  'key POST /v1/codex/logout': 'Revokes the login and removes it from the server. Scope `admin`.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -131,6 +137,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       codexVersion: '',
       takesFeedback: false,
     },
+    login: { signIns: untouched, overriddenBy: null },
     metrics: { print: notCalled, contentType: '' },
     front: { front: { version: '', about: notCalled }, docs: { read: notCalled } },
     isReady: notCalled,

@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import { readLogin } from '../codex/login/read-login.ts';
 import { signIn } from '../codex/login/sign-in.ts';
+import { overridesLogin } from '../compose/sign-ins.ts';
 import type { Flags, Run } from './command.ts';
 import { describeLogin } from './describe-login.ts';
 import { signInOptions } from './login-home.ts';
@@ -25,15 +26,11 @@ export const login: Run = async (flags, world) => {
   }
   const facts = readLogin(await readFile(path.join(options.loginHome, 'auth.json'), 'utf8'));
   world.say(`Signed in${facts === null ? '' : ` with ${describeLogin(facts)}`}.\n`);
-  const { baseUrl, accessToken } = config.upstream;
-  const stronger = [
-    ...(baseUrl === null ? [] : ['PROXY_UPSTREAM_BASE_URL']),
-    ...(accessToken === null ? [] : ['CODEX_ACCESS_TOKEN']),
-  ];
+  const stronger = overridesLogin(config);
   world.say(
-    stronger.length === 0
+    stronger === null
       ? 'A running server uses the login without a restart.\n'
-      : `${stronger[0] ?? ''} is set and takes precedence over the login.\n`,
+      : `${stronger} is set and takes precedence over the login.\n`,
   );
   return 0;
 };

@@ -34,6 +34,7 @@ import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { openForwarding } from './forwarding.ts';
 import { routesOf } from './routes.ts';
 import { originIn } from './signatures.ts';
+import { openSignIns } from './sign-ins.ts';
 import { openThreads } from './threads.ts';
 
 export interface App {
@@ -111,6 +112,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     await state.close();
     throw error;
   });
+  const signIns = openSignIns(config, { ...deps, homes, active });
   const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
   const gateway = await openGateway(config, { ownKey, store: state.store, logger, metrics });
   const { observer } = gateway;
@@ -139,6 +141,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       forwarding,
       active,
       homes,
+      signIns,
       ownKey,
       metrics,
       isDraining: () => server.exchanges.isDraining,
@@ -168,6 +171,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       const drained = Promise.all([exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
       sockets.drain();
       await drained;
+      await signIns.close();
       await sockets.close();
       await forwarding.close();
       await threads.close();

@@ -1,3 +1,4 @@
+import type { SignIns } from '../canonical/models/sign-in.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
@@ -13,23 +14,23 @@ import { VERSION } from '../version.ts';
 import { aboutServer } from './about-server.ts';
 import type { ActiveBackend } from './active-backend.ts';
 import type { OpenState } from './state.ts';
+import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
   readonly homes: CodexHomes;
+  readonly signIns: SignIns;
   readonly ownKey: OwnKey | null;
   readonly metrics: Metrics;
   readonly isDraining: () => boolean;
 }
 
 /** The routes of the server, each with the parts that it needs. */
-export const routesOf = (
-  config: Config,
-  { apis, turns, backendHealth, state, forwarding, active, homes, ownKey, metrics, isDraining }: RouteParts,
-): readonly Route[] =>
-  routeTable({
+export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
+  const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey, metrics, isDraining } = parts;
+  return routeTable({
     apis,
     turns,
     storedResponses: state.responses,
@@ -42,6 +43,7 @@ export const routesOf = (
     models: active.models,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
+    login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {
       front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
@@ -50,6 +52,7 @@ export const routesOf = (
     isReady: () => active.backend.ready() && !isDraining(),
     backendHealth,
   });
+};
 
 const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend): RouteDeps['codex'] => ({
   codexAccount: () => active.backend.codexAccount,

@@ -16,7 +16,7 @@ import type { Authenticator } from './guards/authenticate.ts';
 import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import type { ErrorForm } from '../turns/api.ts';
-import { isLocalCaller } from './guards/local-caller.ts';
+import { isLocalCaller, isOnThisMachine } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 import { INFER, requireScope } from './guards/scopes.ts';
 
@@ -72,6 +72,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       route: route.path,
       headers: http.headers,
       isLocal: () => isLocalCaller(http.headers, connectionInfo),
+      isOnThisMachine: () => isOnThisMachine(http.headers, connectionInfo),
       clientSignal: http.signal,
     });
     const stopWatching = connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) =>

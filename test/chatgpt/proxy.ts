@@ -74,6 +74,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
     PROXY_CHATGPT_BASE_URL: backend.baseUrl,
     CODEX_REFRESH_TOKEN_URL_OVERRIDE: backend.tokenUrl,
     CODEX_REVOKE_TOKEN_URL_OVERRIDE: backend.revokeUrl,
+    CODEX_APP_SERVER_LOGIN_ISSUER: backend.origin,
     CODEX_AUTHAPI_BASE_URL: `${backend.origin}/api/accounts`,
     ...options.env,
   };

@@ -1,4 +1,4 @@
-import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { hideTokens } from '../../kit/text/hide-tokens.ts';
 import { UntrustedPath } from '../home/trusted-path.ts';
 import { RequestTimeout, RpcError } from '../rpc/errors.ts';
@@ -27,15 +27,12 @@ export const reasonOf = (cause: unknown): string => {
 };
 
 export const couldNotStart = (cause: unknown): GatewayError =>
-  new GatewayError(
-    failure('sign_in_failed', { message: `The sign-in could not be started: ${startReason(cause)}` }),
-    { cause },
-  );
+  gatewayError('sign_in_failed', { message: `The sign-in could not be started: ${startReason(cause)}` });
 
-export const couldNotSignOut = (file: string, cause: unknown): GatewayError => {
-  const message = `Still signed in: ${reasonOf(cause)} Delete ${file} to sign out on this machine only.`;
-  return new GatewayError(failure('sign_out_failed', { message }), { cause });
-};
+export const couldNotSignOut = (file: string, cause: unknown): GatewayError =>
+  gatewayError('sign_out_failed', {
+    message: `Still signed in: ${reasonOf(cause)} Delete ${file} to sign out on this machine only.`,
+  });
 
 const startReason = (cause: unknown): string => {
   if (cause instanceof UntrustedPath) return reasonOf(cause);

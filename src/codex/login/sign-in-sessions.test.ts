@@ -36,6 +36,7 @@ beforeEach(async () => {
     onChange: () => {
       changes += 1;
     },
+    onTrouble: () => {},
     onEnd: (session) => ended.push(session),
   };
 });

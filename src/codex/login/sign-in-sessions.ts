@@ -31,6 +31,8 @@ export interface SignInSessionsOptions extends Pick<
   readonly ambient: Ambient;
   /** Called when `auth.json` was written or removed. */
   readonly onChange: () => void;
+  /** Called if codex could not sign in or out, with the whole reason. */
+  readonly onTrouble: (error: unknown) => void;
   /** Called when a sign-in has ended. */
   readonly onEnd: (session: SignInSession) => void;
   /** How long the user has. */
@@ -86,7 +88,9 @@ export class SignInSessions implements SignIns {
       await this.#stopped;
       return await this.#begin(method);
     } catch (error) {
-      throw error instanceof GatewayError ? error : couldNotStart(error);
+      if (error instanceof GatewayError) throw error;
+      this.#options.onTrouble(error);
+      throw couldNotStart(error);
     } finally {
       this.#isStarting = false;
     }
@@ -110,6 +114,7 @@ export class SignInSessions implements SignIns {
     try {
       await this.#revoke(found.text);
     } catch (error) {
+      this.#options.onTrouble(error);
       throw couldNotSignOut(file, error);
     }
     await rm(file, { force: true });

@@ -39,7 +39,8 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const login = (at = issuer.url): Promise<number> => signIn(options, ['--device-auth', '--experimental_issuer', at]);
+const login = (at = issuer.url): Promise<number> =>
+  signIn(options, ['--device-auth', '--experimental_issuer', at]);
 const authFile = (): string => path.join(options.loginHome, 'auth.json');
 const rights = async (file: string): Promise<number> => (await stat(file)).mode & 0o777;
 

@@ -8,6 +8,8 @@ export interface Exchange {
   readonly startedAt: number;
   /** Whether the caller is on this machine; see `isLocalCaller`. */
   isLocal(): boolean;
+  /** The same, also for a page of this server in a browser; see `isOnThisMachine`. */
+  isOnThisMachine(): boolean;
   /** Aborted when the client disconnects, or when a shutdown no longer waits. */
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -27,6 +29,8 @@ export interface ExchangeOptions {
   readonly requestId: string;
   readonly startedAt: number;
   readonly isLocal: () => boolean;
+  /** Absent: no. */
+  readonly isOnThisMachine?: () => boolean;
   readonly clientSignal: AbortSignal;
   readonly onNote: (facts: Partial<AccessFacts>) => void;
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
@@ -65,6 +69,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     requestId: options.requestId,
     startedAt: options.startedAt,
     isLocal: options.isLocal,
+    isOnThisMachine: () => options.isOnThisMachine?.() ?? false,
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
     caller: () => identity?.keyId ?? '',

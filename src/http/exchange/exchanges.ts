@@ -23,6 +23,7 @@ export interface AskedRequest {
   readonly route: string;
   readonly headers: Headers;
   readonly isLocal: () => boolean;
+  readonly isOnThisMachine?: () => boolean;
   /** Aborted when the client disconnects. */
   readonly clientSignal: AbortSignal;
 }
@@ -42,15 +43,14 @@ export class Exchanges {
   }
 
   /** At its end it is logged and counted. */
-  open({ requestId, method, route, headers, isLocal, clientSignal }: AskedRequest): OpenExchange {
+  open({ requestId, method, route, headers, ...asked }: AskedRequest): OpenExchange {
     const { ambient, logger, metrics } = this.#deps;
     const startedAt = ambient.clock.now();
     const watch = this.#deps.observer.open({ requestId, method, route, startedAt, backgroundId: null });
     const exchange = openExchange({
       requestId,
       startedAt,
-      isLocal,
-      clientSignal,
+      ...asked,
       onNote: (facts) => watch?.note?.(facts),
       onEnd: (facts) => {
         this.#active.delete(exchange);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { isLocalCaller, isLoopbackAddress } from './local-caller.ts';
+import { isLocalCaller, isLoopbackAddress, isOnThisMachine } from './local-caller.ts';
 
 const here = { isFromLoopback: true };
 const asked = (headers: Record<string, string>) =>
@@ -44,6 +44,19 @@ describe('isLocalCaller', () => {
       false,
       false,
     ]);
+  });
+});
+
+describe('isOnThisMachine', () => {
+  it('accepts pages of this server too, but no request from elsewhere', () => {
+    const on = (headers: Record<string, string>) =>
+      isOnThisMachine(new Headers({ host: '127.0.0.1:1', ...headers }), here);
+    expect([
+      on({ origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-origin' }),
+      on({ origin: 'https://proxy.example', 'x-forwarded-for': '10.0.0.1' }),
+      on({ host: 'rebound.example' }),
+      isOnThisMachine(new Headers({ host: 'localhost' }), { isFromLoopback: false }),
+    ]).toEqual([true, false, false, false]);
   });
 });
 

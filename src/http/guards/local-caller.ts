@@ -1,7 +1,7 @@
 import type { ConnectionInfo } from '../exchange/connection-info.ts';
 
-/** Headers of a request that was forwarded, or that a web page sends. */
-const FROM_ELSEWHERE = [
+/** Headers of a request that was forwarded. */
+const FORWARDED = [
   'forwarded',
   'via',
   'x-real-ip',
@@ -12,9 +12,9 @@ const FROM_ELSEWHERE = [
   'cf-connecting-ip',
   'true-client-ip',
   'fly-client-ip',
-  'origin',
-  'referer',
 ];
+/** Headers of a request that a web page sends. */
+const FROM_PAGE = ['origin', 'referer'];
 /** Set by browsers for requests of another site, even without an origin. */
 const FETCH_SITE = 'sec-fetch-site';
 
@@ -24,16 +24,25 @@ const LOOPBACK_ADDRESS = /^(?:::ffff:)?127(?:\.\d{1,3}){3}$|^::1$/i;
 export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.test(address);
 
 /**
- * Whether a program on this machine sends the request for itself. A local reverse proxy makes every connection local,
- * and DNS rebinding lets a page reach this machine under its own host name: so `host` must name this machine.
+ * Whether a program on this machine sends the request, or a page of this server in a browser on this machine. A local
+ * reverse proxy makes every connection local, and DNS rebinding lets a page reach this machine under its own host name: so
+ * `host` must name this machine. A tunnel cannot be recognised.
  */
-export const isLocalCaller = (
+export const isOnThisMachine = (
   headers: Headers,
   connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
 ): boolean => {
   if (connectionInfo?.isFromLoopback !== true) return false;
   if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) return false;
-  if ((headers.get(FETCH_SITE) ?? 'none') !== 'none') return false;
-  if (FROM_ELSEWHERE.some((name) => headers.has(name))) return false;
+  if (FORWARDED.some((name) => headers.has(name))) return false;
   return ![...headers.keys()].some((name) => name.startsWith('x-forwarded-'));
 };
+
+/** Whether a program on this machine sends the request for itself, and not for a web page. */
+export const isLocalCaller = (
+  headers: Headers,
+  connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
+): boolean =>
+  isOnThisMachine(headers, connectionInfo) &&
+  (headers.get(FETCH_SITE) ?? 'none') === 'none' &&
+  !FROM_PAGE.some((name) => headers.has(name));
