@@ -107,6 +107,34 @@ const NOTES: Notes = {
       value: 'sealed',
     },
   },
+  api_keys: {
+    about:
+      'Named API keys; see [keys](keys.md). They are not deleted when they expire or are revoked: only if there are too many keys, the one that was revoked first is.',
+    columns: {
+      id: 'random, and the same after a rotation; the `owner` in other tables',
+      version: 'the number of its last change, by which other instances notice it',
+      hint: 'the ends of its newest secret',
+      created_at: '',
+      expires_at: 'null: never',
+      paused_at: '',
+      revoked_at: '',
+      last_used_at: 'up to a minute old',
+      body: 'its name, note, scopes and limits as JSON; not sealed, because it has no content',
+    },
+  },
+  api_key_secrets: {
+    about: 'The secrets of keys, only as hashes. After a rotation there are several for a while.',
+    columns: {
+      key_id: '',
+      hash: 'SHA-256 of the secret',
+      created_at: '',
+      expires_at: 'the end of the overlap of a rotation; null: none',
+    },
+  },
+  api_key_state: {
+    about: 'One row. Every change of a key takes the next version from it.',
+    columns: { id: '1', version: 'that of the last change of a key', keys: 'how many keys there are' },
+  },
 };
 
 interface Column {

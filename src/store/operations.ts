@@ -2,6 +2,7 @@ import type { Operation } from './operation.ts';
 import { chatOperations } from './queries/chats.ts';
 import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
+import { keyOperations } from './queries/keys.ts';
 import { memoryOperations } from './queries/memory.ts';
 import { responseOperations } from './queries/responses.ts';
 import { sweep } from './queries/sweep.ts';
@@ -16,6 +17,7 @@ const PARTS = {
   events: eventOperations,
   chats: chatOperations,
   memory: memoryOperations,
+  keys: keyOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

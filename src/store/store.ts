@@ -1,3 +1,5 @@
+import type { KeyStore } from './ports/keys.ts';
+
 /**
  * The port for everything that is kept between requests. Its methods know rows and texts, not APIs: a `body` is JSON that
  * only the caller reads. Every row belongs to an owner, the id of an API key, and a row of another owner is as unknown
@@ -15,6 +17,7 @@ export interface Store {
   readonly events: EventStore;
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
+  readonly keys: KeyStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.

@@ -13,6 +13,9 @@ export interface Tables {
   chat_completions: ChatTable;
   chat_metadata: ChatMetadataTable;
   memory: MemoryTable;
+  api_keys: KeyTable;
+  api_key_secrets: KeySecretTable;
+  api_key_state: KeyStateTable;
   schema_version: SchemaVersionTable;
 }
 
@@ -107,6 +110,34 @@ export interface MemoryTable {
   key: string;
   expires_at: number;
   value: Sealed;
+}
+
+export interface KeyTable {
+  id: string;
+  version: number;
+  hint: string;
+  created_at: number;
+  expires_at: number | null;
+  paused_at: number | null;
+  revoked_at: number | null;
+  last_used_at: number | null;
+  body: string;
+}
+
+export interface KeySecretTable {
+  key_id: string;
+  hash: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+/** One row, with the id 1. */
+export interface KeyStateTable {
+  id: number;
+  /** Of the last change of a key. */
+  version: number;
+  /** How many keys there are. */
+  keys: number;
 }
 
 /** One row for each migration. */

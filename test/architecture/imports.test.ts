@@ -37,8 +37,9 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   capture: [...CENTRE, 'observe', 'node:'],
   threads: ['kit', 'node:'],
   // The port for what is kept between requests, and its two databases. Only compose knows which one is used.
-  'store/store.ts': [],
-  store: [...CENTRE, 'store/store.ts', 'threads', 'node:', 'kysely', 'pg'],
+  'store/ports': [],
+  'store/store.ts': ['store/ports'],
+  store: [...CENTRE, 'store/ports', 'store/store.ts', 'threads', 'node:', 'kysely', 'pg'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
@@ -46,7 +47,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   // Who may use the server, and how much.
-  keys: [...CENTRE, 'observe', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
+  keys: [...CENTRE, 'observe', 'store/ports', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
   state: [...CENTRE, 'engine', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
   turns: [

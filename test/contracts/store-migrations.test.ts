@@ -19,7 +19,7 @@ const schemaOf = async ({ kind, sql }: Database): Promise<unknown> =>
         await sql("select indexname, indexdef from pg_indexes where schemaname = 'public' order by 1"),
       ];
 
-/** Rows of version 1, one in each table, with the values of later columns left to their migrations. */
+/** Rows of version 1, one in each of its tables, with the values of later columns left to their migrations. */
 const FIRST_ROWS = [
   "insert into segments (id, owner, kind, tip, cache_key, created_at, expires_at, sweep_at) values ('s', 'o', 'chain', 0, 'j', 0, 9, 9)",
   "insert into turns (segment_id, pos, key, owner, total_chars, body) values ('s', 0, 'k', 'o', 1, 'j')",

@@ -43,7 +43,7 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory } = store;
+  const { turns, responses, conversations, events, chats, memory, keys } = store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -93,6 +93,16 @@ beforeAll(async () => {
   database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
   await store.sweep(10);
   await memory.drop('reasoning', ['k']);
+  const key = { id: 'k', hint: 'h', createdAt: 0, expiresAt: null, body: '{}' };
+  const created = (await keys.create(key, 'hash', 1))!;
+  await keys.changedSince(0);
+  await keys.find('k');
+  await keys.list({ after: 'k', limit: 1 });
+  await keys.rotate('k', { hash: 'other', hint: 'o', until: FUTURE });
+  const { expiresAt, pausedAt, body } = created;
+  await keys.change('k', created.version, { expiresAt, pausedAt, revokedAt: 1, body });
+  await keys.create({ ...key, id: 'l' }, 'third', 1);
+  await keys.used([{ id: 'k', at: 1 }]);
 });
 
 it('sees every operation', () => {
