@@ -96,6 +96,12 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
+  'open GET /console/session': 'Who is signed in to the [console](console.md), for its own pages.',
+  'open POST /console/session':
+    'Signs in: `{"key": "…"}` with a key that has the scope `admin` or `read`. Answers with a session cookie.',
+  'open DELETE /console/session': 'Signs out.',
+  'open GET /console': 'The console. For this and the next one see [console](console.md).',
+  'open GET /console/{path}': 'Its pages and files.',
   'open GET /healthz': 'Whether the process is alive.',
   'open GET /readyz':
     'Whether a worker is ready: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -139,7 +145,8 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     },
     login: { signIns: untouched, overriddenBy: null },
     metrics: { print: notCalled, contentType: '' },
-    front: { front: { version: '', about: notCalled }, docs: { read: notCalled } },
+    front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
+    console: untouched,
     isReady: notCalled,
     backendHealth: notCalled,
   }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));

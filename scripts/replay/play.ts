@@ -80,6 +80,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const exchange = openExchange({
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
+    address: '',
     isLocal: () => false,
     clientSignal: gone.signal,
     onNote() {},

@@ -132,7 +132,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     gate: gateway.gate,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
   };
-  const { authenticate, cors } = gateway;
+  const { authenticate, console, cors } = gateway;
   const server = createServer({
     routes: routesOf(config, {
       apis,
@@ -144,6 +144,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       signIns,
       ownKey,
       metrics,
+      console,
       isDraining: () => server.exchanges.isDraining,
       backendHealth: () => watch.health(),
     }),

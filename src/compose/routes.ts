@@ -16,7 +16,7 @@ import type { ActiveBackend } from './active-backend.ts';
 import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
-export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
+export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth' | 'console'> {
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
@@ -29,7 +29,8 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
-  const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey, metrics, isDraining } = parts;
+  const { apis, turns, backendHealth, console, state, forwarding, active, homes, ownKey } = parts;
+  const { metrics, isDraining } = parts;
   return routeTable({
     apis,
     turns,
@@ -46,9 +47,14 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {
-      front: { version: VERSION, about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal) },
+      front: {
+        version: VERSION,
+        hasConsole: console !== null,
+        about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal),
+      },
       docs: createDocPages(),
     },
+    console,
     isReady: () => active.backend.ready() && !isDraining(),
     backendHealth,
   });

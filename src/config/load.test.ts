@@ -33,6 +33,7 @@ const defaults: Omit<Config, 'sources'> = {
       'http://127.0.0.1:*',
       'http://[::1]:*',
     ],
+    console: 'on',
   },
   load: {
     maxConcurrentTurns: 256,
@@ -194,6 +195,7 @@ describe('loadConfig', () => {
       PROXY_ENABLE_METRICS: 'false',
       PROXY_CAPTURE_DIR: '/srv/captures',
       PROXY_CORS_ALLOWED_ORIGINS: '*, https://Notes.example:8443',
+      PROXY_CONSOLE: 'insecure',
       PROXY_OUTPUT_MODE: 'obsidian-xml',
       PROXY_RESPONSES_OUTPUT_MODE: 'openai-json',
       PROXY_STOP_AFTER_TOOLS: 'burst',
@@ -217,6 +219,7 @@ describe('loadConfig', () => {
         websocketIdleTimeoutMs: 1_000,
         websocketMemoryMb: 1,
         corsAllowedOrigins: ['*', 'https://notes.example:8443'],
+        console: 'insecure',
       },
       load: {
         maxConcurrentTurns: 4,

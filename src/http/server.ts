@@ -10,6 +10,7 @@ import type { Logger } from '../observe/log.ts';
 import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
 import { errorFormOf, isForAnthropic } from './answer/error-form.ts';
 import { errorResponse } from './answer/error-response.ts';
+import { hasSessionCookie } from './console/session-cookie.ts';
 import type { Exchange, OpenExchange } from './exchange/exchange.ts';
 import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
 import type { Authenticator } from './guards/authenticate.ts';
@@ -71,6 +72,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       method: http.method,
       route: route.path,
       headers: http.headers,
+      address: connectionInfo?.address ?? '',
       isLocal: () => isLocalCaller(http.headers, connectionInfo),
       isOnThisMachine: () => isOnThisMachine(http.headers, connectionInfo),
       clientSignal: http.signal,
@@ -81,29 +83,25 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     exchange.atEnd(() => stopWatching?.());
     const isOpen = route.access === 'local' && exchange.isLocal();
     const asked = isOpen ? { ...route, access: 'open' as const } : route;
-    const response = await respond(http, asked, exchange, connectionInfo?.address ?? '');
+    const response = await respond(http, asked, exchange);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (isForAnthropic(http)) response.headers.set('request-id', requestId);
     // More of an abandoned request may still arrive.
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
-    return deps.cors.share(response, http.headers.get('origin'));
+    return isOwn(http) ? response : deps.cors.share(response, http.headers.get('origin'));
   };
 
-  const respond = async (
-    http: Request,
-    route: RouteMatch,
-    exchange: OpenExchange,
-    address: string,
-  ): Promise<Response> => {
+  const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
-      const preflight = deps.cors.preflight(http);
+      const preflight = isOwn(http) ? null : deps.cors.preflight(http);
       if (preflight !== null) return preflighted(preflight, http, exchange);
       if (exchanges.isDraining && route.access !== 'open')
         throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
       if (route.access !== 'open') {
         const { method, url, headers } = http;
+        const { address } = exchange;
         const caller = await deps.authenticate({ method, url, headers, address });
         exchange.admit(caller);
         requireScope(caller, route.scopes ?? INFER);
@@ -140,6 +138,10 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     exchanges,
   };
 };
+
+/** The console and what it reads with its session: never shared with pages of other origins. */
+const isOwn = ({ url, headers }: Request): boolean =>
+  /^\/console(?:\/|$)/.test(new URL(url).pathname) || hasSessionCookie(headers);
 
 const uploadFailure = (why: Stall): GatewayError =>
   gatewayError(

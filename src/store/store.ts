@@ -273,6 +273,6 @@ export interface MemoryStore {
 
 /**
  * `cache-id`: the id of a conversation at the backend. `reasoning`: what a client cannot send back. `signature-key`: signs
- * what a client can send back.
+ * what a client can send back. `console-session`: who is signed in to the console.
  */
-export type MemoryKind = 'cache-id' | 'reasoning' | 'signature-key';
+export type MemoryKind = 'cache-id' | 'reasoning' | 'signature-key' | 'console-session';

@@ -56,6 +56,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
 
   'src/codex/loopback.ts: randomBytes': 'a secret',
+  'src/http/console/sessions.ts: randomBytes': 'tokens and nonces',
   'src/state/secret-file.ts: randomBytes': 'a key, and the name of a temporary file',
   'src/compose/signatures.ts: randomBytes': 'a key',
   'src/cli/doctor/probe.ts: randomUUID': 'a key',

@@ -9,6 +9,11 @@ it('serves the described routes with the described access, in this order', () =>
   expect(served.filter((route) => !route.startsWith('key '))).toEqual([
     'open GET /',
     'open GET /docs/{page}',
+    'open GET /console/session',
+    'open POST /console/session',
+    'open DELETE /console/session',
+    'open GET /console',
+    'open GET /console/{path}',
     'open GET /healthz',
     'open GET /readyz',
     'local GET /metrics',

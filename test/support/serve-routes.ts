@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
+import type { Authenticator } from '../../src/http/guards/authenticate.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ALL_SCOPES } from '../../src/keys/caller.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
@@ -12,7 +13,13 @@ import { fixedAmbient } from './turn-events.ts';
  * A server in this process with a test's routes, its log and its metrics. The page at `page.test` may call
  * it.
  */
-export const serveRoutes = (routes: readonly Route[]) => {
+export const serveRoutes = (
+  routes: readonly Route[],
+  authenticate: Authenticator = ({ headers }) => {
+    if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
+    return { keyId: 'key_good', scopes: ALL_SCOPES };
+  },
+) => {
   const log: Record<string, unknown>[] = [];
   const logger = createLogger({
     level: 'info',
@@ -21,10 +28,7 @@ export const serveRoutes = (routes: readonly Route[]) => {
   const metrics = createMetrics();
   const server = createServer({
     routes,
-    authenticate({ headers }) {
-      if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
-      return { keyId: 'key_good', scopes: ALL_SCOPES };
-    },
+    authenticate,
     cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
     observer: { open: () => null },

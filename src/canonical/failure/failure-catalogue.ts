@@ -1,6 +1,7 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 import { KEY_FAILURES } from './key-failures.ts';
 import { SIGN_IN_FAILURES } from './sign-in-failures.ts';
+import { CONSOLE_FAILURES } from './console-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
 import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
@@ -106,6 +107,7 @@ export const FAILURES = {
     'the route exists, but not with this method',
   ),
   ...WEBSOCKET_FAILURES,
+  ...CONSOLE_FAILURES,
   request_timeout: row(
     408,
     'The request did not arrive in time. Please send it again.',

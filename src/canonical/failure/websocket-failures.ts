@@ -10,7 +10,7 @@ export const WEBSOCKET_FAILURES = {
   origin_not_allowed: row(
     403,
     'Pages of this origin may not open a WebSocket here.',
-    'a web page asks for a WebSocket, and its origin is not in `PROXY_CORS_ALLOWED_ORIGINS`',
+    'a web page asks for a WebSocket, and its origin is not in `PROXY_CORS_ALLOWED_ORIGINS`, or a page of another origin uses the session of the console',
   ),
   invalid_stream_id: row(
     400,

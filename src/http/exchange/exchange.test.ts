@@ -9,6 +9,7 @@ const open = (client = new AbortController()) => {
   const exchange = openExchange({
     requestId: 'req_1',
     startedAt: 5,
+    address: '',
     isLocal: () => false,
     clientSignal: client.signal,
     onNote: (facts) => notes.push(facts),

@@ -6,6 +6,8 @@ export interface Exchange {
   readonly requestId: string;
   /** From the ambient clock. */
   readonly startedAt: number;
+  /** The address of the peer, which may be a reverse proxy; empty if it is unknown. */
+  readonly address: string;
   /** Whether the caller is on this machine; see `isLocalCaller`. */
   isLocal(): boolean;
   /** The same, also for a page of this server in a browser; see `isOnThisMachine`. */
@@ -28,6 +30,7 @@ export interface Exchange {
 export interface ExchangeOptions {
   readonly requestId: string;
   readonly startedAt: number;
+  readonly address: string;
   readonly isLocal: () => boolean;
   /** Absent: no. */
   readonly isOnThisMachine?: () => boolean;
@@ -68,6 +71,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   return {
     requestId: options.requestId,
     startedAt: options.startedAt,
+    address: options.address,
     isLocal: options.isLocal,
     isOnThisMachine: () => options.isOnThisMachine?.() ?? false,
     signal: controller.signal,

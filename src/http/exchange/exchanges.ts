@@ -22,6 +22,8 @@ export interface AskedRequest {
   readonly method: string;
   readonly route: string;
   readonly headers: Headers;
+  /** Of the peer; empty if it is unknown. */
+  readonly address: string;
   readonly isLocal: () => boolean;
   readonly isOnThisMachine?: () => boolean;
   /** Aborted when the client disconnects. */

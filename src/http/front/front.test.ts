@@ -13,6 +13,7 @@ const serve = (): ReturnType<typeof serveRoutes> =>
     frontRoutes({
       front: {
         version: '9.9.9',
+        hasConsole: true,
         about: (isLocal) => ({
           backend: isLocal ? 'local backend' : 'a <b>backend</b>',
           key: 'in the file /state/api-key',
@@ -47,15 +48,17 @@ describe('GET /', () => {
   });
 
   it('shows a safely quoted command for any Host header', async () => {
-    const facts = { version: '1', backend: 'b', key: 'k', keyInCommand: '$KEY' };
+    const facts = { version: '1', backend: 'b', key: 'k', keyInCommand: '$KEY', hasConsole: false };
     const page = frontPage({ ...facts, origin: 'http://$(id)`x`.test:1' });
+    expect(page).not.toContain('/console');
     expect(page).toContain('curl &#39;http://$(id)`x`.test:1/v1/responses&#39; \\\n');
   });
 
   it('links to existing pages', async () => {
     const { send } = serve();
     const page = await (await send('/', BROWSER)).text();
-    const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '');
+    const [first, ...links] = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link ?? '');
+    expect(first).toBe('/console');
     expect(links.length).toBeGreaterThan(4);
     for (const link of links) {
       const answer = await send(link);

@@ -11,6 +11,8 @@ export interface PageFacts {
   readonly key: string;
   /** Such as `http://127.0.0.1:11435`. */
   readonly origin: string;
+  /** Whether the console is served. */
+  readonly hasConsole: boolean;
   /** The key as written on a command line. */
   readonly keyInCommand: string;
 }
@@ -47,7 +49,7 @@ const DOCS: readonly (readonly [string, string])[] = [
 
 /** The page for people who open the server in a browser. It has no script. */
 export const frontPage = (facts: PageFacts): string => {
-  const { version, backend, key, origin, keyInCommand } = facts;
+  const { version, backend, key, origin, keyInCommand, hasConsole } = facts;
   const curl = [
     // Contains the caller's Host header, and is meant to be copied.
     `curl ${shellQuoted(`${origin}/v1/responses`, 'any Unix')} \\`,
@@ -72,6 +74,7 @@ export const frontPage = (facts: PageFacts): string => {
 <dt>Base URL</dt><dd><code>${escapeHtml(origin)}/v1</code></dd>
 <dt>API key</dt><dd>${escapeHtml(key)}</dd>
 </dl>
+${hasConsole ? '<p><a href="/console">Open the console</a>: requests, usage, keys, and how to connect clients.</p>' : ''}
 <h2>First request</h2>
 <pre><code>${escapeHtml(curl)}</code></pre>
 <h2>Documentation</h2>

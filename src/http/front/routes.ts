@@ -6,7 +6,7 @@ import type { DocPages } from './doc-pages.ts';
 import { frontPage, PAGE_HEADERS, type PageFacts } from './page.ts';
 
 /** What the page shows about this server. */
-export interface FrontFacts extends Pick<PageFacts, 'version'> {
+export interface FrontFacts extends Pick<PageFacts, 'version' | 'hasConsole'> {
   /** Paths and addresses are shown only on this machine. */
   readonly about: (isLocal: boolean) => Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 }
@@ -39,6 +39,6 @@ const root = (http: Request, exchange: Exchange, front: FrontFacts): Response =>
   const isPage = acceptsHtml(http.headers.get('accept'));
   if (!isPage && http.method !== 'HEAD') throw unknownUrl(http.method, '/');
   const { origin } = new URL(http.url);
-  const page = frontPage({ version: front.version, origin, ...front.about(exchange.isLocal()) });
+  const page = frontPage({ ...front, origin, ...front.about(exchange.isLocal()) });
   return new Response(page, { headers: { ...PAGE_HEADERS, vary: 'accept' } });
 };

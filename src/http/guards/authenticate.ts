@@ -32,6 +32,9 @@ const keysOf = (headers: Headers): readonly string[] => {
   return [...new Set(given)].filter((key) => key !== '');
 };
 
+/** Whether a request comes with a key, right or wrong. */
+export const hasKey = (headers: Headers): boolean => keysOf(headers).length > 0;
+
 /**
  * Accepts a request if one of its keys is known. Compares hashes of equal length with every key, so that the time
  * reveals nothing about the keys.

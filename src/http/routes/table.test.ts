@@ -11,6 +11,7 @@ it('has no path for metrics that are not served', () => {
     mcp: {},
     codex: {},
     front: {},
+    console: null,
     metrics: null,
   } as never;
   expect(routeTable(deps).map(({ path }) => path)).not.toContain('/metrics');

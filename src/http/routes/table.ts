@@ -7,6 +7,7 @@ import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
+import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
@@ -40,6 +41,8 @@ export interface RouteDeps {
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
+  /** Null: not served. */
+  readonly console: ConsoleDeps | null;
   readonly isReady: () => boolean;
   /** The results of recent requests. */
   readonly backendHealth: () => BackendHealth;
@@ -79,6 +82,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...frontRoutes(deps.front),
+  ...(deps.console === null ? [] : consoleRoutes(deps.console)),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
   {
     method: 'GET',

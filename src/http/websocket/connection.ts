@@ -25,6 +25,7 @@ export interface ConnectionOptions {
   /** Of the upgrade. They count as those of each request. */
   readonly headers: Headers;
   readonly identity: Caller;
+  readonly address: string;
   readonly isLocal: boolean;
   readonly memory: ConnectionMemory;
   readonly queue: LanesOptions['queue'];
@@ -204,13 +205,14 @@ export class Connection {
   }
 
   #openExchange(): OpenExchange {
-    const { requestId, headers, isLocal, identity } = this.#options;
+    const { requestId, headers, address, isLocal, identity } = this.#options;
     this.#requests += 1;
     const exchange = this.#deps.exchanges.open({
       requestId: `${requestId}.${this.#requests}`,
       method: 'WEBSOCKET',
       route: this.#deps.api.path,
       headers,
+      address,
       isLocal: () => isLocal,
       clientSignal: this.#gone.signal,
     });

@@ -72,12 +72,14 @@ export class Sockets implements Upgrades {
   async ask({ path, headers, connectionInfo }: UpgradeRequest): Promise<Response | AcceptedUpgrade> {
     const { exchanges, authenticate, turns, cors } = this.#deps;
     const requestId = requestIdOf(headers.get('x-request-id'), turns.ambient.ids);
+    const { address } = connectionInfo;
     const isLocal = isLocalCaller(headers, connectionInfo);
     const exchange = exchanges.open({
       requestId,
       method: 'GET',
       route: path,
       headers,
+      address,
       isLocal: () => isLocal,
       clientSignal: new AbortController().signal,
     });
@@ -90,7 +92,7 @@ export class Sockets implements Upgrades {
         method: 'GET',
         url: `ws://${headers.get('host') ?? ''}${path}`,
         headers,
-        address: connectionInfo.address,
+        address,
       });
       exchange.admit(identity);
       requireScope(identity, INFER);
@@ -101,7 +103,7 @@ export class Sockets implements Upgrades {
         headers: { 'x-request-id': requestId },
         open: (ws, socket) => {
           opened();
-          this.#add(ws, socket, { api, requestId, headers, identity, isLocal });
+          this.#add(ws, socket, { api, requestId, headers, identity, address, isLocal });
         },
         giveUp: opened,
       };
@@ -151,6 +153,7 @@ export class Sockets implements Upgrades {
       readonly identity: Caller;
       readonly requestId: string;
       readonly headers: Headers;
+      readonly address: string;
       readonly isLocal: boolean;
     },
   ): void {

@@ -1,0 +1,108 @@
+import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { hasScope, type Caller } from '../../keys/caller.ts';
+import { readJson } from '../body/read-json.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Authenticator, Credentials } from '../guards/authenticate.ts';
+import type { Route } from '../server.ts';
+import { requireOwnPage, type ConsoleMode } from './own-page.ts';
+import { withKey } from './session-authenticator.ts';
+import { readSessionCookie, sessionCookie } from './session-cookie.ts';
+import { SESSION_MS, type Sessions } from './sessions.ts';
+import type { SignInLimit } from './sign-in-limit.ts';
+
+export interface SessionRouteDeps {
+  readonly mode: ConsoleMode;
+  readonly sessions: Sessions;
+  readonly limit: SignInLimit;
+  /** Checks keys, not cookies. */
+  readonly byKey: Authenticator;
+  readonly version: string;
+}
+
+const MAX_BODY_BYTES = 4_096;
+const PATH = '/console/session';
+
+/** Signing in, out, and who is signed in. */
+export const sessionRoutes = (deps: SessionRouteDeps): readonly Route[] => [
+  { method: 'GET', path: PATH, access: 'open', handle: (http, exchange) => current(http, exchange, deps) },
+  { method: 'POST', path: PATH, access: 'open', handle: (http, exchange) => signIn(http, exchange, deps) },
+  { method: 'DELETE', path: PATH, access: 'open', handle: (http) => signOut(http, deps) },
+];
+
+const credentialsOf = ({ method, url, headers }: Request, { address }: Exchange): Credentials => ({
+  method,
+  url,
+  headers,
+  address,
+});
+
+const signIn = async (http: Request, exchange: Exchange, deps: SessionRouteDeps): Promise<Response> => {
+  const { mode, sessions, limit, byKey, version } = deps;
+  requireOwnPage(http.headers, mode);
+  const key = keyIn(await readJson(http, { maxBytes: MAX_BODY_BYTES, signal: exchange.signal }));
+  const attempt = limit.enter(exchange.address);
+  const caller = await byKey(withKey(credentialsOf(http, exchange), key));
+  attempt.succeeded();
+  exchange.note({ keyId: caller.keyId });
+  if (!hasScope(caller, ['read'])) {
+    throw gatewayError('missing_scope', {
+      message: 'This key cannot open the console. Use a key with the scope admin, or read.',
+    });
+  }
+  const { token, expiresAt } = await sessions.open(key);
+  return answer(
+    projectSession(caller, expiresAt, version),
+    sessionCookie(http.headers, mode, token, SESSION_MS / 1000),
+  );
+};
+
+/** Not signed in is an answer, not an error: the sign-in page asks. */
+const current = async (http: Request, exchange: Exchange, deps: SessionRouteDeps): Promise<Response> => {
+  const { mode, sessions, byKey, version } = deps;
+  requireOwnPage(http.headers, mode);
+  const token = readSessionCookie(http.headers, mode);
+  const found = token === null ? null : await sessions.find(token);
+  if (found === null) return answer(projectSession(null, 0, version));
+  try {
+    const caller = await byKey(withKey(credentialsOf(http, exchange), found.key));
+    exchange.note({ keyId: caller.keyId });
+    return answer(projectSession(caller, found.expiresAt, version));
+  } catch (error) {
+    // The key was revoked, or may not be used now: the session cannot either.
+    if (!(error instanceof GatewayError) || error.failure.status >= 500) throw error;
+    return answer(projectSession(null, 0, version));
+  }
+};
+
+const signOut = async (http: Request, { mode, sessions, version }: SessionRouteDeps): Promise<Response> => {
+  requireOwnPage(http.headers, mode);
+  const token = readSessionCookie(http.headers, mode);
+  if (token !== null) await sessions.close(token);
+  return answer(projectSession(null, 0, version), sessionCookie(http.headers, mode, null, 0));
+};
+
+const keyIn = (body: unknown): string => {
+  const key = isJsonObject(body) ? body['key'] : undefined;
+  // A character that no header can hold is in no key.
+  if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
+  throw gatewayError('invalid_value', { message: "'key' must be an API key of this server.", param: 'key' });
+};
+
+const projectSession = (caller: Caller | null, expiresAt: number, version: string) => ({
+  object: 'codex.console_session' as const,
+  session:
+    caller === null
+      ? null
+      : {
+          key_id: caller.keyId,
+          scopes: [...caller.scopes].toSorted(),
+          expires_at: Math.floor(expiresAt / 1000),
+        },
+  version,
+});
+
+const answer = (body: ReturnType<typeof projectSession>, cookie?: string): Response =>
+  Response.json(body, {
+    headers: { 'cache-control': 'no-store', ...(cookie === undefined ? {} : { 'set-cookie': cookie }) },
+  });
