@@ -115,7 +115,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const signIns = openSignIns(config, { ...deps, homes, active });
   const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
   const gateway = await openGateway(config, { ownKey, store: state.store, logger, metrics });
-  const { observer } = gateway;
+  const { authenticate, console, cors, observer } = gateway;
   const background = openBackground(config, { ...deps, state, metrics, observer });
   const turns = {
     engine: active.engine,
@@ -132,7 +132,6 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     gate: gateway.gate,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
   };
-  const { authenticate, console, cors } = gateway;
   const server = createServer({
     routes: routesOf(config, {
       apis,
