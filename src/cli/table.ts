@@ -41,6 +41,20 @@ export const COMMANDS = {
     },
     load: async () => (await import('./db.ts')).db,
   },
+  service: {
+    summary: 'run the server in the background, from sign-in on',
+    flags: {
+      yes: 'change things without asking',
+      print: 'with install: print the file, and write nothing',
+      json: 'with status: print one JSON object',
+    },
+    actions: {
+      install: 'write a systemd user unit or a launchd agent, after showing it, and start it',
+      uninstall: 'stop it, and remove the file',
+      status: 'print whether it is installed and runs',
+    },
+    load: async () => (await import('./service.ts')).service,
+  },
   connect: {
     summary: 'set up a client for this server',
     withoutAction: 'without a client: list them',

@@ -1,0 +1,161 @@
+import path from 'node:path';
+
+import { SERVICE_NAME, type ReadDefinition, type ServiceDefinition } from './definition.ts';
+import { launchdAgent, readLaunchdAgent } from './launchd-agent.ts';
+import type { RunTool } from './run-tool.ts';
+import { readSystemdUnit, systemdUnit } from './systemd-unit.ts';
+
+/** What a manager knows about the service. Null: it does not say. */
+export interface ManagedState {
+  readonly enabled: boolean | null;
+  readonly running: boolean | null;
+  readonly pid: number | null;
+  /** In the manager's words. */
+  readonly state: string;
+}
+
+/** A command of the manager. */
+export interface ManagerStep {
+  readonly words: readonly string[];
+  /** It undoes what may not be there. */
+  readonly mayFail?: true;
+  /** How often it is tried, a second apart; once by default. */
+  readonly attempts?: number;
+}
+
+/** The program of the system that runs services for a user. */
+export interface ServiceManager {
+  readonly kind: 'systemd' | 'launchd';
+  /** For people. */
+  readonly title: string;
+  /** The file that describes the service. */
+  readonly file: string;
+  /** Links that the manager makes for the file. */
+  readonly links: readonly string[];
+  text(definition: ServiceDefinition): string;
+  read(text: string): ReadDefinition;
+  /** Why this definition cannot be written; null: it can. */
+  problem(definition: ServiceDefinition): string | null;
+  /** Loads the file, and starts or restarts the service, now and at each sign-in. */
+  readonly start: readonly ManagerStep[];
+  readonly stop: readonly ManagerStep[];
+  /** After the file was removed. */
+  readonly forget: readonly ManagerStep[];
+  /** Where the log is: a command for people. */
+  readonly log: string;
+  state(run: RunTool): Promise<ManagedState>;
+  /** Whether the service goes on after its user has signed out. Null: the manager does not say. */
+  lingers(run: RunTool): Promise<boolean | null>;
+}
+
+export interface ServiceUser {
+  readonly home: string;
+  readonly id: number;
+  readonly name: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const UNIT = `${SERVICE_NAME}.service`;
+const USER = ['systemctl', '--user'];
+const UNKNOWN: ManagedState = { enabled: null, running: null, pid: null, state: '' };
+
+export const systemdManager = ({ home, name, environment }: ServiceUser): ServiceManager => {
+  const configured = environment['XDG_CONFIG_HOME'] ?? '';
+  // A relative one has no meaning.
+  const config = path.posix.isAbsolute(configured) ? configured : path.posix.join(home, '.config');
+  const folder = path.posix.join(config, 'systemd/user');
+  return {
+    kind: 'systemd',
+    title: 'systemd user unit',
+    file: path.posix.join(folder, UNIT),
+    links: [path.posix.join(folder, 'default.target.wants', UNIT)],
+    text: systemdUnit,
+    read: readSystemdUnit,
+    problem: ({ node }) =>
+      /["'\\]/.test(node) ? `systemd runs no program with quotes or backslashes in its path: ${node}` : null,
+    start: [
+      { words: [...USER, 'daemon-reload'] },
+      { words: [...USER, 'reset-failed', UNIT], mayFail: true },
+      { words: [...USER, 'enable', UNIT] },
+      { words: [...USER, 'restart', UNIT] },
+    ],
+    stop: [{ words: [...USER, 'disable', '--now', UNIT], mayFail: true }],
+    forget: [
+      { words: [...USER, 'daemon-reload'], mayFail: true },
+      { words: [...USER, 'reset-failed', UNIT], mayFail: true },
+    ],
+    log: `journalctl --user --unit ${SERVICE_NAME} --follow`,
+    async state(run) {
+      const { code, out, problem } = await run([
+        ...USER,
+        'show',
+        UNIT,
+        '--property=UnitFileState,ActiveState,SubState,MainPID,Result',
+      ]);
+      if (code !== 0) return { ...UNKNOWN, state: problem };
+      const facts = new Map(out.split('\n').map((line) => splitAt(line, '=')));
+      const active = facts.get('ActiveState') ?? '';
+      const result = facts.get('Result') ?? 'success';
+      return {
+        enabled: facts.get('UnitFileState') === 'enabled',
+        running: active === 'active',
+        pid: processId(facts.get('MainPID')),
+        state: `${active} (${facts.get('SubState') ?? ''})${result === 'success' ? '' : `, ${result}`}`,
+      };
+    },
+    async lingers(run) {
+      const { code, out } = await run(['loginctl', 'show-user', name, '--property=Linger']);
+      return code === 0 ? out.trim() === 'Linger=yes' : null;
+    },
+  };
+};
+
+export const launchdManager = ({ home, id }: ServiceUser): ServiceManager => {
+  const domain = `gui/${id}`;
+  const target = `${domain}/${SERVICE_NAME}`;
+  const file = path.posix.join(home, 'Library/LaunchAgents', `${SERVICE_NAME}.plist`);
+  const log = path.posix.join(home, 'Library/Logs', `${SERVICE_NAME}.log`);
+  return {
+    kind: 'launchd',
+    title: 'launchd agent',
+    file,
+    links: [],
+    text: (definition) => launchdAgent(definition, { home, log }),
+    read: readLaunchdAgent,
+    problem: () => null,
+    start: [
+      { words: ['launchctl', 'bootout', target], mayFail: true },
+      { words: ['launchctl', 'enable', target] },
+      // Fails while an earlier process still ends.
+      { words: ['launchctl', 'bootstrap', domain, file], attempts: 40 },
+    ],
+    stop: [{ words: ['launchctl', 'bootout', target], mayFail: true }],
+    forget: [],
+    log: `tail -f ${log}`,
+    async state(run) {
+      const { code, out, problem } = await run(['launchctl', 'print', target]);
+      if (code !== 0) return { ...UNKNOWN, enabled: false, running: false, state: problem };
+      const fact = (name: string): string | undefined =>
+        new RegExp(`^\\s*${name} = (.+)$`, 'm').exec(out)?.[1];
+      const state = fact('state') ?? '';
+      const exit = fact('last exit code');
+      return {
+        enabled: true,
+        running: state === 'running',
+        pid: processId(fact('pid')),
+        state: exit === undefined ? state : `${state}, last exit code ${exit}`,
+      };
+    },
+    lingers: async () => null,
+  };
+};
+
+const splitAt = (line: string, separator: string): readonly [string, string] => {
+  const index = line.indexOf(separator);
+  return [line.slice(0, index), line.slice(index + separator.length)];
+};
+
+const processId = (text: string | undefined): number | null => {
+  const id = Number(text ?? 0);
+  return Number.isInteger(id) && id > 0 ? id : null;
+};
