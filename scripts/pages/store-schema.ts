@@ -135,6 +135,23 @@ const NOTES: Notes = {
     about: 'One row. Every change of a key takes the next version from it.',
     columns: { id: '1', version: 'that of the last change of a key', keys: 'how many keys there are' },
   },
+  requests: {
+    about: 'The log of requests: facts about requests that have ended, no content.',
+    columns: {
+      id: 'unique; begins with the time of the request',
+      request_id: '`x-request-id`, which clients may choose',
+      response_id: 'the answer; null: there is none',
+      instance: 'the server that answered',
+      key_id: 'the key of the request; null: no valid one',
+      client: 'as it was detected',
+      model: '',
+      status: 'the HTTP status; 499: the client has disconnected',
+      error_code: 'null: no error',
+      expires_at: EXPIRES,
+      body: 'sealed; the other facts',
+      spans: 'sealed; the parts of the request and their times',
+    },
+  },
 };
 
 interface Column {

@@ -30,6 +30,7 @@ const contentRows = ({
   ['chats', String(rows.chat_completions)],
   ['events', `${rows.run_events} batches`],
   ['memory', `${rows.memory} values`],
+  ['requests', `${rows.requests} in the request log`],
   ['expired', `${expired} rows wait for deletion`],
   ['oldest', oldest === null ? 'none' : new Date(oldest).toISOString()],
   ['encryption', encryption.length === 0 ? 'nothing is stored' : encryption.map(encryptionText).join('; ')],

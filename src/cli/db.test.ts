@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { systemAmbient } from '../kit/system-ambient.ts';
+import { MIGRATIONS } from '../store/migrations/migrate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { noProgress } from '../../test/support/no-progress.ts';
@@ -89,13 +90,14 @@ describe('db', () => {
       err: '',
       out: [
         `database    SQLite, ${path.join(directory, 'state.db')}`,
-        'schema      version 1',
+        `schema      version ${MIGRATIONS.length}`,
         `size        ${size}`,
         'responses   2',
         'turns       2 in 2 conversations and chains',
         'chats       0',
         'events      0 batches',
         'memory      2 values',
+        'requests    0 in the request log',
         'expired     2 rows wait for deletion',
         'oldest      2023-11-14T22:13:20.000Z',
         `encryption  4 rows are plain text; 4 rows have an earlier key (${keyId})`,
@@ -167,7 +169,9 @@ describe('db', () => {
     const database = new DatabaseSync(path.join(directory, 'state.db'));
     database.exec('insert into schema_version values (99, 0)');
     database.close();
-    expect((await run(['status'])).out).toContain('version 99, which is newer than this program (1)\n');
+    expect((await run(['status'])).out).toContain(
+      `version 99, which is newer than this program (${MIGRATIONS.length})\n`,
+    );
     writeFileSync(
       path.join(directory, 'state.db'),
       'not a database, but long enough to be taken for one'.repeat(50),

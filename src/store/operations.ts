@@ -4,6 +4,7 @@ import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
 import { keyOperations } from './queries/keys.ts';
 import { memoryOperations } from './queries/memory.ts';
+import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
 import { sweep } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
@@ -18,6 +19,7 @@ const PARTS = {
   chats: chatOperations,
   memory: memoryOperations,
   keys: keyOperations,
+  requests: requestOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

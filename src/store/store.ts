@@ -1,4 +1,5 @@
 import type { KeyStore } from './ports/keys.ts';
+import type { RequestStore } from './ports/requests.ts';
 
 /**
  * The port for everything that is kept between requests. Its methods know rows and texts, not APIs: a `body` is JSON that
@@ -7,7 +8,7 @@ import type { KeyStore } from './ports/keys.ts';
  *
  * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
  * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
- * `turns.commit`, `events.append` or `memory.put` again with the same arguments is safe.
+ * `turns.commit`, `events.append`, `memory.put` or `requests.add` again with the same arguments is safe.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -18,6 +19,7 @@ export interface Store {
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
   readonly keys: KeyStore;
+  readonly requests: RequestStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.

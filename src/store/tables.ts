@@ -16,6 +16,7 @@ export interface Tables {
   api_keys: KeyTable;
   api_key_secrets: KeySecretTable;
   api_key_state: KeyStateTable;
+  requests: RequestTable;
   schema_version: SchemaVersionTable;
 }
 
@@ -138,6 +139,22 @@ export interface KeyStateTable {
   version: number;
   /** How many keys there are. */
   keys: number;
+}
+
+/** A request that has ended. */
+export interface RequestTable {
+  id: string;
+  request_id: string;
+  response_id: string | null;
+  instance: string;
+  key_id: string | null;
+  client: string | null;
+  model: string | null;
+  status: number;
+  error_code: string | null;
+  expires_at: number;
+  body: Sealed;
+  spans: Sealed;
 }
 
 /** One row for each migration. */

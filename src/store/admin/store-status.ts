@@ -33,10 +33,18 @@ export interface Encryption {
   readonly rows: number;
 }
 
-const COUNTED = ['segments', 'turns', 'responses', 'run_events', 'chat_completions', 'memory'] as const;
+const COUNTED = [
+  'segments',
+  'turns',
+  'responses',
+  'run_events',
+  'chat_completions',
+  'memory',
+  'requests',
+] as const;
 type CountedTable = (typeof COUNTED)[number];
 
-const EXPIRING = ['segments', 'responses', 'run_events', 'chat_completions', 'memory'] as const;
+const EXPIRING = ['segments', 'responses', 'run_events', 'chat_completions', 'memory', 'requests'] as const;
 const CREATED = ['segments', 'responses', 'chat_completions'] as const;
 
 /** One body of each row is enough to know its key. */
@@ -47,6 +55,7 @@ const BODIES = [
   ['run_events', 'body'],
   ['chat_completions', 'body'],
   ['memory', 'value'],
+  ['requests', 'body'],
 ] as const;
 
 /** Reads whole tables: this is for a person who waits, not for a server. */

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kyselyOn } from '../connection-dialect.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
+import type { RequestSearch } from '../ports/requests.ts';
 import { createSeal } from '../seal.ts';
 
 /** A statement that reads a whole table gets slower with every stored row. */
@@ -37,13 +38,41 @@ const FUTURE = 2_000;
 const response = (id: string, isBackground: boolean) =>
   ({ id, status: 'completed', isBackground, createdAt: 0, expiresAt: FUTURE, body: '{}' }) as const;
 
+const request = (id: string) => ({
+  id,
+  requestId: id,
+  responseId: null,
+  instance: 'i',
+  keyId: 'a',
+  client: null,
+  model: 'm',
+  status: 200,
+  errorCode: null,
+  expiresAt: FUTURE,
+  body: '{}',
+  spans: '[]',
+});
+
+const EVERYTHING: RequestSearch = {
+  result: null,
+  status: null,
+  errorCode: null,
+  model: null,
+  keyId: null,
+  client: null,
+  text: null,
+  from: null,
+  before: null,
+  limit: 1,
+};
+
 const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 
 /** Calls every method, so that every statement is seen. */
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys } = store;
+  const { turns, responses, conversations, events, chats, memory, keys, requests } = store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -90,6 +119,12 @@ beforeAll(async () => {
   await memory.put('reasoning', 'k', 'v', 1);
   await memory.claim('cache-id', 'k', 'v', 1);
   await memory.get('reasoning', ['k']);
+  await requests.add([request('q1'), request('q2')]);
+  await requests.find('q1');
+  await requests.list(EVERYTHING);
+  await requests.list({ ...EVERYTHING, keyId: 'a', result: 'ok' });
+  await requests.list({ ...EVERYTHING, text: 'q', result: 'failed', from: 'p', before: 'r' });
+  await requests.trim(1, 1);
   database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
   await store.sweep(10);
   await memory.drop('reasoning', ['k']);
@@ -110,8 +145,12 @@ it('sees every operation', () => {
   expect(statements.size).toBeGreaterThan(50);
 });
 
-/** `path` is the list of segments of one chain, and `responses_lease` has only the responses that run. */
-const READS_ALL = /^SCAN (?!path\b|responses USING INDEX responses_lease)/;
+/**
+ * `path` is the list of segments of one chain, and `responses_lease` has only the responses that run. Requests are read in
+ * the order of their ids, until there are enough; `PROXY_REQUEST_LOG_ROWS` limits their number.
+ */
+const READS_ALL =
+  /^SCAN (?!path\b|\d+-ROW VALUES|responses USING INDEX responses_lease|requests USING (?:COVERING )?INDEX sqlite_autoindex)/;
 
 it('reads no table as a whole', () => {
   const scans = [...statements].flatMap(([sql, parameters]) =>

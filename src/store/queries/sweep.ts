@@ -4,7 +4,7 @@ import { cutSegment, deleteSegment, trimSegment } from './segments.ts';
 /** Deletes some expired rows of a table that no other row depends on. */
 const deleteExpired = async (
   { db, now }: Query,
-  table: 'responses' | 'chat_completions',
+  table: 'responses' | 'chat_completions' | 'requests',
   limit: number,
 ): Promise<number> => {
   const { numDeletedRows } = await db
@@ -109,6 +109,7 @@ export const sweep = write(async (query: Query, limit: number): Promise<number> 
     await deleteExpired(query, 'chat_completions', limit),
     await deleteEvents(query, limit),
     await deleteMemory(query, limit),
+    await deleteExpired(query, 'requests', limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 });
