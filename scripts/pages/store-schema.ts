@@ -31,6 +31,7 @@ const NOTES: Notes = {
       expires_at: 'at least as late as for each of its responses; then it is unknown',
       sweep_at: 'when the sweep looks at it: at `expires_at`, or later if others were forked from it',
       body: 'sealed; the conversation; null for a chain',
+      updated_at: 'when something was written to it; null: before version 4 of the schema',
     },
   },
   turns: {

@@ -6,6 +6,7 @@ import { keyOperations } from './queries/keys.ts';
 import { memoryOperations } from './queries/memory.ts';
 import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
+import { segmentOperations } from './queries/all-segments.ts';
 import { sweep } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
 import type { StoreOptions } from './store-options.ts';
@@ -20,6 +21,7 @@ const PARTS = {
   memory: memoryOperations,
   keys: keyOperations,
   requests: requestOperations,
+  segments: segmentOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

@@ -1,5 +1,6 @@
 import type { KeyStore } from './ports/keys.ts';
 import type { RequestStore } from './ports/requests.ts';
+import type { SegmentStore } from './ports/segments.ts';
 
 /**
  * The port for everything that is kept between requests. Its methods know rows and texts, not APIs: a `body` is JSON that
@@ -20,6 +21,7 @@ export interface Store {
   readonly memory: MemoryStore;
   readonly keys: KeyStore;
   readonly requests: RequestStore;
+  readonly segments: SegmentStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.

@@ -40,6 +40,8 @@ export interface SegmentTable {
   sweep_at: number;
   /** Null: not a conversation. */
   body: Sealed | null;
+  /** When something was written to it; null: not since version 4 of the schema. */
+  updated_at: number | null;
 }
 
 export interface TurnTable {

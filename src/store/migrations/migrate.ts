@@ -4,10 +4,11 @@ import type { Tables } from '../tables.ts';
 import { first } from './0001-first.ts';
 import { keys } from './0002-keys.ts';
 import { requests } from './0003-requests.ts';
+import { segmentLists } from './0004-segment-lists.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
 /** All changes of the schema; the first makes version 1. */
-export const MIGRATIONS: readonly Migration[] = [first, keys, requests];
+export const MIGRATIONS: readonly Migration[] = [first, keys, requests, segmentLists];
 
 /** A database of a newer program: this one does not know what its columns mean. */
 export class NewerSchemaError extends Error {

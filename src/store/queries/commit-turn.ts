@@ -92,6 +92,7 @@ const writeSegment = async (
       .updateTable('segments')
       .set({
         tip: pos,
+        updated_at: now,
         expires_at: atLeast('expires_at', expiresAt),
         sweep_at: atLeast('sweep_at', expiresAt),
       })
@@ -110,6 +111,7 @@ const writeSegment = async (
       tip: pos,
       cache_key: seal.close(cacheKeyPlace(owner, segment), newSegment.cacheKey),
       created_at: now,
+      updated_at: now,
       expires_at: expiresAt,
       sweep_at: expiresAt,
     })

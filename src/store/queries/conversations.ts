@@ -26,6 +26,7 @@ const create = async (query: Query, row: Parameters<ConversationStore['create']>
       tip: turn === null ? -1 : 0,
       cache_key: query.seal.close(cacheKeyPlace(owner, id), row.cacheKey),
       created_at: createdAt,
+      updated_at: createdAt,
       expires_at: expiresAt,
       sweep_at: expiresAt,
       body: query.seal.close(segmentPlace(owner, id), row.body),
@@ -65,6 +66,7 @@ const update = async (
   const row = await updating(query, owner, id)
     .set({
       body: query.seal.close(segmentPlace(owner, id), to.body),
+      updated_at: query.now,
       expires_at: atLeast('expires_at', to.expiresAt),
       sweep_at: atLeast('sweep_at', to.expiresAt),
     })

@@ -72,7 +72,7 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys, requests } = store;
+  const { turns, responses, conversations, events, chats, memory, keys, requests, segments } = store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -92,6 +92,15 @@ beforeAll(async () => {
   await turns.byKeys('a', ['1'], 1);
   await turns.byItems('a', ['msg_1'], 1);
   await turns.rewrite('a', row!, '[1]');
+  for (const owner of ['a', null]) {
+    await segments.list({ owner, after: null, limit: 1 });
+    await segments.list({ owner, after: 's', limit: 1 });
+  }
+  await segments.find('s');
+  for (const order of ['asc', 'desc'] as const) {
+    await segments.turns('f', { after: null, order, limit: 1, maxChars: 1 });
+    await segments.turns('f', { after: '1', order, limit: 1, maxChars: 1 });
+  }
   await responses.find('a', 'r1');
   await responses.at('a', 'r1');
   const conversation = { id: 'v', owner: 'a', createdAt: 0, expiresAt: FUTURE, body: '{}', cacheKey: 'c' };
@@ -103,6 +112,8 @@ beforeAll(async () => {
   await conversations.find('a', 'v');
   await turns.commit({ ...write, onto: { kind: 'conversation', id: 'v' }, turn: turn('5'), response: null });
   await conversations.delete('a', 'v');
+  await conversations.create({ ...conversation, id: 'w', turn: turn('6') });
+  await segments.delete('w', 1);
   await responses.delete('a', 'r3');
   await events.append('r2', { first: 0, last: 0, body: '' }, FUTURE);
   await events.after('r2', -1, 10);

@@ -35,7 +35,7 @@ export const lockSegment = async (
 };
 
 /** The last position of a segment that a response or another segment needs; -1: none. */
-const neededUpTo = async ({ db }: Query, id: string): Promise<number> => {
+export const neededUpTo = async ({ db }: Query, id: string): Promise<number> => {
   const response = await db
     .selectFrom('responses')
     .select((of) => of.fn.max('pos').as('pos'))

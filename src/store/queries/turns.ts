@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { append } from '../../kit/collections/append.ts';
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Position, TurnRow, TurnStore } from '../store.ts';
+import { BODY_BYTES, within } from './body-sizes.ts';
 import { commitTurn } from './commit-turn.ts';
 import { inParts } from './expressions.ts';
 import { cacheKeyPlace } from './segments.ts';
@@ -15,19 +16,6 @@ const known = ({ db, now }: Query, owner: string) =>
     .innerJoin('segments', 'segments.id', 'turns.segment_id')
     .where('segments.owner', '=', owner)
     .where('segments.expires_at', '>', now);
-
-/** How long a body is. Neither database reads the body for it. */
-const BODY_BYTES = sql<number>`octet_length(turns.body)`.as('bytes');
-
-/** The first one, and then those that fit. */
-const within = <One extends { readonly bytes: number }>(
-  sizes: readonly One[],
-  max: number,
-): readonly One[] => {
-  let bytes = 0;
-  const tooMany = sizes.findIndex((one, index) => (bytes += one.bytes) > max && index > 0);
-  return tooMany < 0 ? sizes : sizes.slice(0, tooMany);
-};
 
 const size = async (query: Query, owner: string, at: Position): Promise<number | null> => {
   const row = await known(query, owner)
