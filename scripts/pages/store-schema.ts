@@ -153,6 +153,26 @@ const NOTES: Notes = {
       spans: 'sealed; the parts of the request and their times',
     },
   },
+  limit_counters: {
+    about: 'What a key has used in the current window of one of its limits.',
+    columns: {
+      key_id: 'the id of the API key',
+      name: 'unit, window and model pattern of the limit',
+      window_id: 'the reservation that began the window: a reservation of another window does not change it',
+      used: 'tokens, requests, or millionths of the currency; includes what is reserved',
+      began_at: 'the first use in the window',
+      resets_at: 'the end of the window; the sweep deletes the row a day later',
+    },
+  },
+  limit_reservations: {
+    about: 'What a running request has reserved. Settling it deletes the row, so it happens once.',
+    columns: {
+      id: '',
+      key_id: 'the id of the API key',
+      expires_at: 'the instance has died: the sweep deletes the row, and the reserve counts as used',
+      amounts: 'JSON: name of the limit, id of its window, amount',
+    },
+  },
 };
 
 interface Column {

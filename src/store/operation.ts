@@ -15,6 +15,8 @@ export interface Query {
 /** A method of the store as a value, so that it can run in another thread and again after a conflict. */
 export interface Operation<Args extends readonly unknown[], Result> {
   readonly isWrite: boolean;
+  /** Whether a power cut may undo the write. The end of the process does not. */
+  readonly isRelaxed?: true;
   run(query: Query, ...args: Args): Promise<Result>;
   /** The id of the response whose readers are to be woken; null: of none. */
   changed(result: Result, ...args: Args): string | null;
@@ -32,6 +34,11 @@ type Run<Args extends readonly unknown[], Result> = (query: Query, ...args: Args
 export const read = <Args extends readonly unknown[], Result>(
   run: Run<Args, Result>,
 ): Operation<Args, Result> => ({ isWrite: false, run, changed: () => null });
+
+/** A write that does not wait for the disk, if the database can do that. */
+export const relaxed = <Args extends readonly unknown[], Result>(
+  run: Run<Args, Result>,
+): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run, changed: () => null });
 
 /** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
 export const write = <Args extends readonly unknown[], Result>(

@@ -3,6 +3,7 @@ import { chatOperations } from './queries/chats.ts';
 import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
 import { keyOperations } from './queries/keys.ts';
+import { limitOperations } from './queries/limits.ts';
 import { memoryOperations } from './queries/memory.ts';
 import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
@@ -22,6 +23,7 @@ const PARTS = {
   keys: keyOperations,
   requests: requestOperations,
   segments: segmentOperations,
+  limits: limitOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

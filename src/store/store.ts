@@ -1,4 +1,5 @@
 import type { KeyStore } from './ports/keys.ts';
+import type { LimitStore } from './ports/limits.ts';
 import type { RequestStore } from './ports/requests.ts';
 import type { SegmentStore } from './ports/segments.ts';
 
@@ -9,7 +10,8 @@ import type { SegmentStore } from './ports/segments.ts';
  *
  * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
  * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
- * `turns.commit`, `events.append`, `memory.put` or `requests.add` again with the same arguments is safe.
+ * `turns.commit`, `events.append`, `memory.put`, `requests.add`, `limits.settle` or `limits.giveBack` again with the same
+ * arguments is safe.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -22,6 +24,7 @@ export interface Store {
   readonly keys: KeyStore;
   readonly requests: RequestStore;
   readonly segments: SegmentStore;
+  readonly limits: LimitStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.

@@ -17,6 +17,8 @@ export interface Tables {
   api_key_secrets: KeySecretTable;
   api_key_state: KeyStateTable;
   requests: RequestTable;
+  limit_counters: LimitCounterTable;
+  limit_reservations: LimitReservationTable;
   schema_version: SchemaVersionTable;
 }
 
@@ -157,6 +159,27 @@ export interface RequestTable {
   expires_at: number;
   body: Sealed;
   spans: Sealed;
+}
+
+/** What a key has used in the current window of one of its limits. */
+export interface LimitCounterTable {
+  key_id: string;
+  name: string;
+  /** The id of the reservation that began the window: no two windows have the same. */
+  window_id: string;
+  /** Includes what is reserved. */
+  used: number;
+  began_at: number;
+  resets_at: number;
+}
+
+/** What a running request has reserved. Without its row, it was settled. */
+export interface LimitReservationTable {
+  id: string;
+  key_id: string;
+  expires_at: number;
+  /** JSON: the name of each limit, the id of its window, and the amount. */
+  amounts: string;
 }
 
 /** One row for each migration. */

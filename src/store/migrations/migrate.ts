@@ -5,10 +5,11 @@ import { first } from './0001-first.ts';
 import { keys } from './0002-keys.ts';
 import { requests } from './0003-requests.ts';
 import { segmentLists } from './0004-segment-lists.ts';
+import { limits } from './0005-limits.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
 /** All changes of the schema; the first makes version 1. */
-export const MIGRATIONS: readonly Migration[] = [first, keys, requests, segmentLists];
+export const MIGRATIONS: readonly Migration[] = [first, keys, requests, segmentLists, limits];
 
 /** A database of a newer program: this one does not know what its columns mean. */
 export class NewerSchemaError extends Error {

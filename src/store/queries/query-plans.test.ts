@@ -72,7 +72,7 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys, requests, segments } = store;
+  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits } = store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -136,6 +136,14 @@ beforeAll(async () => {
   await requests.list({ ...EVERYTHING, keyId: 'a', result: 'ok' });
   await requests.list({ ...EVERYTHING, text: 'q', result: 'failed', from: 'p', before: 'r' });
   await requests.trim(1, 1);
+  const claim = { name: 'l', max: 5, amount: 1, resetsAt: FUTURE, lengthMs: 1_000 };
+  for (const id of ['1', '2', '3']) {
+    await limits.reserve({ id, keyId: 'k', expiresAt: id === '3' ? 1 : FUTURE, limits: [claim] });
+  }
+  await limits.settle('1', { l: 3 });
+  await limits.giveBack('2');
+  await limits.status('k');
+  await limits.reset('k');
   database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
   await store.sweep(10);
   await memory.drop('reasoning', ['k']);

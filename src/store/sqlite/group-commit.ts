@@ -46,6 +46,12 @@ const operationOf = ({ name }: Job): AnyOperation => {
   return operation;
 };
 
+/** Reads wait for no disk. */
+const isRelaxed = (job: Job): boolean => {
+  const { isWrite, isRelaxed: relaxed = false } = operationOf(job);
+  return relaxed || !isWrite;
+};
+
 const runOne = (job: Job, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
   operationOf(job).run({ db, seal, now: job.now }, ...job.args);
 
@@ -62,6 +68,7 @@ const waitUntil = (deadline: bigint, file: SqliteFile): void => {
 const alone = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
   try {
     waitUntil(job.deadline, file);
+    file.relax(isRelaxed(job));
     file.exec(operationOf(job).isWrite ? 'begin immediate' : 'begin');
     const result = await runOne(job, file, seal);
     file.exec('commit');
@@ -83,6 +90,7 @@ const together = async (
   const outcomes: Outcome[] = [];
   try {
     waitUntil(first.deadline, file);
+    file.relax(jobs.every(isRelaxed));
     file.exec('begin immediate');
     for (const job of jobs) outcomes.push(await inSavepoint(job, file, seal));
     file.exec('commit');

@@ -11,6 +11,8 @@ export interface SqliteFile {
   readonly db: Kysely<Tables>;
   /** For statements without parameters and results. */
   exec(sql: string): void;
+  /** Whether the next transactions wait until the disk has them. Relaxed: a power cut may undo them. */
+  relax(isRelaxed: boolean): void;
   /** False: an error of SQLite has ended the transaction. */
   readonly isInTransaction: boolean;
   close(): void;
@@ -52,6 +54,7 @@ export const openSqliteFile = (
   const database = new DatabaseSync(file, { timeout: busyMs });
   if (!isExisting) database.exec(PRAGMAS);
   const prepare = cachedStatements(database);
+  let isRelaxedNow = false;
   return {
     db: kyselyOn('sqlite', (sql, parameters) => {
       const { statement, hasRows } = prepare(sql);
@@ -63,6 +66,10 @@ export const openSqliteFile = (
       return { rows: [], changes: Number(statement.run(...values).changes) };
     }),
     exec: (sql) => database.exec(sql),
+    relax(isRelaxed) {
+      if (isRelaxed !== isRelaxedNow) database.exec(`pragma synchronous = ${isRelaxed ? 'normal' : 'full'}`);
+      isRelaxedNow = isRelaxed;
+    },
     get isInTransaction() {
       return database.isTransaction;
     },
