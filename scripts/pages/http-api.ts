@@ -93,6 +93,11 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/login/{id}': 'One of them: whether it is pending, or how it ended. Scope `read`.',
   'key DELETE /v1/codex/login/{id}': 'Cancels a pending one. Scope `admin`.',
   'key POST /v1/codex/logout': 'Revokes the login and removes it from the server. Scope `admin`.',
+  'key GET /v1/codex/conversations':
+    'The stored conversations and chains of responses of all keys, the newest first. `limit`, `after`, `key_id`. See [state](state.md#for-operators). Scope `read`.',
+  'key GET /v1/codex/conversations/{id}':
+    'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`. Scope `read`.',
+  'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses. Scope `admin`.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',

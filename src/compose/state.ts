@@ -4,6 +4,7 @@ import { describeStore, storeFile } from './describe-store.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { AllConversations } from '../state/all-conversations.ts';
 import { Chains } from '../state/chains.ts';
 import { ConversationLocks } from '../state/conversation-locks.ts';
 import { Conversations } from '../state/conversations.ts';
@@ -121,16 +122,21 @@ const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): K
     onError: (err) => logger.warn({ err }, 'the lock of a conversation could not be renewed or released'),
   });
   const chains = new Chains({ store, maxBytes, clock, onChange: onChange('chains') });
+  const recent = new RecentItems({
+    maxBytes,
+    maxAgeMs: Math.min(ttlMs, HOUR_MS),
+    clock,
+    onChange: onChange('items'),
+  });
+  const items = createReferredItems(store, recent);
   return {
     store,
     chains,
-    items: createReferredItems(
-      store,
-      new RecentItems({ maxBytes, maxAgeMs: Math.min(ttlMs, HOUR_MS), clock, onChange: onChange('items') }),
-    ),
+    items,
     openConversation: createOpenConversation({ store, chains, locks }),
     chats: new StoredChats({ store, clock, ttlMs }),
     conversations: new Conversations({ store, locks, ambient: systemAmbient, ttlMs }),
+    all: new AllConversations({ store, locks, chains, items }),
     ttlMs,
   };
 };

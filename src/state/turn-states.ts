@@ -6,6 +6,7 @@ import { quoted } from '../kit/text/quote.ts';
 import type { Store } from '../store/store.ts';
 import { NOTHING_LOADED, type Continues, type KeptMessage } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
+import type { AllConversations } from './all-conversations.ts';
 import type { Chains } from './chains.ts';
 import { unknownConversation } from './conversation-locks.ts';
 import { STORES_NOTHING } from './stores-nothing.ts';
@@ -34,6 +35,8 @@ export interface Kept {
   readonly openConversation: OpenConversation;
   readonly conversations: Conversations;
   readonly chats: StoredChats;
+  /** Those of all callers. */
+  readonly all: AllConversations;
   /** How long a response is kept, from its creation, and a conversation, from its last use. */
   readonly ttlMs: number;
 }

@@ -49,7 +49,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // Who may use the server, and how much.
   keys: [...CENTRE, 'observe', 'store/ports', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
-  state: [...CENTRE, 'engine', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
+  state: [...CENTRE, 'engine', 'store/ports', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
   turns: [
     ...CENTRE,
     'turns/api.ts',

@@ -15,6 +15,8 @@ it.each([
   ['POST', '/v1/conversations', CONVERSATIONS],
   ['GET', '/v1/conversations/conv_1', CONVERSATIONS],
   ['DELETE', '/v1/conversations/conv_1/items/msg_1', CONVERSATIONS],
+  ['GET', '/v1/codex/conversations', CONVERSATIONS],
+  ['DELETE', '/v1/codex/conversations/seg_1', CONVERSATIONS],
   ['GET', '/v1/chat/completions', CHATS],
   ['GET', '/v1/chat/completions/chatcmpl-1', CHATS],
 ])('%s %s is not supported', async (method, path, message) => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { Item } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { AllConversations } from '../../src/state/all-conversations.ts';
 import { Chains } from '../../src/state/chains.ts';
 import { ConversationLocks } from '../../src/state/conversation-locks.ts';
 import { Conversations } from '../../src/state/conversations.ts';
@@ -41,13 +42,15 @@ const open = ({ clock }: StoreHarness, store: Store) => {
     },
   });
   const conversations = new Conversations({ ...deps, locks });
+  const referred = createReferredItems(store, new RecentItems({ ...memory, maxAgeMs: DAY }));
   const states = createTurnStates({
     kept: {
       store,
       ttlMs: DAY,
       conversations,
       chains,
-      items: createReferredItems(store, new RecentItems({ ...memory, maxAgeMs: DAY })),
+      items: referred,
+      all: new AllConversations({ store, locks, chains, items: referred }),
       openConversation: createOpenConversation({ store, chains, locks }),
       chats: new StoredChats({ store, clock, ttlMs: DAY }),
     },

@@ -4,6 +4,7 @@ import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
@@ -31,7 +32,7 @@ export interface RouteDeps {
   readonly countLine: CountLine;
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
-  readonly kept: (KeptConversations & KeptChats) | null;
+  readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
   readonly forward: ForwardDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
@@ -81,6 +82,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   },
   ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
+  ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...frontRoutes(deps.front),
   ...(deps.console === null ? [] : consoleRoutes(deps.console)),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
