@@ -56,6 +56,7 @@ export default defineConfig({
           name: 'product',
           include: ['test/**/*.test.ts', 'src/**/real-*.test.ts'],
           exclude: [...ALONE, ...MOCKED, ...UNIT],
+          globalSetup: ['./test/support/build-console.ts'],
           // Files share the modules of their process: loading them again took a quarter of the time.
           isolate: false,
           ...together,

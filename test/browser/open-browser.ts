@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -58,8 +58,23 @@ const unpackedChromium = async (): Promise<Program> => {
   }
   return {
     executablePath: path.join(home, 'chromium'),
-    env: { LD_LIBRARY_PATH: path.join(home, 'al2023/lib'), FONTCONFIG_PATH: path.join(home, 'fonts') },
+    env: { LD_LIBRARY_PATH: path.join(home, 'al2023/lib'), FONTCONFIG_FILE: await fontsOf(home) },
   };
+};
+
+/** The package's own list of fonts names folders of a cloud. Without any font this browser crashes at a password field. */
+const fontsOf = async (home: string): Promise<string> => {
+  const file = path.join(home, 'fonts.conf');
+  const folders = [path.join(home, 'fonts/fonts'), '/usr/share/fonts'];
+  const text = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+${folders.map((folder) => `<dir>${folder}</dir>`).join('\n')}
+<cachedir>${path.join(home, 'fonts-cache')}</cachedir>
+</fontconfig>
+`;
+  await writeFile(file, text);
+  return file;
 };
 
 const packageOf = async (name: string): Promise<{ readonly version: string }> => {

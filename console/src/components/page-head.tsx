@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 interface PageHeadProps {
   readonly title: string;
@@ -9,7 +9,7 @@ interface PageHeadProps {
 /** The title of a page, and its actions. Screen readers start here after a navigation. */
 export const PageHead = ({ title, children }: PageHeadProps) => {
   const ref = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · codex-app-server-proxy`;
     ref.current?.focus({ preventScroll: true });
   }, [title]);
