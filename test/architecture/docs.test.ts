@@ -86,7 +86,7 @@ describe('documents', () => {
         .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
         .filter((folder) => !folder.includes('generated'));
     const modules = globSync('src/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'));
-    const others = ['bin', 'bench', 'console', 'console/src', 'examples', 'scripts', 'src', 'test'];
+    const others = ['bin', 'bench', 'console', 'console/src', 'deploy', 'examples', 'scripts', 'src', 'test'];
     const tree = [
       ...others,
       ...modules,
