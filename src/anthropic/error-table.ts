@@ -58,6 +58,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   key_paused: { ...error(401, 'authentication_error'), isFinal: true },
   key_revoked: { ...error(401, 'authentication_error'), isFinal: true },
   unknown_key: NOT_FOUND,
+  key_already_revoked: { ...error(409, 'invalid_request_error'), isFinal: true },
   too_many_keys: INVALID,
   invalid_api_key: { ...error(401, 'authentication_error'), isFinal: true },
   // Claude Code stops at a 403, and its user sees the message.

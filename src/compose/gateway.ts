@@ -2,8 +2,14 @@ import type { Config } from '../config/schema.ts';
 import type { ConsoleDeps } from '../http/console/routes.ts';
 import { acceptSessions } from '../http/console/session-authenticator.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
-import { createAuthenticator, type Authenticator } from '../http/guards/authenticate.ts';
+import { createAuthenticator, findCallerIn, type Authenticator } from '../http/guards/authenticate.ts';
+import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { createCors, type Cors } from '../http/guards/cors.ts';
+import { acceptNamedKeys } from '../http/guards/named-keys.ts';
+import { KeyAdmin } from '../keys/key-admin.ts';
+import { LiveKeys } from '../keys/live-keys.ts';
+import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key-directory.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
@@ -25,6 +31,9 @@ export interface Gateway {
   /** Null: not served. */
   readonly console: ConsoleDeps | null;
   readonly authenticate: Authenticator;
+  readonly keys: KeyDirectory;
+  /** Null: nothing is stored. */
+  readonly keyAdmin: KeyAdmin | null;
   readonly cors: Cors;
   readonly gate: TurnGate;
   /** Watches every request. */
@@ -34,18 +43,54 @@ export interface Gateway {
 
 export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Gateway> => {
   const { http } = config;
-  const { ownKey, store, logger, metrics } = deps;
-  const byKey = createAuthenticator(ownKey === null ? http.apiKeys : [ownKey.key]);
+  const { store, logger, metrics } = deps;
+  const { byKey, live, admin } = await openKeys(config, deps);
   const console = openConsole(http.console, byKey, store);
   return {
     console,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
+    keys: live ?? NO_NAMED_KEYS,
+    keyAdmin: admin,
     cors: createCors(http.corsAllowedOrigins),
     gate: OPEN_GATE,
     observer: allObservers([], (err) => {
       metrics.observerErrors.inc();
       logger.error({ err }, 'observer of requests failed');
     }),
-    async close() {},
+    async close() {
+      await live?.close();
+    },
+  };
+};
+
+interface OpenKeys {
+  readonly byKey: Authenticator;
+  /** Null: nothing is stored. */
+  readonly live: LiveKeys | null;
+  readonly admin: KeyAdmin | null;
+}
+
+/** The keys of the configuration work without a store; named keys are in it. */
+const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps): Promise<OpenKeys> => {
+  const configured = ownKey === null ? http.apiKeys : [ownKey.key];
+  if (store === null) return { byKey: createAuthenticator(configured), live: null, admin: null };
+  const live = await LiveKeys.open({
+    store: store.keys,
+    clock: systemAmbient.clock,
+    onTrouble: (err) => logger.warn({ err }, 'named keys could not be read; known ones go on working'),
+  });
+  return {
+    byKey: acceptNamedKeys({
+      configured: findCallerIn(configured),
+      keys: live,
+      proxies: createTrustedProxies(http.trustedProxies),
+      onWrongAddress: (facts) => logger.warn(facts, 'key rejected: the address is not allowed'),
+    }),
+    live,
+    admin: new KeyAdmin({
+      store: store.keys,
+      ambient: systemAmbient,
+      onChanged: () => live.changed().catch(() => undefined),
+    }),
   };
 };

@@ -1,5 +1,14 @@
 import { deployment, documents, everyday, tuning } from './setting-row.ts';
-import { hostName, MAX_TIMER_MS, oneOf, originList, secretList, wholeNumber, yesOrNo } from './value.ts';
+import {
+  addressList,
+  hostName,
+  MAX_TIMER_MS,
+  oneOf,
+  originList,
+  secretList,
+  wholeNumber,
+  yesOrNo,
+} from './value.ts';
 
 /** The client side: the HTTP server, its limits, and the form of requests and answers. */
 export const CLIENT_SETTINGS = {
@@ -37,6 +46,14 @@ export const CLIENT_SETTINGS = {
     default: 'on',
     description:
       'Whether the web console is served at `/console`. `on`: over HTTPS (a reverse proxy sets `x-forwarded-proto`), and over plain HTTP only to a browser on this machine. `insecure`: over plain HTTP to everyone, so that others in the network can read the key and the session. See [console](console.md).',
+  }),
+  PROXY_TRUSTED_PROXIES: deployment({
+    at: 'http.trustedProxies',
+    type: addressList,
+    default: '',
+    defaultInDocs: 'none',
+    description:
+      'The addresses of reverse proxies in front of this server, separated by commas; ranges such as `10.0.0.0/8` are allowed. The client of a request is then the last address in `x-forwarded-for` or `forwarded` that is not one of them. Needed for keys that work only from some addresses; see [keys](keys.md).',
   }),
   PROXY_MAX_BODY_BYTES: tuning({
     at: 'http.maxBodyBytes',

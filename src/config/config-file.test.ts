@@ -61,6 +61,10 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
     ['*,https://Notes.example', ['*', 'https://Notes.example']],
     ['*', '*'],
   ],
+  PROXY_TRUSTED_PROXIES: [
+    ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
+    ['::1', '::1'],
+  ],
   PROXY_MODEL_ALIASES: [['{"a": "b", "b": "c"}', { a: 'b', b: 'c' }]],
   PROXY_TITLE_MODEL: [['gpt-5.5-low', 'gpt-5.5-low']],
   PROXY_IMAGE_MODEL: [['gpt-5.5-low', 'gpt-5.5-low']],

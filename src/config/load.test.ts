@@ -1,114 +1,19 @@
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+
+import { defaultConfig } from '../../test/support/default-config.ts';
 import { loadConfig } from './load.ts';
 import type { Config } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
+const defaults = defaultConfig(homedir());
 
 /** Everything but where the values come from. */
 const load = (env: Record<string, string>): Omit<Config, 'sources'> => {
   const { sources: _, ...config } = loadConfig(env);
   return config;
-};
-
-const defaults: Omit<Config, 'sources'> = {
-  http: {
-    port: 11_435,
-    host: '127.0.0.1',
-    apiKeys: [],
-    maxBodyBytes: 33_554_432,
-    uploadIdleTimeoutMs: 30_000,
-    sseKeepaliveMs: 15_000,
-    drainTimeoutMs: 30_000,
-    maxWebsockets: 1_000,
-    websocketIdleTimeoutMs: 1_200_000,
-    websocketMemoryMb: 128,
-    corsAllowedOrigins: [
-      'app://obsidian.md',
-      'capacitor://localhost',
-      'http://localhost',
-      'http://localhost:*',
-      'http://127.0.0.1:*',
-      'http://[::1]:*',
-    ],
-    console: 'on',
-  },
-  load: {
-    maxConcurrentTurns: 256,
-    maxQueuedTurns: 1024,
-    queueTimeoutMs: 30_000,
-    maxBackgroundResponses: 1024,
-    backgroundQueueTimeoutMs: 3_600_000,
-    maxBytesInFlightMb: 256,
-    maxModelRequests: 64,
-  },
-  upstream: {
-    baseUrl: null,
-    apiKey: null,
-    codexHome: null,
-    accessToken: null,
-    demoEnabled: true,
-    wire: 'on',
-    params: null,
-    idleTimeoutMs: 300_000,
-    turnTimeoutMs: 0,
-    chatgptBaseUrl: 'https://chatgpt.com/backend-api',
-    chatgptLane: 'auto',
-    chatgptTransport: 'auto',
-    chatgptFirstEventTimeoutMs: 45_000,
-    reasoningMemoryMb: 64,
-  },
-  state: {
-    dir: join(homedir(), '.codex-app-server-proxy'),
-    configFile: null,
-    store: 'on',
-    databaseUrl: null,
-    ttlDays: 30,
-    keys: [],
-    signatureKeys: [],
-    timeoutMs: 5_000,
-    conversationWaitMs: 10_000,
-    backgroundResume: 'off',
-  },
-  api: {
-    strictParams: false,
-    instructionsTarget: 'base',
-    ignoreClientSystemPrompt: false,
-    responsesLayout: 'natural',
-    itemMemoryMb: 64,
-    chatReasoning: true,
-    toolTransport: [{ pattern: '*', choice: 'native' }],
-    omitToolManifest: false,
-    usagePolicy: 'exact',
-  },
-  clients: {
-    outputMode: 'openai-json',
-    responsesOutputMode: null,
-    stopAfterTools: null,
-    stopGraceMs: 300,
-    suppressTail: false,
-    toolBlockMax: 0,
-    titleIntercept: true,
-    titleModel: null,
-    modelAliases: {},
-  },
-  tools: { parallelCalls: true, repairAttempts: 1, repairStreams: false },
-  images: { urls: 'auto', fetchEnabled: true, fetchPrivate: false, chatModel: 'codex-5' },
-  embeddings: { baseUrl: null, apiKey: null },
-  transcriptions: { baseUrl: null, apiKey: null },
-  codex: {
-    sandboxMode: 'read-only',
-    approvalPolicy: 'never',
-    workDir: resolve('/tmp/codex-work'),
-    feedback: false,
-  },
-  worker: { count: 1, preStart: 8, hangTimeoutMs: 10_000, maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
-  log: { level: 'info', format: 'auto', content: false, metrics: true, captureDir: null },
-  mcp: { configFile: null, clientServers: false, clientPrivate: false },
-  mcpServers: [],
-  warnings: [],
 };
 
 describe('loadConfig', () => {
@@ -196,6 +101,7 @@ describe('loadConfig', () => {
       PROXY_CAPTURE_DIR: '/srv/captures',
       PROXY_CORS_ALLOWED_ORIGINS: '*, https://Notes.example:8443',
       PROXY_CONSOLE: 'insecure',
+      PROXY_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
       PROXY_OUTPUT_MODE: 'obsidian-xml',
       PROXY_RESPONSES_OUTPUT_MODE: 'openai-json',
       PROXY_STOP_AFTER_TOOLS: 'burst',
@@ -220,6 +126,7 @@ describe('loadConfig', () => {
         websocketMemoryMb: 1,
         corsAllowedOrigins: ['*', 'https://notes.example:8443'],
         console: 'insecure',
+        trustedProxies: ['10.0.0.0/8', '::1'],
       },
       load: {
         maxConcurrentTurns: 4,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -170,6 +171,20 @@ export const originList: ValueType<readonly string[]> = {
       .refine((text) => text === '*' || ORIGIN.test(text)),
   ),
   decode: splitAtCommas,
+};
+
+/** An address, or a range in CIDR form. */
+const isRange = (text: string): boolean => {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
+};
+
+export const addressList: ValueType<readonly string[]> = {
+  allowed: 'a comma-separated list of IP addresses, or ranges such as 10.0.0.0/8',
+  allowedInFile: 'an array of IP addresses, or ranges such as "10.0.0.0/8"',
+  schema: listOf(z.string().refine(isRange)),
+  decode: (text) => splitAtCommas(text).filter((entry) => entry !== ''),
 };
 
 /** Names that a deployment gives to models. */

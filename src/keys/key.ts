@@ -45,6 +45,9 @@ export interface ApiKey extends KeyPolicy {
   readonly lastUsedAt: number | null;
 }
 
+/** More are not kept, so that all of them fit into memory. */
+export const MAX_KEYS = 10_000;
+
 export type KeyStatus = 'active' | 'paused' | 'expired' | 'revoked';
 
 /** Whether the key can be used at this time, or the strongest reason why not. */

@@ -79,6 +79,7 @@ it('has these settings, each with its default', () => {
     PROXY_CORS_ALLOWED_ORIGINS:
       'app://obsidian.md,capacitor://localhost,http://localhost,http://localhost:*,http://127.0.0.1:*,http://[::1]:*',
     PROXY_CONSOLE: 'on',
+    PROXY_TRUSTED_PROXIES: '',
     PROXY_OUTPUT_MODE: 'openai-json',
     PROXY_RESPONSES_OUTPUT_MODE: null,
     PROXY_STOP_AFTER_TOOLS: null,

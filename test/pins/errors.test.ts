@@ -27,6 +27,7 @@ it('has these error codes, each with its status and type', () => {
     'invalid_stream_id 400 invalid_request_error',
     'invalid_type 400 invalid_request_error',
     'invalid_value 400 invalid_request_error',
+    'key_already_revoked 409 invalid_request_error',
     'key_expired 401 invalid_request_error',
     'key_paused 401 invalid_request_error',
     'key_revoked 401 invalid_request_error',

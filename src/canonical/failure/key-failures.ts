@@ -17,6 +17,12 @@ export const KEY_FAILURES = {
     { final: true },
   ),
   unknown_key: row(404, 'This key was not found.', 'no named key has this id'),
+  key_already_revoked: row(
+    409,
+    'This key was revoked, which is final. Create another one.',
+    'changing, rotating, pausing or resuming a revoked key',
+    { final: true },
+  ),
   too_many_keys: row(
     400,
     'There are too many keys: revoke one that is not used any more.',

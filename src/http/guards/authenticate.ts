@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { gatewayError } from '../../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { ALL_SCOPES, type Caller } from '../../keys/caller.ts';
 
 /** What identifies the sender of a request. */
@@ -26,7 +26,7 @@ const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(
 const KEY_HEADERS = ['x-api-key', 'api-key'];
 
 /** The keys of a request, the bearer token first. */
-const keysOf = (headers: Headers): readonly string[] => {
+export const keysOf = (headers: Headers): readonly string[] => {
   const bearer = /^bearer +(.*)$/i.exec(headers.get('authorization') ?? '')?.[1];
   const given = [bearer, ...KEY_HEADERS.map((name) => headers.get(name))].map((key) => key?.trim() ?? '');
   return [...new Set(given)].filter((key) => key !== '');
@@ -35,37 +35,45 @@ const keysOf = (headers: Headers): readonly string[] => {
 /** Whether a request comes with a key, right or wrong. */
 export const hasKey = (headers: Headers): boolean => keysOf(headers).length > 0;
 
+/** The error for a request without a known key. */
+export const unknownKey = (headers: Headers): GatewayError => {
+  const [first] = keysOf(headers);
+  return gatewayError('invalid_api_key', {
+    message:
+      first === undefined
+        ? "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
+        : `Incorrect API key provided: ${masked(first)}. Use the key of this server: its start-up message says where to find it.`,
+  });
+};
+
 /**
- * Accepts a request if one of its keys is known. Compares hashes of equal length with every key, so that the time
- * reveals nothing about the keys.
+ * Finds the caller of a request if one of its keys is among these; else null. Compares hashes of equal length with every
+ * key, so that the time reveals nothing about the keys.
  */
-export const createAuthenticator = (
-  keys: readonly string[],
-): ((credentials: Pick<Credentials, 'headers'>) => Caller) => {
+export const findCallerIn = (keys: readonly string[]): ((headers: Headers) => Caller | null) => {
   const known = keys.map((key) => ({
     hash: digest(key),
     caller: { keyId: fingerprint(key), scopes: ALL_SCOPES },
   }));
-  return ({ headers }) => {
-    const tokens = keysOf(headers);
-    const [first] = tokens;
-    if (first === undefined) {
-      throw gatewayError('invalid_api_key', {
-        message:
-          "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
-      });
-    }
+  return (headers) => {
     let caller: Caller | null = null;
-    for (const hash of tokens.map(digest)) {
+    for (const hash of keysOf(headers).map(digest)) {
       for (const candidate of known) {
         if (timingSafeEqual(candidate.hash, hash)) caller ??= candidate.caller;
       }
     }
-    if (caller === null) {
-      throw gatewayError('invalid_api_key', {
-        message: `Incorrect API key provided: ${masked(first)}. Use the key of this server: its start-up message says where to find it.`,
-      });
-    }
+    return caller;
+  };
+};
+
+/** Accepts a request if one of its keys is among these. */
+export const createAuthenticator = (
+  keys: readonly string[],
+): ((credentials: Pick<Credentials, 'headers'>) => Caller) => {
+  const find = findCallerIn(keys);
+  return ({ headers }) => {
+    const caller = find(headers);
+    if (caller === null) throw unknownKey(headers);
     return caller;
   };
 };

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+
+import { createTrustedProxies } from './client-address.ts';
+
+const { clientAddress, isTrusted } = createTrustedProxies(['10.0.0.0/8', '::1']);
+
+const from = (peer: string, headers: Record<string, string>): string =>
+  clientAddress(peer, new Headers(headers));
+
+describe('createTrustedProxies', () => {
+  it('takes the peer for the client unless it is a trusted proxy', () => {
+    const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
+    expect(from('203.0.113.7', headers)).toBe('203.0.113.7');
+    expect(from('10.0.0.1', {})).toBe('10.0.0.1');
+    expect(createTrustedProxies([]).clientAddress('10.0.0.1', new Headers(headers))).toBe('10.0.0.1');
+  });
+
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1, 10.0.0.9', '192.0.2.1'],
+    // What the client itself has sent.
+    ['198.51.100.1, 192.0.2.1, 10.0.0.9', '192.0.2.1'],
+    ['198.51.100.1,192.0.2.1:4711', '192.0.2.1'],
+    ['[2001:db8::1]:4711', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['10.0.0.7, 10.0.0.8', '10.0.0.7'],
+    ['192.0.2.1, unknown', 'unknown'],
+    ['', ''],
+    [Array.from({ length: 40 }, () => '10.0.0.7').join(', '), ''],
+  ])('reads x-forwarded-for: %j', (header, client) => {
+    expect(from('10.0.0.1', { 'x-forwarded-for': header })).toBe(client);
+  });
+
+  it.each([
+    ['for=192.0.2.1', '192.0.2.1'],
+    ['for=198.51.100.1, For="192.0.2.1:80";proto=https;by=10.0.0.2, for=10.0.0.9', '192.0.2.1'],
+    ['proto=https;for="[2001:db8::1]:4711"', '2001:db8::1'],
+    ['for=_hidden', '_hidden'],
+    ['proto=https', ''],
+  ])('reads forwarded: %j', (header, client) => {
+    expect(from('::1', { forwarded: header })).toBe(client);
+  });
+
+  it('does not know the client if two headers disagree', () => {
+    const forwarded = 'for=192.0.2.1';
+    expect(from('10.0.0.1', { forwarded, 'x-forwarded-for': '192.0.2.1' })).toBe('192.0.2.1');
+    expect(from('10.0.0.1', { forwarded, 'x-forwarded-for': '192.0.2.2' })).toBe('');
+  });
+
+  it('says which peers it trusts', () => {
+    expect(['10.1.1.1', '::ffff:10.1.1.1', '::1', '11.1.1.1', ''].map(isTrusted)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+});

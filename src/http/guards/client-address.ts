@@ -1,0 +1,56 @@
+import { isInRanges, parseRange, type AddressRange } from '../../keys/address.ts';
+
+/** Finds the client of a request that reverse proxies have forwarded. */
+export interface TrustedProxies {
+  /** Whether the headers of this peer say the truth about its client. */
+  isTrusted(peer: string): boolean;
+  /** The address of the client; empty if it is unknown. */
+  clientAddress(peer: string, headers: Headers): string;
+}
+
+/** More proxies in a row are not expected. */
+const MAX_HOPS = 32;
+
+/**
+ * A header that came through a trusted proxy has the addresses of the proxies before it at its end. What precedes the
+ * last untrusted address was written by that client, and may be wrong. A client can also send the header that its proxy
+ * does not set: if the two disagree, the address is unknown.
+ */
+export const createTrustedProxies = (proxies: readonly string[]): TrustedProxies => {
+  const ranges: readonly AddressRange[] = proxies.flatMap((text) => {
+    const range = parseRange(text);
+    return range === null ? [] : [range];
+  });
+  const isTrusted = (address: string): boolean => isInRanges(address, ranges);
+  return {
+    isTrusted,
+    clientAddress(peer, headers) {
+      if (!isTrusted(peer)) return peer;
+      const lists = [listedIn(headers.get('x-forwarded-for')), forwardedIn(headers.get('forwarded'))];
+      const [first, ...others] = new Set(
+        lists.flatMap((hops) => {
+          if (hops.length === 0) return [];
+          if (hops.length > MAX_HOPS) return [''];
+          return [hops.findLast((hop) => !isTrusted(hop)) ?? hops[0] ?? ''];
+        }),
+      );
+      return others.length > 0 ? '' : (first ?? peer);
+    },
+  };
+};
+
+const listedIn = (header: string | null): readonly string[] =>
+  header === null ? [] : header.split(',').map((entry) => withoutPort(entry.trim()));
+
+/** `for=192.0.2.43;proto=https, for="[2001:db8::1]:4711"`. */
+const forwardedIn = (header: string | null): readonly string[] =>
+  header === null
+    ? []
+    : header.split(',').map((entry) => {
+        const [, value = ''] = /(?:^|;)\s*for\s*=\s*("[^"]*"|[^\s;]*)/i.exec(entry) ?? [];
+        return withoutPort(value.replaceAll('"', ''));
+      });
+
+/** Some proxies add the port of the client. */
+const withoutPort = (text: string): string =>
+  /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
