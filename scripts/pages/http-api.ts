@@ -98,6 +98,12 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/conversations/{id}':
     'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`. Scope `read`.',
   'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses. Scope `admin`.',
+  'key GET /v1/usage':
+    'The usage of the key that asks, by hours or days. `start_time`, `end_time` (Unix seconds), `bucket_width` (`1h`, `1d`). Scope `infer` or `read`. For this and the next ones see [usage](usage.md).',
+  'key GET /v1/organization/usage/completions':
+    "The usage of all keys, in OpenAI's form: `start_time` (required), `end_time`, `bucket_width` (`1h`, `1d`), `group_by`, `api_key_ids`, `models`, `batch`, `limit`, `page`. Scope `read`.",
+  'key GET /v1/codex/usage/summary':
+    'The usage of all keys in the form of `/v1/usage`: requests, tokens, errors and latency, by bucket, model, client and key. Scope `read`.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -138,6 +144,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     kept: null,
     forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0 },
     models: { names: notCalled },
+    usage: untouched,
     mcp: { list: notCalled },
     codex: {
       codexModels: notCalled,

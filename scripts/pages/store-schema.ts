@@ -173,6 +173,36 @@ const NOTES: Notes = {
       amounts: 'JSON: name of the limit, id of its window, amount',
     },
   },
+  usage: {
+    about:
+      'What a server process served in an hour for a key, model and client. Rows with the same labels are added up when they are read.',
+    columns: {
+      id: '',
+      hour: 'the start of the hour in which the requests ended',
+      key_id: 'the id of the API key',
+      model:
+        'as the request named it; `other` for more than 50 names of a key in an hour; empty: the request failed before it was known',
+      client: 'the detected client; empty: the same',
+      expires_at: EXPIRES,
+      requests: '',
+      client_errors: 'rejected for what the client sent',
+      limit_errors: 'answered with 429',
+      upstream_errors: 'failures of the backend',
+      server_errors: 'failures of this server',
+      cancelled: 'the client disconnected or cancelled',
+      input_tokens: '',
+      cached_tokens: 'of the input',
+      cache_write_tokens: 'of the input',
+      output_tokens: '',
+      reasoning_tokens: 'of the output',
+      image_input_tokens: 'of the image model; in no other column',
+      image_output_tokens: 'the same',
+      duration_ms: 'the sum of the durations of answered requests',
+      first_events:
+        'a histogram of the milliseconds to the first event: `bucket:count`, each bucket 19 % wider than the one before',
+      durations: 'the same for the whole durations',
+    },
+  },
 };
 
 interface Column {

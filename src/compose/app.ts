@@ -114,8 +114,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   });
   const signIns = openSignIns(config, { ...deps, homes, active });
   const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
-  const gateway = await openGateway(config, { ownKey, store: state.store, logger, metrics });
-  const { authenticate, console, cors, observer } = gateway;
+  const gateway = await openGateway(config, { ownKey, store: state.store, apis, logger, metrics });
+  const { authenticate, cors, observer } = gateway;
   const background = openBackground(config, { ...deps, state, metrics, observer });
   const turns = {
     engine: active.engine,
@@ -143,7 +143,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       signIns,
       ownKey,
       metrics,
-      console,
+      gateway,
       isDraining: () => server.exchanges.isDraining,
       backendHealth: () => watch.health(),
     }),

@@ -15,6 +15,9 @@ import type { Metrics } from '../observe/metrics.ts';
 import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
 import type { Store } from '../store/store.ts';
 import { openConsole } from './console.ts';
+import type { UsageReader } from '../usage/usage-reader.ts';
+import { openUsage } from './usage.ts';
+import type { Api } from '../turns/api.ts';
 import { OPEN_GATE, type TurnGate } from '../turns/turn-gate.ts';
 
 export interface GatewayDeps {
@@ -24,6 +27,7 @@ export interface GatewayDeps {
   readonly store: Store | null;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly apis: readonly Api[];
 }
 
 /** Who may use the server, how much, and what is known about it. */
@@ -38,6 +42,7 @@ export interface Gateway {
   readonly gate: TurnGate;
   /** Watches every request. */
   readonly observer: RequestObserver;
+  readonly usage: UsageReader;
   close(): Promise<void>;
 }
 
@@ -46,6 +51,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
   const { store, logger, metrics } = deps;
   const { byKey, live, admin } = await openKeys(config, deps);
   const console = openConsole(http.console, byKey, store);
+  const usage = openUsage(config, deps);
   return {
     console,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
@@ -53,11 +59,13 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     keyAdmin: admin,
     cors: createCors(http.corsAllowedOrigins),
     gate: OPEN_GATE,
-    observer: allObservers([], (err) => {
+    observer: allObservers([usage.recorder], (err) => {
       metrics.observerErrors.inc();
       logger.error({ err }, 'observer of requests failed');
     }),
+    usage: usage.reader,
     async close() {
+      await usage.recorder.stop();
       await live?.close();
     },
   };

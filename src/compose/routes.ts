@@ -13,10 +13,12 @@ import type { Metrics } from '../observe/metrics.ts';
 import { VERSION } from '../version.ts';
 import { aboutServer } from './about-server.ts';
 import type { ActiveBackend } from './active-backend.ts';
+import type { Gateway } from './gateway.ts';
 import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
-export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth' | 'console'> {
+export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
+  readonly gateway: Pick<Gateway, 'console' | 'usage'>;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
@@ -29,7 +31,8 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
-  const { apis, turns, backendHealth, console, state, forwarding, active, homes, ownKey } = parts;
+  const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
+  const { console, usage } = parts.gateway;
   const { metrics, isDraining } = parts;
   return routeTable({
     apis,
@@ -44,6 +47,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     models: active.models,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
+    usage,
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {

@@ -25,6 +25,13 @@ export const STATE_SETTINGS = {
     description:
       'How long stored responses and chat completions are kept, counted from their creation, and conversations, counted from their last use. Fractions are allowed.',
   }),
+  PROXY_USAGE_DAYS: deployment({
+    at: 'state.usageDays',
+    type: decimalNumber(0.05, 36_500, 'days'),
+    default: '400',
+    description:
+      'How long the usage of keys is kept: numbers of requests and tokens for each hour, without any content. With `PROXY_STORE=off` it is kept in memory, since the start of the server.',
+  }),
   PROXY_STORE_KEY: deployment({
     at: 'state.keys',
     type: storeKeyList,

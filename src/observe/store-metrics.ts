@@ -19,5 +19,10 @@ export const STORE_METRICS = {
     'Operations of the store that failed, by operation and error code.',
     ['operation', 'code'],
   ),
+  usageLost: counter(
+    'proxy_usage_lost_total',
+    'Requests whose usage was not recorded, by reason: `memory` (too much waits for the database), `stop` (the database was away when the server stopped).',
+    ['reason'],
+  ),
   storeSwept: counter('proxy_store_swept_total', 'Expired rows that were deleted from the store.'),
 };

@@ -10,6 +10,7 @@ import { responseOperations } from './queries/responses.ts';
 import { segmentOperations } from './queries/all-segments.ts';
 import { sweep } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
+import { usageOperations } from './queries/usage.ts';
 import type { StoreOptions } from './store-options.ts';
 import type { Store } from './store.ts';
 
@@ -24,6 +25,7 @@ const PARTS = {
   requests: requestOperations,
   segments: segmentOperations,
   limits: limitOperations,
+  usage: usageOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

@@ -19,6 +19,7 @@ export interface Tables {
   requests: RequestTable;
   limit_counters: LimitCounterTable;
   limit_reservations: LimitReservationTable;
+  usage: UsageTable;
   schema_version: SchemaVersionTable;
 }
 
@@ -180,6 +181,33 @@ export interface LimitReservationTable {
   expires_at: number;
   /** JSON: the name of each limit, the id of its window, and the amount. */
   amounts: string;
+}
+
+/** What one process served in an hour for a key, model and client. */
+export interface UsageTable {
+  id: string;
+  hour: number;
+  key_id: string;
+  model: string;
+  client: string;
+  expires_at: number;
+  requests: number;
+  client_errors: number;
+  limit_errors: number;
+  upstream_errors: number;
+  server_errors: number;
+  cancelled: number;
+  input_tokens: number;
+  cached_tokens: number;
+  cache_write_tokens: number;
+  output_tokens: number;
+  reasoning_tokens: number;
+  image_input_tokens: number;
+  image_output_tokens: number;
+  duration_ms: number;
+  /** Histograms of milliseconds. */
+  first_events: string;
+  durations: string;
 }
 
 /** One row for each migration. */

@@ -46,6 +46,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
+  // What requests used.
+  usage: [...CENTRE, 'observe', 'store/ports'],
   // Who may use the server, and how much.
   keys: [...CENTRE, 'observe', 'store/ports', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
@@ -70,6 +72,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'openai',
     'keys',
     'state',
+    'store/ports',
     'store/store.ts',
     'turns',
     'turns/api.ts',
@@ -77,6 +80,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'forward',
     'observe',
     'threads',
+    'usage',
     'node:',
     'hono',
     '@hono/node-server',
@@ -106,6 +110,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'tokenizer',
     'turns',
     'turns/api.ts',
+    'usage',
     'version',
     'node:',
     'undici',

@@ -8,6 +8,7 @@ import {
   turnOf,
   type StoreHarness,
 } from '../support/store-harness.ts';
+import { usageRow } from '../support/usage-rows.ts';
 
 const TABLES = [
   'segments',
@@ -20,6 +21,7 @@ const TABLES = [
   'memory',
   'limit_counters',
   'limit_reservations',
+  'usage',
 ];
 
 const counts = async ({ sql }: StoreHarness): Promise<Readonly<Record<string, unknown>>> => {
@@ -57,6 +59,7 @@ describeStores('the sweep', (open) => {
     for (let first = 0; first < 8; first += 1) {
       await store.events.append('resp_x', { first, last: first, body: 'x' }, clock.time + DAY);
       await store.memory.put('reasoning', String(first), 'x', clock.time + DAY);
+      await store.usage.put([usageRow(String(first), { expiresAt: clock.time + DAY })]);
       await store.chats.add({
         id: String(first),
         owner: 'alice',
@@ -72,7 +75,7 @@ describeStores('the sweep', (open) => {
     await store.limits.reserve({ id: 'r', keyId: 'k', expiresAt: clock.time + DAY, limits: [claim] });
     expect(await store.sweep(100)).toBe(0);
     clock.time += DAY;
-    expect(await store.sweep(3)).toBeLessThanOrEqual(21);
+    expect(await store.sweep(3)).toBeLessThanOrEqual(24);
     expect(await sweepAll(harness, 3)).toBeGreaterThan(5);
     expect(await counts(harness)).toEqual(EMPTY);
   });

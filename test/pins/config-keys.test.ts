@@ -92,6 +92,7 @@ it('has these settings, each with its default', () => {
     PROXY_STORE: 'on',
     PROXY_DATABASE_URL: null,
     PROXY_STORE_TTL_DAYS: '30',
+    PROXY_USAGE_DAYS: '400',
     PROXY_STORE_KEY: '',
     PROXY_SIGNATURE_KEY: '',
     PROXY_STORE_TIMEOUT_MS: '5000',

@@ -32,6 +32,7 @@ it('has these metrics', () => {
     'gauge proxy_item_memory_bytes{}',
     'histogram proxy_store_operation_seconds{operation}',
     'counter proxy_store_errors_total{operation,code}',
+    'counter proxy_usage_lost_total{reason}',
     'counter proxy_store_swept_total{}',
     'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',

@@ -23,6 +23,7 @@ import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import { forwardRoutes, type ForwardDeps } from './forward.ts';
+import { usageRoutes, type UsageRouteDeps } from '../usage/routes.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 import { websocketRoutes } from './websocket.ts';
 
@@ -36,6 +37,7 @@ export interface RouteDeps {
   readonly forward: ForwardDeps;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
+  readonly usage: UsageRouteDeps['usage'];
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly login: LoginRouteDeps;
@@ -83,6 +85,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
+  ...usageRoutes(deps),
   ...frontRoutes(deps.front),
   ...(deps.console === null ? [] : consoleRoutes(deps.console)),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },

@@ -5,6 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { usageRow } from '../../../test/support/usage-rows.ts';
 import { kyselyOn } from '../connection-dialect.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
@@ -72,7 +73,8 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits } = store;
+  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits, usage } =
+    store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -144,6 +146,12 @@ beforeAll(async () => {
   await limits.giveBack('2');
   await limits.status('k');
   await limits.reset('k');
+  const hours = { from: 0, to: FUTURE, width: 1 };
+  for (const keyIds of [null, ['a']]) {
+    await usage.sums({ ...hours, keyIds, models: ['m'], by: ['keyId', 'model', 'client'], limit: 1 });
+    await usage.latencies({ ...hours, keyIds });
+  }
+  await usage.put([usageRow('u', { expiresAt: 1 })]);
   database.exec('update responses set expires_at = 0; update segments set expires_at = 0, sweep_at = 0');
   await store.sweep(10);
   await memory.drop('reasoning', ['k']);

@@ -5,7 +5,7 @@ import { cutSegment, deleteSegment, trimSegment } from './segments.ts';
 /** Deletes some expired rows of a table that no other row depends on. */
 const deleteExpired = async (
   { db, now }: Query,
-  table: 'responses' | 'chat_completions' | 'requests' | 'limit_reservations',
+  table: 'responses' | 'chat_completions' | 'requests' | 'limit_reservations' | 'usage',
   limit: number,
 ): Promise<number> => {
   const { numDeletedRows } = await db
@@ -148,6 +148,7 @@ export const sweep = write(async (query: Query, limit: number): Promise<number> 
     // What they reserved counts as used.
     await deleteExpired(query, 'limit_reservations', limit),
     await deleteCounters(query, limit),
+    await deleteExpired(query, 'usage', limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 });

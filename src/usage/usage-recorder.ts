@@ -1,0 +1,183 @@
+import type { Ambient } from '../kit/ambient.ts';
+import { LogHistogram } from '../kit/collections/log-histogram.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import { boundedLabel } from '../observe/bounded-label.ts';
+import type { RequestObserver, RequestWatch, StartedRequest } from '../observe/request-observer.ts';
+import type { UsageCounts, UsageLabels, UsageRow, UsageStore } from '../store/ports/usage.ts';
+import { addCounts, countsOf, isAnswered, isCounted, NO_USAGE } from './usage-counts.ts';
+import { HOUR_MS, hourOf } from './usage-hours.ts';
+
+export interface UsageRecorderOptions {
+  readonly store: Pick<UsageStore, 'put'>;
+  readonly ambient: Ambient;
+  /** The paths of requests that run turns. */
+  readonly turnPaths: ReadonlySet<string>;
+  readonly ttlMs: number;
+  /** `memory`: too many rows wait for the database. `stop`: it was away when the server stopped. */
+  readonly onLost: (requests: number, reason: 'memory' | 'stop') => void;
+  /** Called once each time that the database begins to fail. */
+  readonly onError: (error: unknown) => void;
+  readonly flushMs?: number;
+  readonly maxRows?: number;
+}
+
+const FLUSH_MS = 5_000;
+/** About 1 KB each. */
+const MAX_ROWS = 10_000;
+const ROWS_AT_ONCE = 200;
+/** Clients choose the names of models. More than these of one key in an hour are counted as `other`. */
+const MAX_MODELS = 50;
+const MAX_CLIENTS = 20;
+/** The request failed before its model or client was known. */
+const UNKNOWN = '';
+
+interface OpenRow {
+  readonly id: string;
+  readonly labels: UsageLabels;
+  counts: UsageCounts;
+  readonly firstEvents: LogHistogram;
+  readonly durations: LogHistogram;
+  /** How many of its requests the store has. */
+  written: number;
+}
+
+interface KeyLabels {
+  readonly model: (name: string) => string;
+  readonly client: (name: string) => string;
+}
+
+/**
+ * Adds up what requests use, and writes the totals of the hour every few seconds. A row has the totals of this process, not
+ * what was added: a write whose answer was lost is simply sent again.
+ */
+export class UsageRecorder implements RequestObserver {
+  readonly #options: UsageRecorderOptions;
+  readonly #rows = new Map<string, OpenRow>();
+  #labels: { hour: number; readonly byKey: Map<string, KeyLabels> } = { hour: 0, byKey: new Map() };
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
+  #isFailing = false;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options;
+    this.#timer = setInterval(
+      () => void this.flush().catch(() => undefined),
+      options.flushMs ?? FLUSH_MS,
+    ).unref();
+  }
+
+  open({ method, route, backgroundId }: StartedRequest): RequestWatch | null {
+    if (method === 'GET' || !this.#options.turnPaths.has(route)) return null;
+    return {
+      end: (facts) => {
+        if (backgroundId !== null || isCounted(facts)) this.#record(facts);
+      },
+    };
+  }
+
+  /** Writes everything that was recorded before the call. Rejects if the database cannot be reached. */
+  flush(): Promise<void> {
+    // One that runs may have begun before the last request ended.
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        this.#running = this.#write();
+        return this.#running;
+      });
+    return this.#next;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush().catch(() => undefined);
+    const lost = [...this.#rows.values()].reduce((sum, row) => sum + row.counts.requests - row.written, 0);
+    if (lost > 0) this.#options.onLost(lost, 'stop');
+  }
+
+  #record(facts: AccessFacts): void {
+    // Without a valid key there is no usage to add it to.
+    if (facts.keyId == null) return;
+    const row = this.#rowFor(facts.keyId, facts);
+    if (row === null) {
+      this.#options.onLost(1, 'memory');
+      return;
+    }
+    row.counts = addCounts(row.counts, countsOf(facts));
+    if (!isAnswered(facts)) return;
+    row.durations.add(facts.durationMs);
+    const firstEventMs = facts.turn?.firstEventMs ?? null;
+    if (firstEventMs !== null) row.firstEvents.add(firstEventMs);
+  }
+
+  #rowFor(keyId: string, { model, client }: AccessFacts): OpenRow | null {
+    const { ambient, maxRows = MAX_ROWS } = this.#options;
+    const hour = hourOf(ambient.clock.now());
+    const known = this.#labelsOf(hour, keyId);
+    const labels = {
+      hour,
+      keyId,
+      model: model == null ? UNKNOWN : known.model(model),
+      client: client == null ? UNKNOWN : known.client(client.name),
+    };
+    const name = JSON.stringify([hour, keyId, labels.model, labels.client]);
+    const row = this.#rows.get(name);
+    if (row !== undefined) return row;
+    if (this.#rows.size >= maxRows) return null;
+    const opened = {
+      id: ambient.ids.mint('usage'),
+      labels,
+      counts: NO_USAGE,
+      firstEvents: new LogHistogram(),
+      durations: new LogHistogram(),
+      written: 0,
+    };
+    this.#rows.set(name, opened);
+    return opened;
+  }
+
+  #labelsOf(hour: number, keyId: string): KeyLabels {
+    if (this.#labels.hour !== hour) this.#labels = { hour, byKey: new Map() };
+    const known = this.#labels.byKey.get(keyId);
+    if (known !== undefined) return known;
+    const labels = { model: boundedLabel(MAX_MODELS), client: boundedLabel(MAX_CLIENTS) };
+    this.#labels.byKey.set(keyId, labels);
+    return labels;
+  }
+
+  async #write(): Promise<void> {
+    const due = [...this.#rows.values()].filter((row) => row.written < row.counts.requests);
+    try {
+      for (let from = 0; from < due.length; from += ROWS_AT_ONCE) {
+        const part = due.slice(from, from + ROWS_AT_ONCE).map((row) => [row, this.#toRow(row)] as const);
+        await this.#options.store.put(part.map(([, written]) => written));
+        for (const [row, { requests }] of part) row.written = requests;
+      }
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#options.onError(error);
+      this.#isFailing = true;
+      throw error;
+    }
+    this.#forgetPastHours();
+  }
+
+  #toRow({ id, labels, counts, firstEvents, durations }: OpenRow): UsageRow {
+    return {
+      id,
+      ...labels,
+      ...counts,
+      firstEvents: firstEvents.encode(),
+      durations: durations.encode(),
+      expiresAt: labels.hour + HOUR_MS + this.#options.ttlMs,
+    };
+  }
+
+  #forgetPastHours(): void {
+    const now = hourOf(this.#options.ambient.clock.now());
+    for (const [name, { labels, counts, written }] of this.#rows) {
+      if (labels.hour !== now && written === counts.requests) this.#rows.delete(name);
+    }
+  }
+}
