@@ -10,8 +10,8 @@ import path from 'node:path';
 
 import { ANTHROPIC_ERRORS } from '../src/anthropic/error-table.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
-import type { Client } from '../src/cli/connect/client.ts';
-import { CLIENTS, type ClientName } from '../src/cli/connect/clients.ts';
+import type { Client } from '../src/connect/client.ts';
+import { CLIENTS, type ClientName } from '../src/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';

@@ -1,7 +1,7 @@
-import type { Client, ClientFile, ServerFacts } from '../../src/cli/connect/client.ts';
-import { CLIENTS, type ClientName } from '../../src/cli/connect/clients.ts';
-import { snippetOf } from '../../src/cli/connect/edit.ts';
-import { shellLines } from '../../src/cli/connect/shell.ts';
+import type { Client, ClientFile, ServerFacts } from '../../src/connect/client.ts';
+import { CLIENTS, type ClientName } from '../../src/connect/clients.ts';
+import { snippetOf } from '../../src/connect/snippet.ts';
+import { shellLines } from '../../src/connect/shell.ts';
 
 const KEY_FILE = '~/.codex-app-server-proxy/api-key';
 

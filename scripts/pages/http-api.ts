@@ -85,6 +85,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/mcp':
     'The MCP servers of this deployment: whether they answer, and the names of their tools.',
   'key GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
+  'key GET /v1/codex/clients':
+    'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
   'key POST /v1/codex/login':
@@ -149,6 +151,7 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
     codex: {
       codexModels: notCalled,
       clock: { now: notCalled },
+      clients: notCalled,
       codexAccount: notCalled,
       settings: {},
       sources: {},

@@ -3,8 +3,8 @@ import { chmodSync, readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { KEY, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
-import type { Client } from './connect/client.ts';
-import { CLIENTS } from './connect/clients.ts';
+import type { Client } from '../connect/client.ts';
+import { CLIENTS } from '../connect/clients.ts';
 
 const models = await startModelList();
 afterAll(() => models.close());

@@ -1,7 +1,7 @@
 import type { Command } from './command.ts';
-import type { Client } from './connect/client.ts';
-import { CLIENTS } from './connect/clients.ts';
-import { SHELLS } from './connect/shell.ts';
+import type { Client } from '../connect/client.ts';
+import { CLIENTS } from '../connect/clients.ts';
+import { SHELLS } from '../connect/shell.ts';
 
 /** All commands. The help text is generated from this table. */
 export const COMMANDS = {

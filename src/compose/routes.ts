@@ -12,6 +12,7 @@ import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { VERSION } from '../version.ts';
 import { aboutServer } from './about-server.ts';
+import { clientsOf } from './clients.ts';
 import type { ActiveBackend } from './active-backend.ts';
 import type { Gateway } from './gateway.ts';
 import type { OpenState } from './state.ts';
@@ -68,6 +69,7 @@ const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend
   codexAccount: () => active.backend.codexAccount,
   codexModels: () => active.backend.codexModels(),
   clock: systemAmbient.clock,
+  clients: clientsOf(active.models),
   settings: shownSettings(config),
   sources: shownSources(config),
   codexVersion: homes.binary.version,

@@ -87,6 +87,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'busboy',
     'ws',
   ],
+  // The clients that can be set up, and the formats of their settings files.
+  connect: [...CENTRE, 'node:', 'smol-toml', 'yaml'],
   // Composition.
   compose: [
     ...CENTRE,
@@ -95,6 +97,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'capture',
     'codex',
     'config',
+    'connect',
     'demo',
     'engine',
     'forward',
@@ -120,6 +123,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'codex',
     'compose',
     'config',
+    'connect',
     'http',
     'keys',
     'observe',
@@ -127,9 +131,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'store/store.ts',
     'version',
     'node:',
-    'smol-toml',
     'undici',
-    'yaml',
   ],
   // Entry points.
   main: ['cli'],

@@ -1,4 +1,4 @@
-import type { ServerFacts } from '../../src/cli/connect/client.ts';
+import type { ServerFacts } from '../../src/connect/client.ts';
 
 /** A server for the settings of clients. */
 export const serverFacts = (of: Partial<ServerFacts> = {}): ServerFacts => ({

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { PlainError } from '../explain.ts';
-import type { ClientFile } from './client.ts';
-import { CannotEdit, Unreadable } from './formats/format.ts';
-import { FORMATS } from './formats.ts';
+import type { ClientFile } from '../../connect/client.ts';
+import { CannotEdit, Unreadable } from '../../connect/formats/format.ts';
+import { FORMATS } from '../../connect/formats.ts';
 import { merge, unmerge, type Merged } from './merge.ts';
 import { digestOf, type FileRecord, type Records } from './record.ts';
-import { wholeOf } from './setting.ts';
+import { snippetOf } from '../../connect/snippet.ts';
 import { placeOnDisk, readTarget, requireWritable, writeTarget, type Target } from './target.ts';
 
 /** A file that will be changed. */
@@ -34,10 +34,6 @@ interface Places {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
-
-/** The settings of a client in a new file. */
-export const snippetOf = ({ format, settings }: ClientFile): string =>
-  FORMATS[format].print(wholeOf(settings));
 
 /** Plans the change of a file; writes nothing. Null: the file has these settings already. */
 export const planEdit = async (file: ClientFile, records: Records, places: Places): Promise<Edit | null> => {

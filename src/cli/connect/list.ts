@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command.ts';
-import type { Client, ServerFacts, Variables } from './client.ts';
-import { CLIENTS } from './clients.ts';
-import { FORMATS } from './formats.ts';
+import type { Client, ServerFacts, Variables } from '../../connect/client.ts';
+import { CLIENTS } from '../../connect/clients.ts';
+import { FORMATS } from '../../connect/formats.ts';
 import { unmerge } from './merge.ts';
 import { digestOf, Records, type FileRecord } from './record.ts';
 import { readTarget } from './target.ts';

@@ -8,8 +8,8 @@ import {
   withValueAt,
   type Format,
   type Path,
-} from './formats/format.ts';
-import type { Setting } from './setting.ts';
+} from '../../connect/formats/format.ts';
+import type { Setting } from '../../connect/setting.ts';
 
 /** What was done to a file for one setting: enough to take it back after others have edited the file. */
 export type Change =

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { makePrivateDirectory, readIfPresent, writeAtomically } from '../../codex/home/files.ts';
 import { isJsonObject, parseJsonObject } from '../../kit/json/json.ts';
 import { PlainError } from '../explain.ts';
-import type { ClientFile } from './client.ts';
+import type { ClientFile } from '../../connect/client.ts';
 import type { Change } from './merge.ts';
 
 /** What this command did to a file. */

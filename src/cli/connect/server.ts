@@ -4,11 +4,7 @@ import { readApiKey } from '../../http/guards/api-key-file.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
 import { PlainError } from '../explain.ts';
 import { addressOf } from '../server-address.ts';
-import type { ModelFacts, ServerFacts } from './client.ts';
-
-/** For a model that the server does not describe, or while it does not run: what the models of codex have today. */
-const USUAL_WINDOW = 272_000;
-const USUAL_OUTPUT = 128_000;
+import { USUAL_OUTPUT, USUAL_WINDOW, type ModelFacts, type ServerFacts } from '../../connect/client.ts';
 
 const LIMIT_MS = 5_000;
 

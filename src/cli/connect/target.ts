@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { exists, isMissing, writeAtomically } from '../../codex/home/files.ts';
 import { PlainError } from '../explain.ts';
-import type { Place } from './client.ts';
+import type { Place } from '../../connect/client.ts';
 
 /** Settings files are small; another kind of file must not be read into memory. */
 const MAX_BYTES = 4_000_000;

@@ -1,6 +1,6 @@
 import { PlainError } from '../explain.ts';
-import { CannotEdit, shownPath, Unreadable } from './formats/format.ts';
-import { FORMATS } from './formats.ts';
+import { CannotEdit, shownPath, Unreadable } from '../../connect/formats/format.ts';
+import { FORMATS } from '../../connect/formats.ts';
 import { unmerge } from './merge.ts';
 import { digestOf, type FileRecord, type Records } from './record.ts';
 import { deleteTarget, readTarget, requireWritable, writeTarget, type Target } from './target.ts';

@@ -2,6 +2,7 @@ import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Route } from '../server.ts';
+import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
 import { feedbackRoute, type FeedbackDeps } from './feedback.ts';
 import {
   projectAccount,
@@ -13,7 +14,7 @@ import {
   type ServerSettings,
 } from './project.ts';
 
-export interface CodexRouteDeps extends FeedbackDeps, ServerSettings {
+export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSettings {
   /** The account of the active backend. */
   readonly codexAccount: () => CodexAccount;
   readonly models: ModelDirectory;
@@ -31,6 +32,7 @@ export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
     asked('/v1/codex/usage', async () => projectTotals(await codexAccount().usage())),
     asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
     asked('/v1/codex/config', async () => projectConfig(await codexAccount().config(), deps, codexVersion)),
+    clientsRoute(deps),
     feedbackRoute(deps),
   ];
 };

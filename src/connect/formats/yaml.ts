@@ -1,6 +1,6 @@
 import { isMap, isSeq, parseDocument, stringify } from 'yaml';
 
-import { isJsonObject, type Json } from '../../../kit/json/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import {
   CannotEdit,
   endedLine,

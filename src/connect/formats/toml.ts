@@ -1,6 +1,6 @@
 import { parse, stringify, TomlError } from 'smol-toml';
 
-import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import {
   CannotEdit,
   endedLine,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Json } from '../../../kit/json/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { CannotEdit, Unreadable, type Path } from './format.ts';
 import { toml } from './toml.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { isJsonObject, type Json, type JsonObject } from '../../../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Keys from the root of a file to a value. */
 export type Path = readonly string[];

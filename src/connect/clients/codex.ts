@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../kit/json/json.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { openAiUrl, PROVIDER, type Client, type ServerFacts } from '../client.ts';
 import { valuesOf } from '../setting.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { Json } from '../../../kit/json/json.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { CannotEdit, Unreadable, withValueAt, type Path } from './format.ts';
 import { json } from './json.ts';
 

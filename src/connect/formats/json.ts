@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../kit/json/json.ts';
+import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import {
   CannotEdit,
   isSame,

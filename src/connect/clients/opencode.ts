@@ -1,5 +1,5 @@
-import { FAMILY } from '../../../canonical/models/model-names.ts';
-import type { JsonObject } from '../../../kit/json/json.ts';
+import { FAMILY } from '../../canonical/models/model-names.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { openAiUrl, PROVIDER, TITLE, type Client, type ServerFacts } from '../client.ts';
 import { valuesOf } from '../setting.ts';
 

@@ -67,3 +67,7 @@ export const TITLE = 'codex-app-server-proxy';
 
 /** The base URL of OpenAI's APIs. */
 export const openAiUrl = ({ url }: ServerFacts): string => `${url}/v1`;
+
+/** For a model that the server does not describe, or while it does not run: what the models of codex have today. */
+export const USUAL_WINDOW = 272_000;
+export const USUAL_OUTPUT = 128_000;

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { withValueAt, type Path } from './formats/format.ts';
 
 /** One thing that a client needs in a settings file. */

@@ -1,5 +1,5 @@
-import { placeAt } from '../../../kit/json/json-error-place.ts';
-import type { Json } from '../../../kit/json/json.ts';
+import { placeAt } from '../../kit/json/json-error-place.ts';
+import type { Json } from '../../kit/json/json.ts';
 import { Unreadable } from './format.ts';
 
 /** A value with its place in the text: `text.slice(start, end)`. */

@@ -1,0 +1,35 @@
+import type { Route } from '../server.ts';
+import { isHttps } from '../console/own-page.ts';
+
+/** How a client is set up for this server. */
+export interface ConnectedClient {
+  readonly id: string;
+  readonly title: string;
+  readonly page: string | null;
+  readonly command: string;
+  readonly files: readonly { readonly path: string; readonly format: string; readonly content: string }[];
+  readonly shell: string | null;
+  readonly tryIt: string;
+}
+
+export interface ClientsRouteDeps {
+  /** For a server at this address. */
+  readonly clients: (url: string) => Promise<readonly ConnectedClient[]>;
+}
+
+/** The clients that can be set up, for the address at which the caller reaches this server. */
+export const clientsRoute = ({ clients }: ClientsRouteDeps): Route => ({
+  method: 'GET',
+  path: '/v1/codex/clients',
+  access: 'key',
+  scopes: ['infer', 'read'],
+  async handle({ url, headers }) {
+    const address = `${isHttps(headers) ? 'https' : 'http'}://${new URL(url).host}`;
+    const data = (await clients(address)).map(({ tryIt, ...client }) => ({
+      object: 'codex.client' as const,
+      ...client,
+      try_it: tryIt,
+    }));
+    return Response.json({ object: 'list', data, has_more: false });
+  },
+});
