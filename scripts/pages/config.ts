@@ -25,7 +25,8 @@ const INTRODUCTION = `# Configuration
 Settings are environment variables, or keys of a [config file](#config-file), and are read once at the start. The environment
 wins over the file. An empty variable counts as not set. A value that is not allowed stops the start, with a message that names
 every such setting; an unknown \`PROXY_\` variable is a warning. \`npm run doctor\` shows which settings are set and where, and
-\`GET /v1/codex/config\` shows the values of those that cannot contain a name, a path or a secret.`;
+\`GET /v1/codex/config\` shows the values of those that cannot contain a name, a path or a secret. The variables of OpenTelemetry
+(\`OTEL_…\`) are on [their own page](tracing.md).`;
 
 const CONFIG_FILE = `## Config file
 

@@ -78,6 +78,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const gone = new AbortController();
   const ended = Promise.withResolvers<void>();
   const exchange = openExchange({
+    distributed: null,
     requestId: 'replay',
     startedAt: systemAmbient.clock.now(),
     address: '',

@@ -18,6 +18,7 @@ import { openConsole } from './console.ts';
 import type { UsageReader } from '../usage/usage-reader.ts';
 import { openUsage } from './usage.ts';
 import type { Api } from '../turns/api.ts';
+import { telemetryOf } from './telemetry.ts';
 import { OPEN_GATE, type TurnGate } from '../turns/turn-gate.ts';
 
 export interface GatewayDeps {
@@ -28,6 +29,7 @@ export interface GatewayDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly apis: readonly Api[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Who may use the server, how much, and what is known about it. */
@@ -50,8 +52,10 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
   const { http } = config;
   const { store, logger, metrics } = deps;
   const { byKey, live, admin } = await openKeys(config, deps);
+  const telemetry = await telemetryOf(deps.environment, logger);
   const console = openConsole(http.console, byKey, store);
   const usage = openUsage(config, deps);
+  const observers = [usage.recorder, ...(telemetry === null ? [] : [telemetry.observer])];
   return {
     console,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
@@ -59,7 +63,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     keyAdmin: admin,
     cors: createCors(http.corsAllowedOrigins),
     gate: OPEN_GATE,
-    observer: allObservers([usage.recorder], (err) => {
+    observer: allObservers(observers, (err) => {
       metrics.observerErrors.inc();
       logger.error({ err }, 'observer of requests failed');
     }),
@@ -67,6 +71,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     async close() {
       await usage.recorder.stop();
       await live?.close();
+      await telemetry?.close();
     },
   };
 };

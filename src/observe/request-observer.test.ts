@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { allObservers, type RequestObserver } from './request-observer.ts';
 
-const REQUEST = { requestId: 'r', method: 'POST', route: '/r', startedAt: 1, backgroundId: null };
+const REQUEST = {
+  requestId: 'r',
+  method: 'POST',
+  route: '/r',
+  startedAt: 1,
+  backgroundId: null,
+  traceContext: null,
+};
 const FACTS = { requestId: 'r', method: 'POST', route: '/r', status: 200, durationMs: 2 };
 
 describe('allObservers', () => {

@@ -1,3 +1,4 @@
+import type { DistributedTrace, TraceContext } from '../canonical/context/trace.ts';
 import type { AccessFacts } from './access-log.ts';
 
 /** A request as it arrives, whatever it came over. */
@@ -10,10 +11,14 @@ export interface StartedRequest {
   readonly startedAt: number;
   /** The response that runs without its client; null: a request that a client waits for. */
   readonly backgroundId: string | null;
+  /** The distributed trace that it belongs to; absent or null: none. */
+  readonly traceContext?: TraceContext | null;
 }
 
 /** Follows one request. */
 export interface RequestWatch {
+  /** Where it is in a distributed trace; absent: this observer has none. */
+  readonly distributed?: DistributedTrace | null;
   /** More is known about it. */
   note?(facts: Partial<AccessFacts>): void;
   /** Once, with everything that is known about it. */
@@ -46,6 +51,7 @@ export const allObservers = (
     open(request) {
       const watches = observers.flatMap((observer) => shielded(() => observer.open(request)) ?? []);
       return {
+        distributed: watches.find(({ distributed }) => distributed != null)?.distributed ?? null,
         note(facts) {
           for (const watch of watches) shielded(() => watch.note?.(facts));
         },

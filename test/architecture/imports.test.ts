@@ -35,6 +35,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // IO.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
   capture: [...CENTRE, 'observe', 'node:'],
+  telemetry: [...CENTRE, 'observe', '@opentelemetry'],
   threads: ['kit', 'node:'],
   // The port for what is kept between requests, and its two databases. Only compose knows which one is used.
   'store/ports': [],
@@ -110,6 +111,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'state',
     'store',
     'store/store.ts',
+    'telemetry',
     'tokenizer',
     'turns',
     'turns/api.ts',

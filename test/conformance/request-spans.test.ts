@@ -44,6 +44,7 @@ it('a request consists of parts in their order, each within its parent', async (
   }
   expect(spans.find(({ name }) => name === 'model-request')?.facts).toEqual({
     model: 'gpt-5.5',
+    host: expect.stringMatching(/^127\.0\.0\.1:/) as unknown,
     transport: 'http',
     status: 200,
     headMs: expect.any(Number) as unknown,

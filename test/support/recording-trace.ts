@@ -8,6 +8,6 @@ export const recordingTrace = (record: Recorder['record']): RequestTrace => {
   return new RequestTrace({
     recorder: { isRecording: true, record, next: () => (numbers += 1) },
     now: () => (ticks += 1),
-    identify: null,
+    distributed: null,
   });
 };

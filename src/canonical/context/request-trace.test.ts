@@ -16,7 +16,7 @@ const traced = (contexts: readonly TraceContext[] = []) => {
   const trace = new RequestTrace({
     recorder: NO_TRACE,
     now: () => clock.nowMs,
-    identify: contexts.length === 0 ? null : identify,
+    distributed: contexts.length === 0 ? null : { identify },
   });
   return { trace, clock };
 };

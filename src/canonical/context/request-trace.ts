@@ -1,7 +1,9 @@
 import type {
+  DistributedTrace,
   OpenSpan,
   Recorder,
   SpanFacts,
+  SpanIdentity,
   SpanName,
   Trace,
   TraceContext,
@@ -17,13 +19,8 @@ export interface RequestTraceOptions {
   readonly recorder: Recorder;
   /** Milliseconds since the request arrived. */
   readonly now: () => number;
-  /** Gives a part an id for others, in the distributed trace of the request. Null: there is none. */
-  readonly identify: (() => SpanIdentity) | null;
-}
-
-export interface SpanIdentity {
-  readonly id: string;
-  readonly traceContext: TraceContext;
+  /** Null: the request is in none, or only its client knows of it. */
+  readonly distributed: Pick<DistributedTrace, 'identify'> | null;
 }
 
 /** The parts of a request that has ended. */
@@ -101,7 +98,7 @@ class Span implements OpenSpan {
   }
 
   get traceContext(): TraceContext | null {
-    this.#identity ??= this.#options.identify?.() ?? null;
+    this.#identity ??= this.#options.distributed?.identify() ?? null;
     return this.#identity?.traceContext ?? null;
   }
 

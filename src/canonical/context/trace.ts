@@ -36,6 +36,19 @@ export interface TraceContext {
   readonly tracestate: string | null;
 }
 
+/** The place of a request in a distributed trace. */
+export interface DistributedTrace {
+  /** For whatever the request starts. */
+  readonly context: TraceContext;
+  /** Gives a part of the request an id. */
+  identify(): SpanIdentity;
+}
+
+export interface SpanIdentity {
+  readonly id: string;
+  readonly traceContext: TraceContext;
+}
+
 /** A part that was measured. Times are milliseconds since the request arrived. */
 export interface TraceSpan {
   readonly name: SpanName;

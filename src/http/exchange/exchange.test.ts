@@ -7,6 +7,7 @@ const open = (client = new AbortController()) => {
   const ends: unknown[] = [];
   const notes: unknown[] = [];
   const exchange = openExchange({
+    distributed: null,
     requestId: 'req_1',
     startedAt: 5,
     address: '',

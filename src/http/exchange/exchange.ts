@@ -1,3 +1,4 @@
+import type { DistributedTrace } from '../../canonical/context/trace.ts';
 import type { Caller } from '../../keys/caller.ts';
 import type { AccessFacts } from '../../observe/access-log.ts';
 
@@ -19,6 +20,8 @@ export interface Exchange {
   caller(): string;
   /** Null on routes without a key. */
   identity(): Caller | null;
+  /** Null: the request is in no distributed trace, or only its client knows of it. */
+  readonly distributed: DistributedTrace | null;
   /** Adds to the access log line of this request. */
   note(facts: Partial<AccessFacts>): void;
   /** Keeps the exchange open after the handler has returned; call the result when the answer has ended. */
@@ -35,6 +38,7 @@ export interface ExchangeOptions {
   /** Absent: no. */
   readonly isOnThisMachine?: () => boolean;
   readonly clientSignal: AbortSignal;
+  readonly distributed: DistributedTrace | null;
   readonly onNote: (facts: Partial<AccessFacts>) => void;
   readonly onEnd: (facts: Partial<AccessFacts>) => void;
 }
@@ -75,6 +79,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     isLocal: options.isLocal,
     isOnThisMachine: () => options.isOnThisMachine?.() ?? false,
     signal: controller.signal,
+    distributed: options.distributed,
     abort: (reason) => controller.abort(reason),
     caller: () => identity?.keyId ?? '',
     identity: () => identity,

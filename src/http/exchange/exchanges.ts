@@ -6,7 +6,7 @@ import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { RequestObserver } from '../../observe/request-observer.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
-import { loggedTraces } from './trace-context.ts';
+import { loggedTraces, traceOf } from './trace-context.ts';
 
 export interface ExchangesDeps {
   readonly ambient: Ambient;
@@ -48,11 +48,19 @@ export class Exchanges {
   open({ requestId, method, route, headers, ...asked }: AskedRequest): OpenExchange {
     const { ambient, logger, metrics } = this.#deps;
     const startedAt = ambient.clock.now();
-    const watch = this.#deps.observer.open({ requestId, method, route, startedAt, backgroundId: null });
+    const watch = this.#deps.observer.open({
+      requestId,
+      method,
+      route,
+      startedAt,
+      backgroundId: null,
+      traceContext: traceOf(headers),
+    });
     const exchange = openExchange({
       requestId,
       startedAt,
       ...asked,
+      distributed: watch?.distributed ?? null,
       onNote: (facts) => watch?.note?.(facts),
       onEnd: (facts) => {
         this.#active.delete(exchange);

@@ -60,12 +60,12 @@ export const traced = async <Answer>(
 
 /** Opens the trace of a request that arrived then. */
 export const openTrace = (
-  { startedAt }: Pick<Exchange, 'startedAt'>,
+  { startedAt, distributed }: Pick<Exchange, 'startedAt' | 'distributed'>,
   recorder: Recorder,
   { ambient }: Pick<TraceDeps, 'ambient'>,
 ): RequestTrace => {
   const arrivedAt = performance.now() - Math.max(0, ambient.clock.now() - startedAt);
-  return new RequestTrace({ recorder, now: () => performance.now() - arrivedAt, identify: null });
+  return new RequestTrace({ recorder, now: () => performance.now() - arrivedAt, distributed });
 };
 
 const endCapture = async (

@@ -58,6 +58,13 @@ const unset = ({ path, example }: Endpoint) =>
     message: `POST /v1${path} needs a second provider, and none is configured. On the server, set its base URL, for example ${example}. See docs/embeddings.md.`,
   });
 
+/** The provider continues the trace of this server, not that of its client. */
+const tracing = ({ distributed }: Exchange): Record<string, string> => {
+  if (distributed === null) return {};
+  const { traceparent, tracestate } = distributed.context;
+  return { traceparent, ...(tracestate === null ? {} : { tracestate }) };
+};
+
 /** For a reverse proxy in front of this server. */
 const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
@@ -78,7 +85,7 @@ const forward = async (
   const ended = Promise.withResolvers<void>();
   const { status, headers, body } = await target.forwarder.forward({
     path: path + new URL(http.url).search,
-    headers: Object.fromEntries(http.headers),
+    headers: { ...Object.fromEntries(http.headers), ...tracing(exchange) },
     openBody: (onChunk) => bodyStream(http, { maxBytes, onChunk }),
     signal,
     onEnd(error) {

@@ -71,7 +71,7 @@ export const serveBackground = async (
       startedAt: exchange.startedAt,
       caller,
       session: sessionOf(asked),
-      traceContext: traceOf(asked),
+      traceContext: exchange.distributed?.context ?? traceOf(asked),
       trace,
     },
     firstEvent: 0,
@@ -152,6 +152,7 @@ const startBackground = async (
       route: api.path,
       startedAt,
       backgroundId: background.id,
+      traceContext: call.traceContext,
     });
     watch?.note?.(facts);
     const ended = runs.execute(run, prepared.detach()).finally(() => {
@@ -177,7 +178,7 @@ export const rerunBackground = async (
 ): Promise<void> => {
   const headers = new Headers(request.headers);
   const startedAt = deps.ambient.clock.now();
-  const trace = openTrace({ startedAt }, NO_TRACE, deps);
+  const trace = openTrace({ startedAt, distributed: null }, NO_TRACE, deps);
   const held = deps.bodies.open(row.owner, NEVER, () => {});
   const source = {
     headers,

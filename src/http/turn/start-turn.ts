@@ -113,7 +113,7 @@ export const prepareTurn = (
     startedAt: exchange.startedAt,
     caller: exchange.caller(),
     session: sessionOf(headers),
-    traceContext: traceOf(headers),
+    traceContext: exchange.distributed?.context ?? traceOf(headers),
     trace,
     held,
     state,

@@ -70,7 +70,7 @@ export const forward = async (
   const attempt = async (idleTimeout: IdleTimeout): Promise<'over' | 'again'> => {
     let begun: BegunAnswer;
     if (call !== null && !call.budget.take()) return over(call.budget.exceeded());
-    call?.sending();
+    call?.sending(host);
     try {
       begun = await sendOnce({ relayed, call, resends, idleTimeout, options });
     } catch (error) {

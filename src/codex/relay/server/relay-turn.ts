@@ -138,9 +138,9 @@ export class RelayTurn implements RelayReport, ModelCall {
     return this.#options.context.trace.isRecording;
   }
 
-  sending(): void {
+  sending(host: string): void {
     this.#hasOutput = false;
-    this.requestSpan = this.#options.context.trace.begin('model-request', { model: this.model });
+    this.requestSpan = this.#options.context.trace.begin('model-request', { model: this.model, host });
   }
 
   record(kind: TraceKind, facts: object): void {

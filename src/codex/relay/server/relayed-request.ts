@@ -40,7 +40,7 @@ export interface ModelCall {
   /** Measures the newest model request. */
   readonly requestSpan: OpenSpan;
   /** A model request is about to be sent. */
-  sending(): void;
+  sending(host: string): void;
   /** Whether a trace is recorded for it. */
   readonly isTraced: boolean;
   record(kind: TraceKind, facts: object): void;

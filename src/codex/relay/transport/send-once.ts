@@ -76,6 +76,7 @@ const begin = async (
     signal,
     onSending(transport) {
       resends.used = transport;
+      call?.requestSpan.note({ transport });
       if (call !== null) options.onSending(transport);
     },
     onHeard(sign) {
@@ -84,12 +85,7 @@ const begin = async (
     },
   });
   idleTimeout.heard();
-  const { requestSpan } = call ?? {};
-  requestSpan?.note({
-    transport: resends.used,
-    status: answer.statusCode,
-    headMs: requestSpan.elapsed(),
-  });
+  call?.requestSpan.note({ status: answer.statusCode, headMs: call.requestSpan.elapsed() });
   const chunks = answer.body[Symbol.asyncIterator]();
   if (answer.statusCode >= 400)
     return { answer, chunks, streamStart: null, firstByteMs: 0, firstEventMs: null };

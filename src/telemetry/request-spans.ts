@@ -1,0 +1,165 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api';
+
+import type { DistributedTrace, SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import type { StartedRequest } from '../observe/request-observer.ts';
+import { attributesOf, type Attributes, type Inference } from './conventions.ts';
+import type { PresetIds } from './preset-ids.ts';
+import type { Conventions } from './settings.ts';
+import { spanContextOf, traceContextOf } from './trace-headers.ts';
+
+export interface RequestSpansOptions {
+  readonly tracer: Tracer;
+  readonly ids: PresetIds;
+  readonly conventions: Conventions;
+}
+
+/** The attributes that no convention has. */
+const OWN = 'codex_proxy.';
+const SERVER_ERROR = 500;
+
+/** The span of one request, from its arrival to its end. The spans of its parts are made at the end. */
+export class RequestSpan {
+  readonly #options: RequestSpansOptions;
+  readonly #request: StartedRequest;
+  readonly #span: Span;
+
+  constructor(request: StartedRequest, options: RequestSpansOptions) {
+    const { method, route, startedAt, backgroundId, traceContext = null } = request;
+    this.#options = options;
+    this.#request = request;
+    const parent =
+      traceContext === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(traceContext));
+    // A background response is a part of its request, which has ended.
+    const own = backgroundId === null ? { kind: SpanKind.SERVER } : { kind: SpanKind.INTERNAL };
+    this.#span = options.tracer.startSpan(
+      backgroundId === null ? `${method} ${route}` : 'background response',
+      { ...own, startTime: startedAt, attributes: { 'http.request.method': method, 'http.route': route } },
+      parent,
+    );
+  }
+
+  /** What is sent to others while the request runs. */
+  get distributed(): DistributedTrace {
+    const spanContext = this.#span.spanContext();
+    return {
+      context: traceContextOf(spanContext, spanContext.spanId),
+      identify: () => {
+        const id = this.#options.ids.generateSpanId();
+        return { id, traceContext: traceContextOf(spanContext, id) };
+      },
+    };
+  }
+
+  end(facts: AccessFacts, inferences: ReadonlyMap<TraceSpan, Inference>): void {
+    const { startedAt } = this.#request;
+    if (!this.#span.isRecording()) return;
+    this.#span.setAttributes(requestAttributes(facts, this.#request));
+    const error = errorOf(facts);
+    if (error !== null) this.#fail(this.#span, error);
+    const parts = facts.spans?.spans ?? [];
+    this.#addParts(parts, inferences);
+    // The clock of the request has whole milliseconds.
+    const endMs = parts.reduce((latest, part) => Math.max(latest, part.endMs), facts.durationMs);
+    this.#span.end(startedAt + endMs);
+  }
+
+  #addParts(parts: readonly TraceSpan[], inferences: ReadonlyMap<TraceSpan, Inference>): void {
+    const { tracer, ids } = this.#options;
+    const { startedAt } = this.#request;
+    const made: Context[] = [];
+    const own = trace.setSpan(ROOT_CONTEXT, this.#span);
+    for (const part of parts) {
+      const { name, parent, startMs, endMs, facts, id } = part;
+      const inside = (parent === null ? undefined : made[parent]) ?? own;
+      made.push(inside);
+      if (name === 'first-delta' || name === 'end') {
+        this.#span.addEvent(name, ownAttributes(facts), startedAt + startMs);
+        continue;
+      }
+      const inference = inferences.get(part);
+      const shape = this.#shapeOf(part, inference);
+      const span = ids.preset(id, () =>
+        tracer.startSpan(shape.name, { ...shape, startTime: startedAt + startMs }, inside),
+      );
+      const error = inference?.error ?? facts['error'];
+      if (typeof error === 'string') this.#fail(span, error);
+      span.end(startedAt + endMs);
+      made[made.length - 1] = trace.setSpan(ROOT_CONTEXT, span);
+    }
+  }
+
+  #shapeOf({ name, facts }: TraceSpan, inference: Inference | undefined): SpanShape {
+    if (inference !== undefined) {
+      const attributes = attributesOf(inference, this.#options.conventions, 'span');
+      return {
+        name: `${inference.operation} ${inference.model ?? ''}`.trim(),
+        kind: SpanKind.CLIENT,
+        attributes: { ...attributes, ...ownAttributes(pick(facts, REQUEST_FACTS)) },
+      };
+    }
+    if (name !== 'tool') return { name, kind: SpanKind.INTERNAL, attributes: ownAttributes(facts) };
+    const tool = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': String(facts['tool']) };
+    return {
+      name: `execute_tool ${String(facts['tool'])}`,
+      kind: SpanKind.INTERNAL,
+      attributes: { ...tool, ...ownAttributes(pick(facts, TOOL_FACTS)) },
+    };
+  }
+
+  #fail(span: Span, error: string): void {
+    span.setAttribute('error.type', error);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+}
+
+interface SpanShape {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+}
+
+/** Facts of a model request for which there is no convention. */
+const REQUEST_FACTS = ['transport', 'status', 'headMs', 'retry', 'end', 'isUnfinished'];
+const TOOL_FACTS = ['server', 'status', 'isUnfinished'];
+
+const pick = (facts: SpanFacts, names: readonly string[]): SpanFacts =>
+  Object.fromEntries(names.flatMap((name) => (facts[name] === undefined ? [] : [[name, facts[name]]])));
+
+const ownAttributes = (facts: SpanFacts): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) =>
+      value === null || name === 'error' ? [] : [[OWN + snake(name), value]],
+    ),
+  );
+
+const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const requestAttributes = (facts: AccessFacts, { requestId, backgroundId }: StartedRequest): Attributes => ({
+  ...(facts.status === 0 ? {} : { 'http.response.status_code': facts.status }),
+  ...ownAttributes({
+    requestId,
+    responseId: backgroundId,
+    keyId: facts.keyId ?? null,
+    model: facts.model ?? null,
+    stream: facts.stream ?? null,
+    client: facts.client?.name ?? null,
+    droppedSpans: (facts.spans?.dropped ?? 0) === 0 ? null : (facts.spans?.dropped ?? null),
+  }),
+});
+
+/** A stream that fails has the status 200: its turn says so. */
+const errorOf = ({ status, errorCode, turn }: AccessFacts): string | null => {
+  const ending = turn?.ending;
+  if (ending?.kind === 'thrown') return ending.failure.code;
+  if (ending?.kind === 'ended' && ending.outcome.kind === 'failed') return ending.outcome.failure.code;
+  return status >= SERVER_ERROR ? (errorCode ?? String(status)) : null;
+};
