@@ -1,17 +1,19 @@
 /**
- * Packs this project, checks the package's contents, installs it into an empty folder, and gets a first answer from the
- * demo model through the installed command. Needs a network and about a minute, so it is not part of `npm test`.
+ * Packs this project, checks the package's contents, installs it into an empty folder and for all users, runs it by
+ * npx, and gets a first answer from the demo model each time. Needs a network and some minutes, so it is not part of
+ * `npm test`.
  *
  *   node scripts/try-package.ts             the package
  *   node scripts/try-package.ts --release   also the version, the changelog and the tag
  */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
+import { installationProblems } from './release/installation-problems.ts';
+import type { Installation } from './release/installed.ts';
 import { contentProblems, sbomProblems, tagProblems, versionProblems } from './release/problems.ts';
 
 const run = promisify(execFile);
@@ -44,76 +46,21 @@ const releaseProblems = async (version: string): Promise<readonly string[]> => {
   ];
 };
 
-/** Uses its own home, without the user's settings. */
-const start = (folder: string, words: readonly string[]) =>
-  spawn(process.execPath, [path.join(folder, 'node_modules', '.bin', NAME), ...words], {
-    env: {
-      PATH: process.env['PATH'],
-      HOME: folder,
-      PORT: '0',
-      PROXY_CODEX_WORKDIR: path.join(folder, 'work'),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: LIMIT_MS,
-  });
+/** npm settings: a new machine has an empty cache. */
+const npmIn = (folder: string) => ({
+  npm_config_cache: path.join(folder, 'cache'),
+  npm_config_update_notifier: 'false',
+  ...Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value !== undefined && /^(?:npm_config_registry|https?_proxy|no_proxy|.*_CERTS?(?:_\w+)?)$/i.test(name)
+        ? [[name, value]]
+        : [],
+    ),
+  ),
+});
 
-const outputOf = async (folder: string, words: readonly string[]): Promise<string> => {
-  const child = start(folder, words);
-  child.stderr.pipe(process.stderr);
-  let out = '';
-  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-  await once(child, 'close');
-  return out;
-};
-
-/** Starts the installed server and sends the README's request to the demo model. */
-const firstAnswer = async (folder: string): Promise<string> => {
-  const child = start(folder, []);
-  child.stdout.resume();
-  const closed = once(child, 'close') as Promise<[code: number | null]>;
-  let shown = '';
-  const url = new Promise<string>((resolve, reject) => {
-    child.stderr.on('data', (chunk: Buffer) => {
-      shown += chunk.toString();
-      const [, found] = /URL\s+(http\S+)/.exec(shown) ?? [];
-      if (found !== undefined) resolve(found);
-    });
-    child.once('close', () => reject(new Error(`The server ended before it was ready:\n${shown}`)));
-  });
-  try {
-    const base = await url;
-    const key = await readFile(path.join(folder, '.codex-app-server-proxy/api-key'), 'utf8');
-    const response = await fetch(`${base}/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key.trim()}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'codex-5', input: 'Say hello.' }),
-      signal: AbortSignal.timeout(LIMIT_MS),
-    });
-    return `${response.status} ${await response.text()}`;
-  } finally {
-    child.kill('SIGTERM');
-    await closed;
-  }
-};
-
-const installedProblems = async (folder: string): Promise<readonly string[]> => {
-  const { findings } = JSON.parse(await outputOf(folder, ['doctor', '--json'])) as {
-    findings: readonly { check: string; grade: string; says: string }[];
-  };
-  for (const { check, grade, says } of findings) console.log(`${grade} ${check}: ${says}`);
-  const answer = await firstAnswer(folder);
-  const isAnswer = answer.startsWith('200 ') && answer.includes('"output_text"');
-  console.log(`first answer: ${answer.slice(0, 3)}`);
-  return [
-    ...(findings.some(({ check, grade }) => check === 'turn' && grade === 'ok')
-      ? []
-      : ['The doctor of the installed package got no answer.']),
-    ...(isAnswer ? [] : [`The installed server answered: ${answer.slice(0, 500)}`]),
-  ];
-};
-
-/** The problems of the package, tested in this folder. */
-const packageProblems = async (folder: string, version: string): Promise<readonly string[]> => {
+/** Packs this project into the folder. */
+const pack = async (folder: string) => {
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: ROOT,
     timeout: LIMIT_MS,
@@ -124,16 +71,46 @@ const packageProblems = async (folder: string, version: string): Promise<readonl
     readonly size: number;
     readonly files: readonly { readonly path: string }[];
   }[];
-  if (packed === undefined) return ['npm pack made no package.'];
+  if (packed === undefined) throw new Error('npm pack made no package.');
   const files = packed.files.map((file) => file.path);
   console.log(`${packed.filename}: ${files.length} files, ${Math.round(packed.size / 1000)} kB`);
-  const problems = contentProblems(files);
+  return { file: path.join(folder, packed.filename), problems: contentProblems(files) };
+};
+
+/** The problems of the package: installed in a folder, installed for all users, and run by npx. */
+const packageProblems = async (folder: string, version: string): Promise<readonly string[]> => {
+  const { file, problems } = await pack(folder);
   if (problems.length > 0) return problems;
-  await writeFile(path.join(folder, 'package.json'), '{}');
-  await run('npm', ['install', `./${packed.filename}`], { cwd: folder, timeout: LIMIT_MS });
-  console.log((await outputOf(folder, ['--version'])).trim());
-  const sbom = await readFile(path.join(folder, 'node_modules', NAME, 'dist/sbom.json'), 'utf8');
-  return [...sbomProblems(sbom, version), ...(await installedProblems(folder))];
+  const environment = npmIn(folder);
+  const at = async (name: string): Promise<string> => {
+    await mkdir(path.join(folder, name));
+    return path.join(folder, name);
+  };
+  const npm = { env: { ...process.env, ...environment }, timeout: LIMIT_MS };
+
+  const local = await at('local');
+  await writeFile(path.join(local, 'package.json'), '{}');
+  await run('npm', ['install', file], { ...npm, cwd: local });
+  const sbom = await readFile(path.join(local, 'node_modules', NAME, 'dist/sbom.json'), 'utf8');
+
+  const prefix = await at('prefix');
+  await run('npm', ['install', '--global', '--prefix', prefix, file], { ...npm, cwd: folder });
+
+  const ways: readonly Omit<Installation, 'home' | 'environment'>[] = [
+    {
+      title: 'in a folder',
+      command: [process.execPath, path.join(local, 'node_modules/.bin', NAME)],
+      cwd: local,
+    },
+    { title: 'for all users', command: [path.join(prefix, 'bin', NAME)], cwd: folder },
+    { title: 'npx', command: ['npx', '--yes', file], cwd: await at('empty') },
+  ];
+  const found: string[] = [...sbomProblems(sbom, version)];
+  for (const way of ways) {
+    const home = await at(`home ${way.title}`);
+    found.push(...(await installationProblems({ ...way, home, environment }, version)));
+  }
+  return found;
 };
 
 const folder = await mkdtemp(path.join(tmpdir(), 'try-package-'));

@@ -9,7 +9,6 @@ import { systemAmbient } from '../kit/system-ambient.ts';
 import { MIGRATIONS } from '../store/migrations/migrate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
-import { noProgress } from '../../test/support/no-progress.ts';
 import { sharedPostgres } from '../../test/support/postgres.ts';
 import { runCommandLine } from './run.ts';
 
@@ -27,13 +26,19 @@ const run = async (
   environment: Readonly<Record<string, string>> = {},
   flags = '',
 ) => {
-  const said = { out: '', err: '' };
+  const said = { out: '', err: '', progress: [] as string[] };
   const world = {
     environment: { HOME: directory, PROXY_STATE_DIR: directory, INIT_CWD: directory, ...environment },
     out: (text: string) => void (said.out += text),
     say: (text: string) => void (said.err += text),
     confirm: async () => null,
-    progress: noProgress,
+    progress: (text: string) => {
+      said.progress.push(text);
+      return {
+        show: (next: string) => void said.progress.push(next),
+        end: () => void said.progress.push('end'),
+      };
+    },
   };
   const line = {
     kind: 'run',
@@ -122,6 +127,11 @@ describe('db', () => {
       code: 0,
       out: '',
       err: `Copied into ${path.join(directory, "it's a copy.db")}.\n`,
+      progress: [
+        'copying the database',
+        expect.stringMatching(/^copying the database: (0\.\d MB) of \1$/),
+        'end',
+      ],
     });
     await fill(store, 'two');
     const copy = path.join(directory, "it's a copy.db");
@@ -136,6 +146,7 @@ describe('db', () => {
     expect(await run(['backup', 'no/such/folder.db'])).toMatchObject({
       code: 1,
       err: expect.stringContaining(`There is no folder ${path.join(directory, 'no/such')}.`),
+      progress: ['copying the database', 'end'],
     });
     await store.close();
   });
@@ -148,6 +159,7 @@ describe('db', () => {
     expect(await run(['vacuum'])).toMatchObject({
       code: 0,
       err: expect.stringMatching(/MB before, .+ MB now/),
+      progress: [expect.stringMatching(/^compacting \d+\.\d MB$/), 'end'],
     });
     expect(statSync(path.join(directory, 'state.db')).size).toBeLessThan(Math.max(before, 2_000_000));
     await fill(store, 'after');
@@ -159,6 +171,7 @@ describe('db', () => {
       code: 1,
       out: '',
       err: `Nothing is stored yet: there is no ${path.join(directory, 'state.db')}.\n`,
+      progress: [],
     });
     expect(() => statSync(path.join(directory, 'state.db'))).toThrow('ENOENT');
   });
@@ -193,6 +206,7 @@ describe('db', () => {
       code: 0,
       out: `pg_dump --format=custom '--file=${path.join(directory, 'a b.dump')}' ${shown}\n`,
       err: '',
+      progress: ['copying the database', 'end'],
     });
     expect(await run(['vacuum'], environment)).toMatchObject({ code: 0 });
     await store.close();
@@ -201,6 +215,7 @@ describe('db', () => {
       code: 1,
       out: '',
       err: 'The database of this server is unavailable: it cannot be reached (ECONNREFUSED).\n',
+      progress: [],
     });
   });
 });

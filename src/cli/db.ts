@@ -48,15 +48,22 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   async backup(admin, world, { argument }) {
     // npm scripts run in the project's folder; npm passes the one of the user in a variable.
     const file = path.resolve(world.environment['INIT_CWD'] ?? process.cwd(), argument);
-    const command = await admin.backup(file).catch((error: unknown) => {
-      throw unwritable(error, file);
-    });
+    const progress = world.progress('copying the database');
+    const command = await admin
+      .backup(file, (bytes, total) =>
+        progress.show(`copying the database: ${megabytes(bytes)} of ${megabytes(total)}`),
+      )
+      .catch((error: unknown) => {
+        throw unwritable(error, file);
+      })
+      .finally(() => progress.end());
     if (command === null) world.say(`Copied into ${file}.\n`);
     else world.out(`${command}\n`);
   },
   async vacuum(admin, world) {
     const before = await admin.status();
-    await admin.vacuum();
+    const progress = world.progress(`compacting ${megabytes(before.bytes)}`);
+    await admin.vacuum().finally(() => progress.end());
     const after = await admin.status();
     world.say(`${megabytes(before.bytes)} before, ${megabytes(after.bytes)} now.\n`);
   },

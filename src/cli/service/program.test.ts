@@ -31,7 +31,7 @@ describe('the program of a service', () => {
   ])('is refused in %s', (root, place) => {
     expect(findProgram({ ...USUAL, root }).refusal).toBe(
       `This copy of the program is in ${place} (${root}) and will not stay there. ` +
-        'Install it first: npm install --global codex-app-server-proxy, then: codex-app-server-proxy service install.',
+        'Install the package with npm install --global, then run codex-app-server-proxy service install.',
     );
   });
 

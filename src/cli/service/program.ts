@@ -39,7 +39,7 @@ export const findProgram = (machine: Machine): FoundProgram => {
       place === null
         ? null
         : `This copy of the program is in ${place} (${machine.root}) and will not stay there. ` +
-          'Install it first: npm install --global codex-app-server-proxy, then: codex-app-server-proxy service install.',
+          'Install the package with npm install --global, then run codex-app-server-proxy service install.',
     warnings: [program.node, program.script]
       .filter((file) => machine.versions.some((version) => namesVersion(file, version)))
       .map(

@@ -1,19 +1,25 @@
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 
 import { sql } from 'kysely';
 
+import { besideModule } from '../../threads/thread-pool.ts';
 import { shellQuoted } from '../../kit/text/shell-quoted.ts';
 import { createClient, endConnections, kyselyOf } from '../postgres/connections.ts';
 import { toStoreError } from '../postgres/postgres-errors.ts';
-import { openSqliteFile } from '../sqlite/sqlite-file.ts';
+import { openSqliteFile, type SqliteFile } from '../sqlite/sqlite-file.ts';
 import type { StoreOptions } from '../store-options.ts';
+import type { AdminWork } from './admin-thread.ts';
 import { readStatus, type StoreStatus } from './store-status.ts';
 
 /** What an operator does with a database while the server may run. */
 export interface StoreAdmin {
   status(): Promise<StoreStatus>;
-  /** Copies the database into a new file. Null: done. A text: the command that does it. */
-  backup(file: string): Promise<string | null>;
+  /**
+   * Copies the database into a new file. Null: done. A text: the command that does it. `onProgress` gets the bytes of the
+   * copy so far, and about how many there will be.
+   */
+  backup(file: string, onProgress: (bytes: number, total: number) => void): Promise<string | null>;
   /** Gives back the space of deleted rows. */
   vacuum(): Promise<void>;
   close(): Promise<void>;
@@ -32,6 +38,8 @@ const BUSY_MS = 30_000;
 /** Counting and compacting a large database takes its time. */
 const ADMIN_TIMEOUT_MS = 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** How often the size of a copy is read. */
+const LOOK_EVERY_MS = 250;
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
@@ -44,24 +52,47 @@ const openSqlite = ({ file, keys, clock }: AdminOptions): StoreAdmin => {
         { kind: 'sqlite', place: file, bytes: sizeOf(file) + sizeOf(`${file}-wal`) },
         { keys, now: clock.now() },
       ),
-    async backup(target) {
+    async backup(target, onProgress) {
       // For its owner alone. SQLite writes only into a file that is empty.
       closeSync(openSync(target, 'wx', 0o600));
+      const total = await usedBytes(database);
+      const timer = setInterval(() => onProgress(Math.min(sizeOf(target), total), total), LOOK_EVERY_MS);
       try {
-        database.exec(`vacuum into '${target.replaceAll("'", "''")}'`);
+        await inThread(file, [`vacuum into '${target.replaceAll("'", "''")}'`]);
       } catch (error) {
         rmSync(target, { force: true });
         throw error;
+      } finally {
+        clearInterval(timer);
       }
+      onProgress(sizeOf(target), sizeOf(target));
       return null;
     },
-    async vacuum() {
-      database.exec('vacuum');
-      database.exec('pragma wal_checkpoint(truncate)');
-    },
+    vacuum: () => inThread(file, ['vacuum', 'pragma wal_checkpoint(truncate)']),
     close: () => Promise.resolve(database.close()),
   };
 };
+
+/** The bytes of a copy without free pages. */
+const usedBytes = async ({ db }: SqliteFile): Promise<number> => {
+  const { rows } = await sql<{
+    readonly bytes: number;
+  }>`select (page_count - freelist_count) * page_size as bytes
+    from pragma_page_count, pragma_freelist_count, pragma_page_size`.execute(db);
+  return rows[0]?.bytes ?? 0;
+};
+
+/** Runs statements that would block this thread. */
+const inThread = (file: string, statements: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(besideModule(import.meta.url, 'admin-thread'), {
+      workerData: { file, busyMs: BUSY_MS, statements } satisfies AdminWork,
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    });
+    worker.once('error', reject);
+    worker.once('exit', () => resolve());
+  });
 
 const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string): Promise<StoreAdmin> => {
   const client = createClient({
