@@ -29,6 +29,20 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/home/home-page.tsx')).HomePage,
   },
   {
+    path: '/conversations',
+    title: 'Conversations',
+    icon: 'conversations',
+    scope: 'read',
+    load: async () => (await import('./pages/conversations/conversations-page.tsx')).ConversationsPage,
+  },
+  {
+    path: '/account',
+    title: 'Account',
+    icon: 'account',
+    scope: 'read',
+    load: async () => (await import('./pages/account/account-page.tsx')).AccountPage,
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',

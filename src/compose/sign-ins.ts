@@ -26,7 +26,11 @@ export const openSignIns = (
     environment,
     clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
     ambient: systemAmbient,
-    onChange: () => void active.look(),
+    async onChange() {
+      // The first look may have begun before the change.
+      await active.look();
+      await active.look();
+    },
     onTrouble: (err) => logger.error({ err }, 'codex could not sign in or out'),
     onEnd: ({ id, method, status, error }) =>
       logger.info({ signInId: id, method, status, ...(error === null ? {} : { error }) }, 'sign-in ended'),

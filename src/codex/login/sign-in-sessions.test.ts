@@ -33,7 +33,7 @@ beforeEach(async () => {
     environment: { PATH: process.env['PATH'], HOME: path.join(root, 'user'), ...issuer.environment },
     clientInfo: { name: 'test', title: null, version: '0' },
     ambient: systemAmbient,
-    onChange: () => {
+    onChange: async () => {
       changes += 1;
     },
     onTrouble: () => {},

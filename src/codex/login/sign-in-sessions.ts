@@ -4,6 +4,7 @@ import path from 'node:path';
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import type { SignInMethod, SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
 import type { Ambient } from '../../kit/ambient.ts';
+import { within } from '../../kit/async/within.ts';
 import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
 import { quoted } from '../../kit/text/quote.ts';
 import { readIfPresent } from '../home/files.ts';
@@ -29,8 +30,8 @@ export interface SignInSessionsOptions extends Pick<
   readonly loginHome: string;
   readonly login: Pick<KeptLogin, 'collect'>;
   readonly ambient: Ambient;
-  /** Called when `auth.json` was written or removed. */
-  readonly onChange: () => void;
+  /** Called when `auth.json` was written or removed. Must not reject. Resolves when the server uses the change. */
+  readonly onChange: () => Promise<void>;
   /** Called if codex could not sign in or out, with the whole reason. */
   readonly onTrouble: (error: unknown) => void;
   /** Called when a sign-in has ended. */
@@ -44,6 +45,8 @@ export interface SignInSessionsOptions extends Pick<
 const TIME_LIMIT_MS = 15 * 60_000;
 /** Of one call of the app-server, which asks the issuer. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long the end of a sign-in waits until the server uses the login. */
+const CHANGE_MS = 10_000;
 const MAX_REMEMBERED = 8;
 
 interface Pending {
@@ -118,7 +121,7 @@ export class SignInSessions implements SignIns {
       throw couldNotSignOut(file, error);
     }
     await rm(file, { force: true });
-    onChange();
+    await within(onChange(), CHANGE_MS);
   }
 
   /** Ends a pending sign-in, and resolves when no process is left. */
@@ -199,8 +202,8 @@ export class SignInSessions implements SignIns {
       // A user's folder keeps its permissions; a new one is for this user only.
       await mkdir(loginHome, { recursive: true, mode: 0o700 });
       await replaceLogin(path.join(loginHome, 'auth.json'), auth);
+      await within(onChange(), CHANGE_MS);
       this.#settle(pending, { status: 'succeeded' });
-      onChange();
     } catch (cause) {
       this.#settle(pending, { status: 'failed', error: couldNotSave(loginHome, cause) });
     }
