@@ -3,6 +3,8 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { createProgressLine } from '../src/cli/progress.ts';
+import { duration } from '../src/kit/text/duration.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
@@ -175,6 +177,10 @@ interface StepTools {
   ): Promise<ProxySide>;
 }
 
+const progressLine = createProgressLine({ stream: process.stderr, environment: process.env });
+const say = progressLine.besides((text) => void process.stderr.write(text));
+const startedAt = performance.now();
+
 const measure = async (): Promise<readonly Row[]> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));
   const model = await startBenchModel();
@@ -201,14 +207,19 @@ const measure = async (): Promise<readonly Row[]> => {
     },
   };
   try {
-    await warmUp([bare, proxy], model);
+    const warming = progressLine.start('warming up');
+    await warmUp([bare, proxy], model).finally(() => warming.end());
     const rows: Row[] = [];
-    for (const [name, step] of Object.entries(STEPS)) {
-      if (flags.only !== undefined && flags.only !== name) continue;
-      process.stderr.write(`${name} …\n`);
-      const measured = await step({ bare, proxy }, tools);
+    const steps = Object.entries(STEPS).filter(([name]) => flags.only === undefined || flags.only === name);
+    for (const [index, [name, step]] of steps.entries()) {
+      const left = steps.length - index - 1;
+      const soFar = duration(performance.now() - startedAt);
+      const title = `${name} (${index + 1} of ${steps.length}, ${left} left, ${soFar} so far)`;
+      say(`${title}\n`);
+      const progress = progressLine.start(`measuring ${title}`);
+      const measured = await step({ bare, proxy }, tools).finally(() => progress.end());
       rows.push(...measured);
-      process.stderr.write(`${table(measured)}\n`);
+      say(`${table(measured)}\n`);
       await closeOthers();
     }
     return rows;
@@ -249,7 +260,6 @@ const load = (): string =>
     .join(' ');
 
 const before = load();
-const startedAt = performance.now();
 const rows = await measure();
 const seconds = (performance.now() - startedAt) / 1000;
 const cores = availableParallelism();

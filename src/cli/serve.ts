@@ -9,6 +9,7 @@ import { errorResponse } from '../http/answer/error-response.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen/listen.ts';
 import { startingFetch } from '../http/listen/starting.ts';
+import { within } from '../kit/async/within.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
@@ -19,10 +20,14 @@ import { loadSettings } from './load-settings.ts';
 import { logLines } from './log-lines.ts';
 import { watchParent } from './parent-ended.ts';
 import { watchSignals } from './signals.ts';
+import { showStart } from './start-progress.ts';
 import { standardOutput } from './standard-output.ts';
 
 /** Time for the last log lines. */
 const LAST_LINES_MS = 2_000;
+
+/** For the name of the default model: the banner does not wait long for it. */
+const MODEL_LIMIT_MS = 2_000;
 
 export const serve: Run = async (_flags, world) => {
   const config = await loadSettings(world.environment);
@@ -65,11 +70,23 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   ).catch((error: unknown) => {
     throw explainListening(error, config.http);
   });
-  const app = await createApp(config, { environment: world.environment, logger, log: sink });
+  const progress = showStart(world);
+  const app = await createApp(config, {
+    environment: world.environment,
+    logger,
+    log: sink,
+    onStarting: (state) => progress.onStarting(state),
+  }).finally(() => progress.end());
   running = app;
   const transport = config.upstream.wire === 'off' ? null : config.upstream.chatgptTransport;
   world.say(
-    bannerOf(app, listener, { ...world, captureDir: config.log.captureDir, transport, store: app.store }),
+    bannerOf(app, listener, {
+      ...world,
+      captureDir: config.log.captureDir,
+      model: await within(app.standardModel(), MODEL_LIMIT_MS),
+      transport,
+      store: app.store,
+    }),
   );
   // Until here a signal ends the process at once: nothing has started yet.
   const signals = watchSignals();
@@ -98,15 +115,17 @@ const bannerOf = (
   {
     environment,
     captureDir,
+    model,
     transport,
     store,
-  }: CommandContext & Pick<BannerFacts, 'captureDir' | 'transport' | 'store'>,
+  }: CommandContext & Pick<BannerFacts, 'captureDir' | 'model' | 'transport' | 'store'>,
 ): string => {
   const invocation = thisInvocation(environment);
   return banner({
     url,
     key: shownKey(app.ownKey, process.platform),
     state: app.state(),
+    model,
     transport,
     store,
     now: new Date(systemAmbient.clock.now()),

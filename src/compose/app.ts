@@ -45,6 +45,8 @@ export interface App {
   readonly refuse: HttpServer['refuse'];
   /** The state of the active backend. */
   state(): BackendState;
+  /** The model that a request without another name gets; null: the backend names none. */
+  standardModel(): Promise<string | null>;
   /** Where answers are stored, for people. */
   readonly store: string;
   /** The key created at the first start; null if keys are configured. */
@@ -61,6 +63,8 @@ export interface AppDeps {
   readonly logger: Logger;
   /** The log's sink, if it can drop lines. */
   readonly log?: Pick<LogSink, 'onDropped'>;
+  /** A backend is chosen, and starts its app-server. */
+  readonly onStarting?: (state: BackendState) => void;
   /** Interval for checking the login. */
   readonly lookEveryMs?: number;
   /** Interval for renewing leases. */
@@ -86,10 +90,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   const state = await openState(config, { logger, metrics });
   const shared = await openSharedMemory(state.store, config, logger);
-  const unread = new UnreadTotal({
-    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
-    onChange: (bytes) => metrics.bytesUnread.set(bytes),
-  });
+  const unread = openUnreadTotal(config, metrics);
   const reasoning = openReasoningMemory(config, metrics, shared);
   const threads = openThreads(config, logger, metrics);
   const { tokenizer, guide, formats } = threads;
@@ -163,6 +164,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     upgrades: sockets,
     refuse: (failed, origin) => server.refuse(failed, origin),
     state: () => active.backend.state,
+    standardModel: async () => (await active.models.names()).list.standard,
     store: describeStore(config.state),
     ownKey,
     workers: () => active.backend.workers(),
@@ -184,6 +186,12 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     },
   };
 };
+
+const openUnreadTotal = ({ load }: Config, metrics: Metrics): UnreadTotal =>
+  new UnreadTotal({
+    maxBytes: load.maxBytesInFlightMb * 1024 * 1024,
+    onChange: (bytes) => metrics.bytesUnread.set(bytes),
+  });
 
 const openReasoningMemory = (
   { upstream }: Config,
@@ -227,7 +235,7 @@ const openMcpServers = (
   });
 
 type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &
-  Pick<AppDeps, 'lookEveryMs'>;
+  Pick<AppDeps, 'lookEveryMs' | 'onStarting'>;
 
 /** Creates the active backend, which follows changes of the login and of the relay bypass. */
 const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
@@ -257,7 +265,10 @@ const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend
       return {
         identity: `${chosen.identity}, wire ${wire}`,
         revision: chosen.revision,
-        make: () => createBackend(chosen, wire, { ...deps, ...watchFor(wire) }),
+        make() {
+          deps.onStarting?.(chosen.state);
+          return createBackend(chosen, wire, { ...deps, ...watchFor(wire) });
+        },
       };
     },
     lookEveryMs: deps.lookEveryMs ?? LOOK_EVERY_MS,

@@ -7,6 +7,7 @@ const show = (state: BackendState, different: Partial<BannerFacts> = {}): string
     url: 'http://127.0.0.1:11435',
     key: { description: 'sk-proxy-1', inCommand: 'sk-proxy-1' },
     state,
+    model: null,
     transport: null,
     store: '/state/state.db, kept for 30 days',
     now: new Date('2026-11-17T12:00:00Z'),
@@ -41,6 +42,12 @@ describe('banner', () => {
       '  Requests and answers are written to files in /var/captures (PROXY_CAPTURE_DIR).',
       '',
     ]);
+  });
+
+  it('shows the default model of a provider or login', () => {
+    const given = { model: 'gpt-5.5' };
+    expect(show(login({}), given)).toContain('  model    gpt-5.5, also called codex-5\n');
+    expect(show({ kind: 'demo' }, given)).not.toContain('gpt-5.5');
   });
 
   it('shows the backend, the address, the key, and how to sign in', () => {

@@ -22,6 +22,8 @@ export interface BannerFacts {
   /** The key as shown to users, and as used on a command line. */
   readonly key: { readonly description: string; readonly inCommand: string };
   readonly state: BackendState;
+  /** The default model of the backend; null: unknown. */
+  readonly model: string | null;
   /** How a ChatGPT login reaches its backend; null: as codex chooses. */
   readonly transport: 'auto' | 'websocket' | 'http' | null;
   /** Where answers are stored. */
@@ -40,6 +42,7 @@ export const banner = ({
   url,
   key,
   state,
+  model,
   transport,
   store,
   now,
@@ -56,6 +59,7 @@ export const banner = ({
     `  URL      ${url}/v1`,
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
+    ...modelOf(state, model),
     ...transportOf(state, transport),
     `  store    ${store}`,
     '',
@@ -92,6 +96,12 @@ export const loginName = ({ login, accessToken }: Extract<BackendState, { kind: 
   if (accessToken !== null) return 'ChatGPT access token';
   return login === 'chatgpt' ? 'ChatGPT' : 'API key';
 };
+
+/** The demo model answers under every name. */
+const modelOf = (state: BackendState, model: string | null): readonly string[] =>
+  model === null || state.kind === 'demo' || state.kind === 'signed-out'
+    ? []
+    : [`  model    ${model}, also called codex-5`];
 
 const TRANSPORTS = {
   auto: 'over a WebSocket, or POST if there is none',

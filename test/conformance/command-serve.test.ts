@@ -104,7 +104,9 @@ describe('start', () => {
   it('answers with the demo model without configuration, and explains how to sign in', async () => {
     const server = room.start(['serve']);
     const at = await started(server);
-    expect(server.output.err).toContain('the built-in demo model');
+    expect(server.output.err).toMatch(
+      /^starting codex app-server for its backend: the built-in demo model .+ …\n/,
+    );
     expect(server.output.err).toMatch(/Sign in with ChatGPT: PROXY_STATE_DIR=\S+ npm .*run login\n/);
     const answer = await post(at, { model: 'codex-5', input: 'Say hello.' });
     expect([answer.status, await answer.json()]).toMatchObject([200, { status: 'completed' }]);
