@@ -43,6 +43,13 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/account/account-page.tsx')).AccountPage,
   },
   {
+    path: '/playground',
+    title: 'Playground',
+    icon: 'playground',
+    scope: 'read',
+    load: async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage,
+  },
+  {
     path: '/settings',
     title: 'Settings',
     icon: 'settings',
