@@ -70,6 +70,7 @@ const fontsOf = async (home: string): Promise<string> => {
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
 ${folders.map((folder) => `<dir>${folder}</dir>`).join('\n')}
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
 <cachedir>${path.join(home, 'fonts-cache')}</cachedir>
 </fontconfig>
 `;

@@ -63,7 +63,12 @@ const openPage = async (
 ): Promise<ConsolePage> => {
   if (browser === null) throw new Error('there is no browser');
   // Contexts are like separate users: cookies of one test do not reach another.
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    // Without a language in the environment, this browser has one that is invalid.
+    locale: 'en-US',
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const problems: string[] = [];

@@ -11,11 +11,13 @@ interface Sent {
   readonly body?: unknown;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A status besides 2xx that is an answer, not an error. */
+  readonly alsoOk?: number;
 }
 
 /** Sends a request with the session cookie. Throws an `ApiError` for every answer that is not a success. */
 export const send = async (path: string, sent: Sent = {}): Promise<Response> => {
-  const { method = 'GET', body, signal, headers } = sent;
+  const { method = 'GET', body, signal, headers, alsoOk } = sent;
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), TIMEOUT_MS);
   let response: Response;
@@ -43,7 +45,7 @@ export const send = async (path: string, sent: Sent = {}): Promise<Response> => 
   } finally {
     clearTimeout(timer);
   }
-  if (response.ok) return response;
+  if (response.ok || response.status === alsoOk) return response;
   const failed = await toApiError(response);
   if (failed.status === 401) window.dispatchEvent(new Event(SIGNED_OUT));
   throw failed;

@@ -1,10 +1,20 @@
+import { CardGrid } from '../../components/card.tsx';
 import { PageHead } from '../../components/page-head.tsx';
-import { Empty } from '../../components/states.tsx';
+import { ConnectCard } from './connect-card.tsx';
+import { LimitsCard } from './limits-card.tsx';
+import { ServerCard } from './server-card.tsx';
+import { UsageCard } from './usage-card.tsx';
+import './home.css';
 
 /** The state of the server at a glance. */
 export const HomePage = () => (
   <>
     <PageHead title="Home" />
-    <Empty>Nothing is shown here yet.</Empty>
+    <CardGrid>
+      <ServerCard />
+      <LimitsCard />
+      <UsageCard />
+      <ConnectCard />
+    </CardGrid>
   </>
 );
