@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import { apisOf } from '../../src/compose/apis.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { INFER } from '../../src/http/guards/scopes.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 import { HTTP_NOTES } from './http-notes.ts';
@@ -89,6 +90,19 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
+  'key GET /v1/codex/keys':
+    'The named keys, the newest first, without their secrets. `limit`, `after`. For this and the next ones see [keys](keys.md#over-http).',
+  'key POST /v1/codex/keys':
+    'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
+  'key GET /v1/codex/keys/{id}': 'One of them.',
+  'key POST /v1/codex/keys/{id}': 'Changes the given fields of a key.',
+  'key DELETE /v1/codex/keys/{id}': 'Revokes a key, which is final, and answers with it.',
+  'key POST /v1/codex/keys/{id}/rotate':
+    'Makes a new secret, which only this answer has, as `key`. Earlier ones work for `overlap_seconds` (a day).',
+  'key POST /v1/codex/keys/{id}/pause': 'Makes a key unusable until it is resumed.',
+  'key POST /v1/codex/keys/{id}/resume': 'Makes a paused key usable again.',
+  'key POST /v1/codex/keys/{id}/reset':
+    'Starts all limits of a key anew: what it has used so far does not count any more.',
   'key POST /v1/codex/login':
     'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out). Scope `admin`.',
   'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use. Scope `read`.',
@@ -132,8 +146,10 @@ const untouched = new Proxy({}, { get: notCalled }) as never;
 /** Not a directory, so that the user's config file is not read. */
 const NO_STATE = join(import.meta.filename, 'state');
 
+type ListedRoute = Required<Pick<Route, 'method' | 'path' | 'access' | 'scopes'>>;
+
 /** The route table of a server that is not started. */
-export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>[] =>
+export const listRoutes = (): readonly ListedRoute[] =>
   routeTable({
     apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, {
       tokenizer: { textOf: notCalled },
@@ -158,13 +174,19 @@ export const listRoutes = (): readonly Pick<Route, 'method' | 'path' | 'access'>
       codexVersion: '',
       takesFeedback: false,
     },
+    keys: { admin: null, clock: { now: notCalled } },
     login: { signIns: untouched, overriddenBy: null },
     metrics: { print: notCalled, contentType: '' },
     front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
     console: untouched,
     isReady: notCalled,
     backendHealth: notCalled,
-  }).map(({ method, path: pattern, access }) => ({ method, path: withoutPattern(pattern), access }));
+  }).map(({ method, path: pattern, access, scopes = INFER }) => ({
+    method,
+    path: withoutPattern(pattern),
+    access,
+    scopes: access === 'open' ? [] : scopes,
+  }));
 
 /** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
 const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
@@ -179,7 +201,8 @@ export const describeRoutes = (): string => {
     const purpose = PURPOSES[name];
     if (purpose === undefined) throw new Error(`scripts/pages/http-api.ts does not say what ${name} is for`);
     unused.delete(name);
-    return `| ${route.method} | \`${route.path}\` | ${route.access} | ${purpose} |`;
+    const scopes = route.scopes.map((scope) => `\`${scope}\``).join(' or ');
+    return `| ${route.method} | \`${route.path}\` | ${route.access} | ${scopes} | ${purpose} |`;
   });
   if (unused.size > 0)
     throw new Error(`scripts/pages/http-api.ts describes no route: ${[...unused].join(', ')}`);
@@ -187,11 +210,12 @@ export const describeRoutes = (): string => {
     '# HTTP API',
     '',
     'Access `key` asks for `Authorization: Bearer KEY` or `x-api-key: KEY` (`api-key` too), one of which has to be right; `open` asks for nothing.',
+    'The key needs one of the scopes, see [keys](keys.md#scopes): `admin` includes `read`. Keys of the settings have all of them.',
     'Every answer carries `x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
     '[parameters](parameters.md).',
     '',
-    '| method | path | access | what it does |',
-    '|---|---|---|---|',
+    '| method | path | access | scope | what it does |',
+    '|---|---|---|---|---|',
     ...rows,
     '',
     ...HTTP_NOTES,

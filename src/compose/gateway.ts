@@ -102,6 +102,7 @@ const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps
     live,
     admin: new KeyAdmin({
       store: store.keys,
+      limits: store.limits,
       ambient: systemAmbient,
       onChanged: () => live.changed().catch(() => undefined),
     }),

@@ -19,7 +19,7 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'console' | 'usage'>;
+  readonly gateway: Pick<Gateway, 'console' | 'keyAdmin' | 'usage'>;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
@@ -33,7 +33,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, usage } = parts.gateway;
+  const { console, keyAdmin, usage } = parts.gateway;
   const { metrics, isDraining } = parts;
   return routeTable({
     apis,
@@ -49,6 +49,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
     usage,
+    keys: { admin: keyAdmin, clock: systemAmbient.clock },
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {

@@ -1,7 +1,9 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
+import { quoted } from '../kit/text/quote.ts';
 import type { KeyRow, KeyStore } from '../store/ports/keys.ts';
+import type { LimitStore } from '../store/ports/limits.ts';
 import { MAX_KEYS, type ApiKey } from './key.ts';
 import { bodyOf, keyOf } from './key-body.ts';
 import { mintSecret } from './key-secret.ts';
@@ -9,6 +11,7 @@ import { readChanges, readPolicy } from './read-policy.ts';
 
 export interface KeyAdminOptions {
   readonly store: KeyStore;
+  readonly limits: Pick<LimitStore, 'reset'>;
   readonly ambient: Ambient;
   /** A key was changed: resolves when this process knows it. Must not reject. */
   readonly onChanged?: () => Promise<void>;
@@ -57,11 +60,18 @@ export class KeyAdmin {
 
   /** The newest first. */
   async list(page: Parameters<KeyStore['list']>[0]): Promise<readonly ApiKey[]> {
-    return (await this.#options.store.list(page)).map(keyOf);
+    const { store } = this.#options;
+    if (page.after !== null && (await store.find(page.after)) === null) {
+      throw gatewayError('invalid_value', {
+        param: 'after',
+        message: `Invalid 'after': there is no key with id '${quoted(page.after)}'.`,
+      });
+    }
+    return (await store.list(page)).map(keyOf);
   }
 
   /** Changes the given fields. */
-  change(id: string, fields: JsonObject): Promise<ApiKey> {
+  async change(id: string, fields: JsonObject): Promise<ApiKey> {
     const changes = readChanges(fields, this.#options.ambient.clock.now());
     return this.#change(id, (key) => ({ ...key, ...changes }));
   }
@@ -93,6 +103,13 @@ export class KeyAdmin {
     if (key.revokedAt !== null) return key;
     const now = this.#options.ambient.clock.now();
     return this.#change(id, (one) => ({ ...one, revokedAt: now }));
+  }
+
+  /** What the key has used of its limits so far does not count any more. */
+  async reset(id: string): Promise<ApiKey> {
+    const key = await this.find(id);
+    await this.#options.limits.reset(id);
+    return key;
   }
 
   async #change(id: string, to: (key: ApiKey) => ApiKey): Promise<ApiKey> {

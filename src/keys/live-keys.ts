@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { pause } from '../kit/async/pause.ts';
-import type { KeyStore } from '../store/ports/keys.ts';
+import type { KeyChanges, KeyStore } from '../store/ports/keys.ts';
 import { MAX_KEYS, type ApiKey } from './key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { KeyMemory, type LoadedKey } from './key-memory.ts';
@@ -34,13 +34,13 @@ export class LiveKeys implements KeyDirectory {
   readonly #uses: KeyUses;
   #memory = new KeyMemory();
   #version = 0;
-  #readAt = 0;
   /** The last question to the database. */
   #last: Promise<void> = Promise.resolve();
   /** A question for unknown keys that has not been sent yet, and when the one before was. */
   #next: Promise<void> | null = null;
   #askedAt = Number.NEGATIVE_INFINITY;
-  #isInTrouble = false;
+  /** When the database was first found to be away; null: it answers. */
+  #lostAt: number | null = null;
   #polling: Promise<void> = Promise.resolve();
 
   private constructor(options: LiveKeysOptions) {
@@ -123,8 +123,8 @@ export class LiveKeys implements KeyDirectory {
   }
 
   #staleness(): GatewayError | null {
-    const age = this.#options.clock.now() - this.#readAt;
-    return age <= MAX_AGE_MS
+    const lostAt = this.#lostAt;
+    return lostAt === null || this.#options.clock.now() - lostAt <= MAX_AGE_MS
       ? null
       : gatewayError('store_unavailable', {
           message: 'The database of this server has been unavailable for too long to check this API key.',
@@ -134,24 +134,23 @@ export class LiveKeys implements KeyDirectory {
   async #poll(): Promise<void> {
     const { signal } = this.#stopped;
     const { pollMs = POLL_MS, onTrouble } = this.#options;
+    let isInTrouble = false;
     while (!signal.aborted) {
       try {
         await pause(pollMs, signal);
         await this.changed();
         await this.#uses.flush();
-        this.#isInTrouble = false;
+        isInTrouble = false;
       } catch (error) {
-        if (!signal.aborted && !this.#isInTrouble) onTrouble(error);
-        this.#isInTrouble = true;
+        if (!signal.aborted && !isInTrouble) onTrouble(error);
+        isInTrouble = true;
       }
     }
   }
 
   async #read(): Promise<void> {
-    const { store, clock } = this.#options;
-    const changes = await store.changedSince(this.#version);
+    const changes = await this.#changedSince(this.#version);
     this.#memory.apply(changes);
-    this.#readAt = clock.now();
     const isRestored = changes.version < this.#version;
     this.#version = changes.version;
     // A backup was restored, or the store has deleted keys to make room for others.
@@ -159,10 +158,22 @@ export class LiveKeys implements KeyDirectory {
   }
 
   async #readAll(): Promise<void> {
-    const all = await this.#options.store.changedSince(0);
+    const all = await this.#changedSince(0);
     const memory = new KeyMemory();
     memory.apply(all);
     this.#memory = memory;
     this.#version = all.version;
+  }
+
+  async #changedSince(version: number): Promise<KeyChanges> {
+    const { store, clock } = this.#options;
+    try {
+      const changes = await store.changedSince(version);
+      this.#lostAt = null;
+      return changes;
+    } catch (error) {
+      this.#lostAt ??= clock.now();
+      throw error;
+    }
   }
 }

@@ -9,6 +9,8 @@ const proxy = await openProxy(hello, { PROXY_STORE: 'off' });
 
 const CONVERSATIONS =
   'This server stores nothing, so it has no conversations. Its operator set PROXY_STORE=off.';
+const KEYS =
+  'This server stores nothing, so it has only the keys of its settings. Its operator set PROXY_STORE=off.';
 const CHATS = 'This server stores no chat completions: its operator set PROXY_STORE=off.';
 
 it.each([
@@ -17,6 +19,9 @@ it.each([
   ['DELETE', '/v1/conversations/conv_1/items/msg_1', CONVERSATIONS],
   ['GET', '/v1/codex/conversations', CONVERSATIONS],
   ['DELETE', '/v1/codex/conversations/seg_1', CONVERSATIONS],
+  ['GET', '/v1/codex/keys', KEYS],
+  ['POST', '/v1/codex/keys', KEYS],
+  ['DELETE', '/v1/codex/keys/key_1', KEYS],
   ['GET', '/v1/chat/completions', CHATS],
   ['GET', '/v1/chat/completions/chatcmpl-1', CHATS],
 ])('%s %s is not supported', async (method, path, message) => {

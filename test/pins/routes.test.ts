@@ -19,3 +19,17 @@ it('serves the described routes with the described access, in this order', () =>
     'local GET /metrics',
   ]);
 });
+
+/** Other routes below /v1/codex need `read` or `admin`: what a client's key may see is a security decision too. */
+it('lets a key with only infer use few routes of the server itself', () => {
+  const own = listRoutes().filter(({ path }) => path.startsWith('/v1/codex/'));
+  expect(own.filter(({ scopes }) => scopes.includes('infer')).map(({ path }) => path)).toEqual([
+    '/v1/codex/reviews',
+    '/v1/codex/models',
+    '/v1/codex/rate-limits',
+    '/v1/codex/clients',
+  ]);
+  const changing = own.filter(({ method, scopes }) => method !== 'GET' && !scopes.includes('infer'));
+  expect(changing.filter(({ scopes }) => scopes.join() !== 'admin')).toEqual([]);
+  expect(listRoutes().find(({ path }) => path === '/metrics')?.scopes).toEqual(['read']);
+});

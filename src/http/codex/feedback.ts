@@ -16,6 +16,7 @@ export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackD
   method: 'POST',
   path: '/v1/codex/feedback',
   access: 'key',
+  scopes: ['admin'],
   async handle(http, exchange) {
     if (!takesFeedback) {
       throw gatewayError('endpoint_not_supported', {

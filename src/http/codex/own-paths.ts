@@ -4,6 +4,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Api } from '../../turns/api.ts';
 import { jsonResponse } from '../answer/json-response.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { projectCredits } from './project.ts';
 
@@ -29,12 +30,14 @@ export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): re
     method: 'GET',
     path: '/backend-api/codex/models',
     access: 'key',
+    scopes: INFER_OR_READ,
     handle: (_, { signal }) => jsonResponse({ models: codexModels() }, {}, signal),
   },
   ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
     method: 'GET',
     path,
     access: 'key',
+    scopes: INFER_OR_READ,
     handle: async () => Response.json(codexUsage(await codexAccount().rateLimits(), clock.now())),
   })),
 ];

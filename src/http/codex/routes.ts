@@ -1,6 +1,8 @@
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { Scope } from '../../keys/caller.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
 import { feedbackRoute, type FeedbackDeps } from './feedback.ts';
@@ -26,20 +28,27 @@ export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSe
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
   const { codexAccount, models, mcp, codexVersion } = deps;
   return [
-    asked('/v1/codex/models', async () => projectCodexModels(await models.names())),
-    asked('/v1/codex/account', async () => projectAccount(await codexAccount().account())),
-    asked('/v1/codex/rate-limits', async () => projectRateLimits(await codexAccount().rateLimits())),
-    asked('/v1/codex/usage', async () => projectTotals(await codexAccount().usage())),
-    asked('/v1/codex/mcp', async () => projectMcpStatus(await mcp.list())),
-    asked('/v1/codex/config', async () => projectConfig(await codexAccount().config(), deps, codexVersion)),
+    asked('/v1/codex/models', INFER_OR_READ, async () => projectCodexModels(await models.names())),
+    asked('/v1/codex/account', READ, async () => projectAccount(await codexAccount().account())),
+    asked('/v1/codex/rate-limits', INFER_OR_READ, async () =>
+      projectRateLimits(await codexAccount().rateLimits()),
+    ),
+    asked('/v1/codex/usage', READ, async () => projectTotals(await codexAccount().usage())),
+    asked('/v1/codex/mcp', READ, async () => projectMcpStatus(await mcp.list())),
+    asked('/v1/codex/config', READ, async () =>
+      projectConfig(await codexAccount().config(), deps, codexVersion),
+    ),
     clientsRoute(deps),
     feedbackRoute(deps),
   ];
 };
 
-const asked = (path: string, answer: () => Promise<object>): Route => ({
+const READ: readonly Scope[] = ['read'];
+
+const asked = (path: string, scopes: readonly Scope[], answer: () => Promise<object>): Route => ({
   method: 'GET',
   path,
   access: 'key',
+  scopes,
   handle: async () => Response.json(await answer()),
 });

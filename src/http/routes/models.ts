@@ -7,6 +7,7 @@ import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { isForAnthropic } from '../answer/error-form.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { modelsForCodex, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 
 export interface ModelRouteDeps {
@@ -19,6 +20,7 @@ export const modelListRoute = ({ models, codex }: ModelRouteDeps): Route => ({
   method: 'GET',
   path: '/v1/models',
   access: 'key',
+  scopes: INFER_OR_READ,
   async handle(http, { signal }) {
     const names = await models.names();
     if (!isForAnthropic(http)) {
@@ -32,6 +34,7 @@ export const modelRoute = ({ models }: Pick<ModelRouteDeps, 'models'>): Route =>
   method: 'GET',
   path: '/v1/models/:id{.+}',
   access: 'key',
+  scopes: INFER_OR_READ,
   async handle(http, _exchange, { id = '' }) {
     const names = await models.names();
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));

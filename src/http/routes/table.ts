@@ -5,6 +5,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
+import { keyRoutes, type KeyRouteDeps } from '../codex/keys.ts';
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
@@ -15,6 +16,7 @@ import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
 import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { cancelRoute } from './cancel-response.ts';
@@ -40,6 +42,7 @@ export interface RouteDeps {
   readonly usage: UsageRouteDeps['usage'];
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
+  readonly keys: KeyRouteDeps;
   readonly login: LoginRouteDeps;
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
@@ -80,9 +83,11 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     method: 'GET',
     path: '/v1/mcp/tools',
     access: 'key',
+    scopes: INFER_OR_READ,
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
   ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
+  ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...usageRoutes(deps),
@@ -102,6 +107,7 @@ const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route =>
   method: 'GET',
   path: '/metrics',
   access: 'local',
+  scopes: ['read'],
   handle: async () =>
     new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
 });

@@ -5,7 +5,7 @@ import type { KeyChanges, KeyRow, KeySecretRow, KeyStore, NewKey } from '../port
 import type { KeyTable } from '../tables.ts';
 import { inParts } from './expressions.ts';
 
-/** More rotations within their overlap end the oldest secret early. */
+/** Of a key: ended ones are kept to tell their users so, and many rotations within an overlap end the oldest one early. */
 const MAX_SECRETS = 10;
 
 const toKey = (row: Selectable<KeyTable>): KeyRow => ({
@@ -154,7 +154,7 @@ const rotate = async (
   id: string,
   { hash, hint, until }: Parameters<KeyStore['rotate']>[1],
 ): Promise<KeyRow | null> => {
-  const { db, now } = query;
+  const { db } = query;
   const { version } = await nextVersion(query);
   const row = await db
     .updateTable('api_keys')
@@ -171,7 +171,6 @@ const rotate = async (
     .selectFrom('api_key_secrets')
     .select('hash')
     .where('key_id', '=', id)
-    .where('expires_at', '>', now)
     .orderBy('created_at', 'desc')
     .limit(MAX_SECRETS - 1)
     .execute();

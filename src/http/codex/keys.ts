@@ -1,0 +1,97 @@
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Scope } from '../../keys/caller.ts';
+import type { ApiKey } from '../../keys/key.ts';
+import type { KeyAdmin, KeyWithSecret } from '../../keys/key-admin.ts';
+import { projectKey } from '../../keys/project-key.ts';
+import { readNothing, readOverlap } from '../../keys/read-overlap.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { bodyObject } from '../../openai/chat/common.ts';
+import { readListQuery } from '../../openai/shared/list-query.ts';
+import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { ignoredHeader } from '../answer/ignored-header.ts';
+import { readBody, type BodyDeps } from '../body/read-body.ts';
+import type { Route } from '../server.ts';
+
+export interface KeyRouteDeps {
+  /** Null: nothing is stored. */
+  readonly admin: KeyAdmin | null;
+  readonly clock: Clock;
+}
+
+const PATH = '/v1/codex/keys';
+const ADMIN: readonly Scope[] = ['admin'];
+/** The answers may contain a secret. */
+const NOT_CACHED = { 'cache-control': 'no-store' };
+
+interface Call {
+  readonly admin: KeyAdmin;
+  readonly id: string;
+  /** The fields of the body; empty without a body. */
+  readonly fields: () => Promise<JsonObject>;
+}
+
+/** Named keys: `read` lists them, `admin` changes them. A key with `admin` may also change and revoke itself. */
+export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): readonly Route[] => {
+  const { clock, bodies } = deps;
+  const key = (one: ApiKey): JsonObject => projectKey(one, clock.now());
+  const withSecret = ({ key: one, secret }: KeyWithSecret): JsonObject => ({ ...key(one), key: secret });
+  const answer = (
+    method: Route['method'],
+    path: string,
+    handle: (call: Call) => Promise<JsonObject>,
+  ): Route => ({
+    method,
+    path: `${PATH}${path}`,
+    access: 'key',
+    scopes: method === 'GET' ? ['read'] : ADMIN,
+    async handle(http, exchange, { id = '' }) {
+      const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
+      return Response.json(await handle({ admin: adminOf(deps), id, fields }), { headers: NOT_CACHED });
+    },
+  });
+  const action = (name: string, handle: (admin: KeyAdmin, id: string) => Promise<ApiKey>): Route =>
+    answer('POST', `/:id/${name}`, async ({ admin, id, fields }) => {
+      readNothing(await fields());
+      return key(await handle(admin, id));
+    });
+  return [
+    listRoute(deps, key),
+    answer('POST', '', async ({ admin, fields }) => withSecret(await admin.create(await fields()))),
+    answer('GET', '/:id', async ({ admin, id }) => key(await admin.find(id))),
+    answer('POST', '/:id', async ({ admin, id, fields }) => key(await admin.change(id, await fields()))),
+    answer('DELETE', '/:id', async ({ admin, id }) => key(await admin.revoke(id))),
+    answer('POST', '/:id/rotate', async ({ admin, id, fields }) =>
+      withSecret(await admin.rotate(id, readOverlap(await fields()))),
+    ),
+    action('pause', (admin, id) => admin.pause(id)),
+    action('resume', (admin, id) => admin.resume(id)),
+    action('reset', (admin, id) => admin.reset(id)),
+  ];
+};
+
+const listRoute = (deps: KeyRouteDeps, project: (key: ApiKey) => JsonObject): Route => ({
+  method: 'GET',
+  path: PATH,
+  access: 'key',
+  scopes: ['read'],
+  async handle(http) {
+    const admin = adminOf(deps);
+    const query = new URL(http.url).searchParams;
+    const { limit, after } = readListQuery(query, 'desc');
+    const found = await admin.list({ after, limit: limit + 1 });
+    const data = found.slice(0, limit).map(project);
+    return Response.json(
+      { object: 'list', data, has_more: found.length > limit },
+      { headers: { ...ignoredHeader(unreadQuery(query, ['limit', 'after'])), ...NOT_CACHED } },
+    );
+  },
+});
+
+const adminOf = ({ admin }: KeyRouteDeps): KeyAdmin => {
+  if (admin !== null) return admin;
+  throw gatewayError('endpoint_not_supported', {
+    message:
+      'This server stores nothing, so it has only the keys of its settings. Its operator set PROXY_STORE=off.',
+  });
+};
