@@ -16,7 +16,7 @@ it('names the backend at once, and what a long start waits for', () => {
   vi.advanceTimersByTime(60_000);
   expect(said).toEqual([
     'waiting for the database and the folders of codex … 3.0 s\n',
-    'starting codex app-server for its backend: the provider at https://x.example/v1 …\n',
+    'starting codex app-server for its backend: the provider x.example …\n',
     'still waiting for codex app-server to start and to list the models … 3.0 s\n',
     'still waiting for codex app-server to start and to list the models … 18.0 s\n',
   ]);

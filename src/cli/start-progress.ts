@@ -24,7 +24,7 @@ export const showStart = ({
       progress.end();
       // The banner begins with what to do about it.
       if (state.kind !== 'signed-out')
-        say(`starting codex app-server for its backend: ${describeState(state)} …\n`);
+        say(`starting codex app-server for its backend: ${shortly(state)} …\n`);
       progress = line.start('still waiting for codex app-server to start and to list the models');
     },
     end() {
@@ -33,3 +33,7 @@ export const showStart = ({
     },
   };
 };
+
+/** The first URL on standard error must be that of this server: scripts look for it. */
+const shortly = (state: BackendState): string =>
+  state.kind === 'upstream' ? `the provider ${new URL(state.baseUrl).host}` : describeState(state);
