@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { MCP_FIELDS } from '../../src/config/mcp-file.ts';
+import { PRICE_FIELDS } from '../../src/config/prices.ts';
 import { SETTINGS } from '../../src/config/schema.ts';
 import { fileKeyOf, type SettingRow } from '../../src/config/setting-row.ts';
 
@@ -41,6 +42,12 @@ export const describeConfigFile = (): string => {
         description: 'MCP servers that requests may use, by name; see docs/mcp.md.',
         type: 'object',
         additionalProperties: schemaOf(z.looseObject({ ...both, ...stdio, ...http }).partial()),
+      },
+      prices: {
+        description:
+          'What a million tokens of a model cost, by names in which * matches anything, for cost limits of keys; see docs/keys.md.',
+        type: 'object',
+        additionalProperties: schemaOf(PRICE_FIELDS),
       },
     },
     additionalProperties: false,

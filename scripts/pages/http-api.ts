@@ -160,8 +160,9 @@ export const listRoutes = (): readonly ListedRoute[] =>
     countLine: { enter: notCalled },
     storedResponses: untouched,
     kept: null,
-    forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0 },
+    forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0, gate: untouched },
     models: { names: notCalled },
+    keyDirectory: untouched,
     usage: untouched,
     mcp: { list: notCalled },
     codex: {

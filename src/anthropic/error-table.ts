@@ -87,6 +87,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   headers_too_large: error(431, 'request_too_large'),
   rate_limit_exceeded: LIMITED,
   concurrency_limit: LIMITED,
+  key_limit_exceeded: LIMITED,
   background_limit: LIMITED,
   insufficient_quota: LIMITED,
   client_too_slow: BROKEN,

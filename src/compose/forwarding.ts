@@ -17,7 +17,7 @@ interface ForwardingOptions {
 }
 
 /** The configured providers of APIs that the backend does not have. */
-export interface Forwarding extends ForwardDeps {
+export interface Forwarding extends Omit<ForwardDeps, 'gate'> {
   close(): Promise<void>;
 }
 

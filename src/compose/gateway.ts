@@ -19,7 +19,9 @@ import type { UsageReader } from '../usage/usage-reader.ts';
 import { openUsage } from './usage.ts';
 import type { Api } from '../turns/api.ts';
 import { telemetryOf } from './telemetry.ts';
-import { OPEN_GATE, type TurnGate } from '../turns/turn-gate.ts';
+import type { KeyGate } from '../keys/key-gate.ts';
+import { openLimits } from './limits.ts';
+import type { ActiveBackend } from './active-backend.ts';
 
 export interface GatewayDeps {
   /** The key of an installation without a configured one. */
@@ -30,6 +32,7 @@ export interface GatewayDeps {
   readonly metrics: Metrics;
   readonly apis: readonly Api[];
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly active: Pick<ActiveBackend, 'models'>;
 }
 
 /** Who may use the server, how much, and what is known about it. */
@@ -41,7 +44,7 @@ export interface Gateway {
   /** Null: nothing is stored. */
   readonly keyAdmin: KeyAdmin | null;
   readonly cors: Cors;
-  readonly gate: TurnGate;
+  readonly gate: KeyGate;
   /** Watches every request. */
   readonly observer: RequestObserver;
   readonly usage: UsageReader;
@@ -50,25 +53,28 @@ export interface Gateway {
 
 export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Gateway> => {
   const { http } = config;
-  const { store, logger, metrics } = deps;
+  const { store, active, logger, metrics } = deps;
   const { byKey, live, admin } = await openKeys(config, deps);
   const telemetry = await telemetryOf(deps.environment, logger);
   const console = openConsole(http.console, byKey, store);
   const usage = openUsage(config, deps);
   const observers = [usage.recorder, ...(telemetry === null ? [] : [telemetry.observer])];
+  const keys = live ?? NO_NAMED_KEYS;
+  const limits = openLimits(config, { store, directory: keys, models: active.models, metrics, logger });
   return {
     console,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
-    keys: live ?? NO_NAMED_KEYS,
+    keys,
     keyAdmin: admin,
     cors: createCors(http.corsAllowedOrigins),
-    gate: OPEN_GATE,
+    gate: limits.gate,
     observer: allObservers(observers, (err) => {
       metrics.observerErrors.inc();
       logger.error({ err }, 'observer of requests failed');
     }),
     usage: usage.reader,
     async close() {
+      await limits.close();
       await usage.recorder.stop();
       await live?.close();
       await telemetry?.close();

@@ -19,9 +19,9 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'console' | 'keyAdmin' | 'usage'>;
+  readonly gateway: Pick<Gateway, 'console' | 'keyAdmin' | 'usage' | 'gate' | 'keys'>;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
-  readonly forwarding: RouteDeps['forward'];
+  readonly forwarding: Omit<RouteDeps['forward'], 'gate'>;
   readonly active: ActiveBackend;
   readonly homes: CodexHomes;
   readonly signIns: SignIns;
@@ -33,7 +33,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, usage } = parts.gateway;
+  const { console, keyAdmin, usage, gate, keys } = parts.gateway;
   const { metrics, isDraining } = parts;
   return routeTable({
     apis,
@@ -44,8 +44,9 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       clock: systemAmbient.clock,
       onRefused: (reason) => metrics.refused.inc({ reason }),
     }),
-    forward: forwarding,
+    forward: { ...forwarding, gate },
     models: active.models,
+    keyDirectory: keys,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
     usage,

@@ -186,6 +186,17 @@ describe('the config file', () => {
     ]);
   });
 
+  it('has prices of models', () => {
+    const prices = {
+      'gpt-5*': { input: 1.25, cached_input: 0.125, output: 10 },
+      o3: { input: 2, output: 8 },
+    };
+    expect(loadFile({ prices }).prices).toEqual({
+      'gpt-5*': { input: 1.25, cachedInput: 0.125, output: 10 },
+      o3: { input: 2, cachedInput: 2, output: 8 },
+    });
+  });
+
   it('may name its schema, and begin with a byte order mark', () => {
     expect(loadFile(`\uFEFF${JSON.stringify({ $schema: './config.schema.json', port: 5 })}`).http.port).toBe(
       5,
@@ -208,6 +219,11 @@ describe('the config file', () => {
     [
       { apiKey: 'hunter2,hunter3' },
       'apiKey: the value (not shown) is not allowed; allowed is an array of keys, each of visible ASCII characters without spaces and commas.',
+    ],
+    [{ prices: [] }, 'prices: must be an object, as in docs/keys.md.'],
+    [
+      { prices: { 'gpt-5*': { input: 1, output: 2, cache: 0 } } },
+      'prices: "gpt-5*" must be an object with input, output and optionally cached_input: what a million tokens cost, from 0 to 1000000.',
     ],
     [{ mcpServers: [] }, 'mcpServers: must be an object, as in docs/mcp.md.'],
     ['[]', 'must contain a JSON object.'],

@@ -1,8 +1,10 @@
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
+import type { ModelPrices } from '../canonical/models/prices.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { readJsonFile } from './json-file.ts';
+import { readPrices } from './prices.ts';
 import { SETTINGS } from './schema.ts';
 import { fileKeyOf, type SettingRow } from './setting-row.ts';
 
@@ -13,6 +15,7 @@ export interface ConfigFile {
   readonly values: ReadonlyMap<string, unknown>;
   /** As in the file of `PROXY_MCP_CONFIG`; null: it has none. */
   readonly mcpServers: JsonObject | null;
+  readonly prices: ModelPrices;
   readonly problems: readonly string[];
 }
 
@@ -27,7 +30,7 @@ export const fileProblem = (file: string, text: string): string => `Config file 
 export const readConfigFile = (file: string, isNamed: boolean): ConfigFile | null => {
   if (!isNamed && !exists(file)) return null;
   const read = readJsonFile(file);
-  const nothing = { path: file, values: new Map(), mcpServers: null };
+  const nothing = { path: file, values: new Map(), mcpServers: null, prices: {} };
   if ('problem' in read) return { ...nothing, problems: [`Config file ${file} ${read.problem}`] };
   if (!isJsonObject(read.value)) {
     return { ...nothing, problems: [fileProblem(file, 'must contain a JSON object.')] };
@@ -45,7 +48,7 @@ const exists = (file: string): boolean => {
 };
 
 const sortKeys = (file: string, isNamed: boolean, object: JsonObject): ConfigFile => {
-  const { $schema: _, mcpServers, ...settings } = object;
+  const { $schema: _, mcpServers, prices: given, ...settings } = object;
   const values = new Map<string, unknown>();
   const problems: string[] = [];
   for (const [key, value] of Object.entries(settings)) {
@@ -60,7 +63,9 @@ const sortKeys = (file: string, isNamed: boolean, object: JsonObject): ConfigFil
   if (mcpServers !== undefined && values.has('PROXY_MCP_CONFIG')) {
     problems.push(fileProblem(file, 'mcpConfig and mcpServers: use only one of them.'));
   }
-  return { path: file, values, mcpServers: isJsonObject(mcpServers) ? mcpServers : null, problems };
+  const { prices, problems: wrong } = readPrices(given);
+  problems.push(...wrong.map((problem) => fileProblem(file, problem)));
+  return { path: file, values, mcpServers: isJsonObject(mcpServers) ? mcpServers : null, prices, problems };
 };
 
 const unknownKey = (key: string): string => {

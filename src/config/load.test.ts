@@ -212,6 +212,7 @@ describe('loadConfig', () => {
       },
       mcp: { configFile: null, clientServers: true, clientPrivate: true },
       mcpServers: [],
+      prices: {},
       warnings: [
         "PROXY_SANDBOX_MODE has no effect: codex's own tools are switched off.",
         "PROXY_APPROVAL_POLICY has no effect: codex's own tools are switched off.",

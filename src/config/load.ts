@@ -157,5 +157,6 @@ export const loadConfig = (env: Environment): Config => {
     ...keysWithoutProvider(slices),
     ...mcp.warnings,
   ];
-  return deepFreeze({ ...slices, mcpServers: mcp.servers, sources, warnings }) as unknown as Config;
+  const prices = file?.prices ?? {};
+  return deepFreeze({ ...slices, mcpServers: mcp.servers, prices, sources, warnings }) as unknown as Config;
 };

@@ -1,4 +1,5 @@
 import type { McpServer } from '../canonical/mcp/mcp-server.ts';
+import type { ModelPrices } from '../canonical/models/prices.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';
@@ -36,6 +37,8 @@ export type Config = {
 } & {
   /** From the file of `PROXY_MCP_CONFIG`, or from the config file. */
   readonly mcpServers: readonly McpServer[];
+  /** What tokens cost, for limits of keys; only the config file has them. */
+  readonly prices: ModelPrices;
   /** Where each value comes from. */
   readonly sources: Readonly<Record<SettingName, Source>>;
   /** Mistakes that do not stop the start, such as a misspelt key. */

@@ -24,5 +24,14 @@ export const STORE_METRICS = {
     'Requests whose usage was not recorded, by reason: `memory` (too much waits for the database), `stop` (the database was away when the server stopped).',
     ['reason'],
   ),
+  keyRefusals: counter(
+    'proxy_key_refusals_total',
+    'Requests refused because of what their API key may do or has used, by error code.',
+    ['code'],
+  ),
+  limitsUnsettled: counter(
+    'proxy_limits_unsettled_total',
+    'Requests whose usage could not be counted for the limits of their key, because the store was unavailable: what they had reserved counts.',
+  ),
   storeSwept: counter('proxy_store_swept_total', 'Expired rows that were deleted from the store.'),
 };

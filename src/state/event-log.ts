@@ -1,4 +1,4 @@
-import { isPassing } from './insistently.ts';
+import { isPassing } from '../turns/insistently.ts';
 import type { EventBatch, EventStore } from '../store/store.ts';
 
 /** The events of a stream in memory, as their readers see them. */

@@ -14,7 +14,7 @@ import type { Conversations } from './conversations.ts';
 import type { OpenConversation } from './open-conversation.ts';
 import type { ReferredItems } from './referred-items.ts';
 import type { StoredChats } from './stored-chats.ts';
-import { insistently } from './insistently.ts';
+import { insistently } from '../turns/insistently.ts';
 import { isMessageId } from './message-id.ts';
 import { recordResponse, type FinishedResponse } from './record-response.ts';
 import { isRunning } from './stored-response.ts';

@@ -119,7 +119,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
   const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
   // Parsing a long conversation takes a while, and so does starting its turn.
   await yieldToLoop(signal);
-  const turns = turnsOf(parsed, call, { deps, owned });
+  const turns = await turnsOf(parsed, call, { deps, owned });
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
     const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
       signal,
@@ -167,14 +167,18 @@ const start = async (
   const watchers = [
     ...observers,
     ...formatObserver(keepsFormat, () => deps.onFormatMismatch(call)),
-    pass.observer,
     owned.until(places.length),
     answerMoments(call.trace),
   ];
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   const events = mapAll(runChoices(plans, places, { signal: either, pace }), (turn) =>
-    tap(turn, watchers, { clock, startedAt: call.startedAt, onObserverError: deps.onObserverError, signal }),
+    tap(turn, [pass.watch(), ...watchers], {
+      clock,
+      startedAt: call.startedAt,
+      onObserverError: deps.onObserverError,
+      signal,
+    }),
   );
   const committed = await allPastCommitPoint(events, {
     idleMs: parsed.stream && !isBackground ? deps.keepaliveMs : null,
@@ -234,7 +238,8 @@ const runOf = (
     ...partsOf(api, parsed, call, begun),
     head: {
       ignored,
-      headers: { ...accepted?.headers },
+      // The upstream's are about the account of this server.
+      headers: { ...accepted?.headers, ...begun.prepared.pass.headers },
       ...(accepted?.servedModel === undefined ? {} : { servedModel: accepted.servedModel }),
     },
     abandon,

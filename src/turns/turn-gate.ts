@@ -6,6 +6,11 @@ import type { TurnObserver } from '../observe/observer.ts';
 /** Decides whether a key may run these turns, and counts what they use. */
 export interface TurnGate {
   /**
+   * The requests as the key may send them: an effort that a client left open can be lowered. Rejects with the refusal if the
+   * key may not run them at all.
+   */
+  allow(ask: Pick<GateAsk, 'caller' | 'requests' | 'nameOf'>): Promise<OneOrMore<TurnRequest>>;
+  /**
    * Reserves what the turns may use of the limits of the key. Nothing was sent upstream yet. Rejects with the refusal, or
    * with the signal's reason.
    */
@@ -27,13 +32,19 @@ export interface GateAsk {
 
 /** The turns of one run, from their reservation to their end. */
 export interface GatePass {
-  /** Watches every turn of the run, and adds up what they use. */
-  readonly observer: TurnObserver;
+  /** Response headers about the limits of the key. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** An observer for each turn of the run, which adds up what they use. */
+  watch(): TurnObserver;
   /** Everything has ended, or nothing runs: what was reserved and not used is given back. Idempotent; must not throw. */
   leave(): void;
 }
 
-const NO_PASS: GatePass = { observer: {}, leave() {} };
+/** Of a key without limits. */
+export const FREE_PASS: GatePass = { headers: {}, watch: () => ({}), leave() {} };
 
 /** Every key may run everything. */
-export const OPEN_GATE: TurnGate = { enter: () => Promise.resolve(NO_PASS) };
+export const OPEN_GATE: TurnGate = {
+  allow: ({ requests }) => Promise.resolve(requests),
+  enter: () => Promise.resolve(FREE_PASS),
+};

@@ -5,16 +5,21 @@ import { conversationKey } from './conversation-key.ts';
 import type { Owned } from './owned.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
-/** The turns of a request. A stream can be steered until it ends. */
-export const turnsOf = (
+/** The turns of a request, if the key may run them. A stream can be steered until it ends. */
+export const turnsOf = async (
   parsed: ParsedRequest,
   call: RunCall,
   { deps, owned }: { readonly deps: RunDeps; readonly owned: Owned },
-): OneOrMore<Turn> => {
+): Promise<OneOrMore<Turn>> => {
   const { caller, session, state, trace, traceContext, isSteered } = call;
+  const requests = await deps.gate.allow({
+    caller,
+    requests: requestsOf(parsed),
+    nameOf: (path) => parsed.nameOf(path),
+  });
   const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
   owned.add(() => running?.end());
-  return mapAll(requestsOf(parsed), (one): Turn => ({
+  return mapAll(requests, (one): Turn => ({
     request: deps.strictParams ? { ...one, isStrict: true } : one,
     context: {
       caller: { keyId: caller },

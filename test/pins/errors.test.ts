@@ -29,6 +29,7 @@ it('has these error codes, each with its status and type', () => {
     'invalid_value 400 invalid_request_error',
     'key_already_revoked 409 invalid_request_error',
     'key_expired 401 invalid_request_error',
+    'key_limit_exceeded 429 rate_limit_error',
     'key_paused 401 invalid_request_error',
     'key_revoked 401 invalid_request_error',
     'malformed_request 400 invalid_request_error',

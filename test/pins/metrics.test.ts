@@ -33,6 +33,8 @@ it('has these metrics', () => {
     'histogram proxy_store_operation_seconds{operation}',
     'counter proxy_store_errors_total{operation,code}',
     'counter proxy_usage_lost_total{reason}',
+    'counter proxy_key_refusals_total{code}',
+    'counter proxy_limits_unsettled_total{}',
     'counter proxy_store_swept_total{}',
     'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',

@@ -100,5 +100,6 @@ export const defaultConfig = (home: string): Omit<Config, 'sources'> => ({
   log: { level: 'info', format: 'auto', content: false, metrics: true, captureDir: null },
   mcp: { configFile: null, clientServers: false, clientPrivate: false },
   mcpServers: [],
+  prices: {},
   warnings: [],
 });

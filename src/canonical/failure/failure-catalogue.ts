@@ -140,6 +140,11 @@ export const FAILURES = {
     'Too many concurrent requests from this key. Please try again later.',
     'the queue for turns is full, and the key has more than its fair share of running and waiting turns',
   ),
+  key_limit_exceeded: row(
+    429,
+    'This API key has reached one of its limits.',
+    'a limit of the API key would be exceeded; the message and the field `limit` name it and when it resets, and so does `retry-after`. Nothing was sent to the backend',
+  ),
   // A retry after a short wait does not help.
   insufficient_quota: row(
     429,

@@ -1,5 +1,8 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
+import type { ApiKey } from '../../keys/key.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { mayUseModel } from '../../keys/key-policy.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Api } from '../../turns/api.ts';
@@ -14,6 +17,8 @@ export interface OwnPathsDeps {
   /** The models in codex's own format, each with its long prompts. */
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
+  /** A key sees only the models that it may use. */
+  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
 }
 
 /** The turn endpoints at the paths that codex uses with a ChatGPT login. */
@@ -25,13 +30,23 @@ export const atCodexPaths = (apis: readonly Api[]): readonly Api[] =>
   );
 
 /** What codex requests besides turns; the two usage paths belong to two base URLs. */
-export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): readonly Route[] => [
+export const ownPaths = ({
+  codexAccount,
+  codexModels,
+  clock,
+  keyDirectory,
+}: OwnPathsDeps): readonly Route[] => [
   {
     method: 'GET',
     path: '/backend-api/codex/models',
     access: 'key',
     scopes: INFER_OR_READ,
-    handle: (_, { signal }) => jsonResponse({ models: codexModels() }, {}, signal),
+    handle: (_, exchange) =>
+      jsonResponse(
+        { models: usableModels(codexModels(), keyDirectory.byId(exchange.caller())) },
+        {},
+        exchange.signal,
+      ),
   },
   ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
     method: 'GET',
@@ -46,8 +61,15 @@ export const ownPaths = ({ codexAccount, codexModels, clock }: OwnPathsDeps): re
 export const modelsForCodex = (
   http: Request,
   { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
+  key: Pick<ApiKey, 'models'> | null,
 ): { readonly models?: readonly JsonObject[] } =>
-  new URL(http.url).searchParams.has('client_version') ? { models: codexModels() } : {};
+  new URL(http.url).searchParams.has('client_version') ? { models: usableModels(codexModels(), key) } : {};
+
+const usableModels = (
+  models: readonly JsonObject[],
+  key: Pick<ApiKey, 'models'> | null,
+): readonly JsonObject[] =>
+  key === null ? models : models.filter(({ slug }) => typeof slug === 'string' && mayUseModel(key, slug));
 
 /** Rate limits in codex's format. Null: nothing is metered, and codex shows no limits. */
 export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {

@@ -1,5 +1,6 @@
 import { failureOf, gatewayError } from '../../canonical/failure/failure.ts';
 import type { Forwarder } from '../../forward/forwarder.ts';
+import type { KeyGate } from '../../keys/key-gate.ts';
 import type { Limiter } from '../../kit/async/limiter.ts';
 import { passedOn } from '../answer/passed-on.ts';
 import { bodyStream } from '../body/body-stream.ts';
@@ -18,6 +19,8 @@ export interface ForwardDeps {
   readonly embeddings: ForwardTarget | null;
   readonly transcriptions: ForwardTarget | null;
   readonly maxBodyBytes: number;
+  /** Holds keys to their limits. */
+  readonly gate: Pick<KeyGate, 'forward'>;
 }
 
 interface Endpoint {
@@ -49,7 +52,12 @@ export const forwardRoutes = (deps: ForwardDeps): readonly Route[] =>
     handle(http, exchange) {
       const target = deps[endpoint.provider];
       if (target === null) throw unset(endpoint);
-      return forward(http, exchange, { target, path: endpoint.path, maxBytes: deps.maxBodyBytes });
+      return forward(http, exchange, {
+        target,
+        gate: deps.gate,
+        endpoint,
+        maxBytes: deps.maxBodyBytes,
+      });
     },
   }));
 
@@ -70,21 +78,31 @@ const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
 interface Forwarding {
   readonly target: ForwardTarget;
-  readonly path: string;
+  readonly gate: ForwardDeps['gate'];
+  readonly endpoint: Endpoint;
   readonly maxBytes: number;
 }
 
 const forward = async (
   http: Request,
   exchange: Exchange,
-  { target, path, maxBytes }: Forwarding,
+  { target, gate, endpoint, maxBytes }: Forwarding,
 ): Promise<Response> => {
   const { signal } = exchange;
+  let hasAnswered = false;
+  const counted = await gate.forward({
+    caller: exchange.caller(),
+    isText: endpoint.provider === 'embeddings',
+    // Without a length, as much as it may have.
+    bytes: Number(http.headers.get('content-length') ?? maxBytes),
+    signal,
+  });
+  exchange.atEnd(() => counted(hasAnswered));
   const permit = await target.line.enter(exchange.caller(), 1, signal);
   exchange.atEnd(() => permit.leave());
   const ended = Promise.withResolvers<void>();
   const { status, headers, body } = await target.forwarder.forward({
-    path: path + new URL(http.url).search,
+    path: endpoint.path + new URL(http.url).search,
     headers: { ...Object.fromEntries(http.headers), ...tracing(exchange) },
     openBody: (onChunk) => bodyStream(http, { maxBytes, onChunk }),
     signal,
@@ -93,6 +111,7 @@ const forward = async (
       ended.resolve();
     },
   });
+  hasAnswered = status < 400;
   if (!(body instanceof ReadableStream)) return new Response(body, { status, headers });
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
   exchange.note({ stream: isStream });

@@ -3,6 +3,8 @@ import {
   projectOneModel as anthropicModel,
 } from '../../anthropic/models.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { namesFor } from '../../keys/key-models.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { isForAnthropic } from '../answer/error-form.ts';
 import { jsonResponse } from '../answer/json-response.ts';
@@ -12,31 +14,38 @@ import type { Route } from '../server.ts';
 
 export interface ModelRouteDeps {
   readonly models: ModelDirectory;
+  /** A key sees only the models that it may use. */
+  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
   readonly codex: Pick<OwnPathsDeps, 'codexModels'>;
 }
 
 /** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
-export const modelListRoute = ({ models, codex }: ModelRouteDeps): Route => ({
+export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps): Route => ({
   method: 'GET',
   path: '/v1/models',
   access: 'key',
   scopes: INFER_OR_READ,
-  async handle(http, { signal }) {
-    const names = await models.names();
+  async handle(http, exchange) {
+    const { signal } = exchange;
+    const key = keyDirectory.byId(exchange.caller());
+    const names = namesFor(await models.names(), key);
     if (!isForAnthropic(http)) {
-      return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex) }, {}, signal);
+      return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, key) }, {}, signal);
     }
     return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
   },
 });
 
-export const modelRoute = ({ models }: Pick<ModelRouteDeps, 'models'>): Route => ({
+export const modelRoute = ({
+  models,
+  keyDirectory,
+}: Pick<ModelRouteDeps, 'models' | 'keyDirectory'>): Route => ({
   method: 'GET',
   path: '/v1/models/:id{.+}',
   access: 'key',
   scopes: INFER_OR_READ,
-  async handle(http, _exchange, { id = '' }) {
-    const names = await models.names();
+  async handle(http, exchange, { id = '' }) {
+    const names = namesFor(await models.names(), keyDirectory.byId(exchange.caller()));
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
   },
 });

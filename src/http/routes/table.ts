@@ -1,5 +1,6 @@
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
@@ -38,6 +39,7 @@ export interface RouteDeps {
   readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
   readonly forward: ForwardDeps;
   readonly models: ModelDirectory;
+  readonly keyDirectory: KeyDirectory;
   readonly mcp: McpDirectory;
   readonly usage: UsageRouteDeps['usage'];
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
@@ -77,7 +79,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     'GET /v1/models',
   ]),
   modelListRoute(deps),
-  ...ownPaths(deps.codex),
+  ...ownPaths({ ...deps.codex, keyDirectory: deps.keyDirectory }),
   modelRoute(deps),
   {
     method: 'GET',

@@ -1,7 +1,7 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
 import { pause } from '../kit/async/pause.ts';
 
-/** No client waits for a background response, so its end waits until the database is back. */
+/** No client waits for the end of a background response or of a reservation, so it waits until the database is back. */
 const FOR_MS = 60_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5_000;

@@ -1,0 +1,32 @@
+import type { Usage } from '../events/usage.ts';
+import { matchesPattern } from './model-pattern.ts';
+
+/** Of a million tokens, in any currency. */
+export interface ModelPrice {
+  readonly input: number;
+  /** Of input that the backend had cached. */
+  readonly cachedInput: number;
+  readonly output: number;
+}
+
+/** By patterns of model names. */
+export type ModelPrices = Readonly<Record<string, ModelPrice>>;
+
+/** The price of the most specific pattern: the name itself, or else the longest. Null: the model has none. */
+export const priceOf = (prices: ModelPrices, model: string): ModelPrice | null => {
+  const [found] = Object.entries(prices)
+    .filter(([pattern]) => matchesPattern(pattern, model))
+    .toSorted(([one], [other]) => rank(other, model) - rank(one, model));
+  return found?.[1] ?? null;
+};
+
+const rank = (pattern: string, model: string): number => (pattern === model ? Infinity : pattern.length);
+
+/** In millionths of the currency, rounded up. */
+export const costOf = (
+  { input, cachedInput, output }: ModelPrice,
+  used: Pick<Usage, 'inputTokens' | 'cachedInputTokens' | 'outputTokens'>,
+): number => {
+  const cached = Math.min(used.cachedInputTokens, used.inputTokens);
+  return Math.ceil((used.inputTokens - cached) * input + cached * cachedInput + used.outputTokens * output);
+};

@@ -1,0 +1,178 @@
+import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
+import type { ModelInfo } from '../canonical/models/model-names.ts';
+import type { ModelPrices } from '../canonical/models/prices.ts';
+import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { FREE_PASS, type GateAsk, type GatePass, type TurnGate } from '../turns/turn-gate.ts';
+import { KeyConcurrency } from './concurrency.ts';
+import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE } from './estimate.ts';
+import type { ApiKey, KeyLimit } from './key.ts';
+import type { KeyDirectory } from './key-directory.ts';
+import { limitsFor, neededPrice } from './key-limits.ts';
+import { mayUseModel, modelRefusal, withinEffort } from './key-policy.ts';
+import type { Reservations } from './reservations.ts';
+import { RunMeter } from './run-meter.ts';
+import { NOTHING_SPENT } from './spent.ts';
+
+export interface KeyGateDeps {
+  readonly directory: KeyDirectory;
+  readonly reservations: Pick<Reservations, 'reserve'>;
+  readonly prices: ModelPrices;
+  /** Null: the model is unknown. */
+  readonly modelInfo: (model: string) => Promise<ModelInfo | null>;
+  /** Called with the code of the error that a client of a key gets. */
+  readonly onRefused: (code: string) => void;
+}
+
+/** A request that is passed on to another provider. */
+export interface ForwardAsk {
+  readonly caller: string;
+  /** Whether its body is text for a model, so that its bytes are tokens. */
+  readonly isText: boolean;
+  readonly bytes: number;
+  readonly signal: AbortSignal;
+}
+
+/** Holds named keys to their policy and their limits. A key without limits never uses the store. */
+export class KeyGate implements TurnGate {
+  readonly #deps: KeyGateDeps;
+  readonly #concurrency = new KeyConcurrency();
+
+  constructor(deps: KeyGateDeps) {
+    this.#deps = deps;
+  }
+
+  allow(ask: Parameters<TurnGate['allow']>[0]): Promise<OneOrMore<TurnRequest>> {
+    return this.#counted(() => this.#allow(ask));
+  }
+
+  enter(ask: GateAsk): Promise<GatePass> {
+    return this.#counted(() => this.#enter(ask));
+  }
+
+  /**
+   * Counts a forwarded request, which is not parsed: one request, and its bytes as tokens if it is text. A key that is held
+   * to models or to a cost may not send it. Returns a function to call at its end, with whether the provider answered.
+   */
+  forward(ask: ForwardAsk): Promise<(hasAnswered: boolean) => void> {
+    return this.#counted(() => this.#forward(ask));
+  }
+
+  async #allow({
+    caller,
+    requests,
+    nameOf,
+  }: Parameters<TurnGate['allow']>[0]): Promise<OneOrMore<TurnRequest>> {
+    const key = this.#keyOf(caller);
+    if (key === null) return requests;
+    const { effort } = key;
+    for (const { model } of requests) {
+      if (!mayUseModel(key, model)) throw modelRefusal(model, nameOf('model'));
+    }
+    if (effort === null) return requests;
+    const about = {
+      info: await this.#deps.modelInfo(requests[0].model),
+      param: nameOf('reasoning.effort'),
+    };
+    return mapAll(requests, (request) => withinEffort(request, effort, about));
+  }
+
+  async #enter(ask: GateAsk): Promise<GatePass> {
+    const key = this.#deps.directory.byId(ask.caller);
+    if (key === null || (key.limits.length === 0 && key.concurrency === null)) return FREE_PASS;
+    const { requests, choices } = ask;
+    const leave =
+      key.concurrency === null
+        ? () => {}
+        : this.#concurrency.enter(key.id, requests.length * choices, key.concurrency);
+    try {
+      const limits = limitsFor(key.limits, requests[0].model);
+      return limits.size === 0 ? { ...FREE_PASS, leave } : await this.#reserve(key, limits, { ask, leave });
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  async #reserve(
+    key: ApiKey,
+    limits: ReadonlyMap<string, KeyLimit>,
+    { ask, leave }: { readonly ask: GateAsk; readonly leave: () => void },
+  ): Promise<GatePass> {
+    const { reservations, prices } = this.#deps;
+    const { requests, choices, signal } = ask;
+    const inputTokens = estimateInput(requests, ask.bytes);
+    const outputTokens = requests.reduce(
+      (sum, { maxOutputTokens }) => sum + (maxOutputTokens ?? OUTPUT_ESTIMATE),
+      0,
+    );
+    const reservation = await reservations.reserve({
+      keyId: key.id,
+      limits,
+      price: neededPrice(limits, prices, { model: requests[0].model, param: ask.nameOf('model') }),
+      estimate: {
+        turns: requests.length * choices,
+        inputTokens: inputTokens * choices,
+        cachedInputTokens: 0,
+        outputTokens: outputTokens * choices,
+      },
+      signal,
+    });
+    const meter = new RunMeter(Math.ceil(inputTokens / requests.length));
+    let isLeft = false;
+    return {
+      headers: reservation.headers,
+      watch: () => meter.watch(),
+      leave() {
+        if (isLeft) return;
+        isLeft = true;
+        leave();
+        meter.whenIdle(() => reservation.settle(meter.spent));
+      },
+    };
+  }
+
+  async #forward({ caller, isText, bytes, signal }: ForwardAsk): Promise<(hasAnswered: boolean) => void> {
+    const key = this.#keyOf(caller);
+    if (key === null) return () => {};
+    if (key.models.length > 0 || key.limits.some(({ unit }) => unit === 'cost')) throw forwardRefusal();
+    // Limits for some models only are not about it: its model is unknown.
+    const limits = limitsFor(
+      key.limits.filter(({ model }) => model === null),
+      '',
+    );
+    if (limits.size === 0) return () => {};
+    const spent = { ...NOTHING_SPENT, turns: 1, inputTokens: isText ? bytesToTokens(bytes) : 0 };
+    const { reservations } = this.#deps;
+    const reservation = await reservations.reserve({
+      keyId: key.id,
+      limits,
+      price: null,
+      estimate: spent,
+      signal,
+    });
+    return (hasAnswered) => reservation.settle(hasAnswered ? spent : NOTHING_SPENT);
+  }
+
+  /** Null: a key without a policy. Throws if the key may not be used now: it may have changed since it was checked. */
+  #keyOf(caller: string): ApiKey | null {
+    const refusal = this.#deps.directory.refusalOf(caller);
+    if (refusal !== null) throw refusal;
+    return this.#deps.directory.byId(caller);
+  }
+
+  async #counted<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof GatewayError) this.#deps.onRefused(error.failure.code);
+      throw error;
+    }
+  }
+}
+
+const forwardRefusal = (): GatewayError =>
+  gatewayError('model_not_found', {
+    message:
+      'This API key cannot use this endpoint: it is limited to some models or has a limit of the cost, and this server does not read the model of a request that it passes on to another provider.',
+  });

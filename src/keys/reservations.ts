@@ -1,0 +1,94 @@
+import type { ModelPrice } from '../canonical/models/prices.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { LimitStore } from '../store/ports/limits.ts';
+import type { KeyLimit } from './key.ts';
+import { claimsOf } from './key-limits.ts';
+import { limitRefusal } from './limit-refusal.ts';
+import { rateHeaders } from './rate-headers.ts';
+import { Settlements } from './settlements.ts';
+import { amountOf, type Spent } from './spent.ts';
+
+export interface ReservationOptions {
+  readonly store: LimitStore;
+  readonly ambient: Ambient;
+  /** Called if the usage of a request could not be stored: its reserve counts as used. */
+  readonly onUnsettled: (error: unknown) => void;
+}
+
+export interface ReserveAsk {
+  readonly keyId: string;
+  /** The limits that apply, by their names. */
+  readonly limits: ReadonlyMap<string, KeyLimit>;
+  readonly price: ModelPrice | null;
+  /** What may be spent. */
+  readonly estimate: Spent;
+  readonly signal: AbortSignal;
+}
+
+/** What a request has reserved. */
+export interface OpenReservation {
+  /** Response headers about the limits. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Replaces the reserve by what was spent; no turns: gives it back. Once; returns at once. */
+  settle(spent: Spent): void;
+}
+
+/** A reservation that is never settled, because its instance died, counts as used. Its row is deleted then. */
+const EXPIRES_MS = 24 * 60 * 60 * 1_000;
+
+/** Reserves amounts of the limits of keys, and settles them in the background. */
+export class Reservations {
+  readonly #options: ReservationOptions;
+  readonly #settlements: Settlements;
+
+  constructor(options: ReservationOptions) {
+    this.#options = options;
+    this.#settlements = new Settlements({ onLost: options.onUnsettled });
+  }
+
+  /** Rejects with 429 if a limit has too little left, and with the error of the store if that is unavailable. */
+  async reserve({ keyId, limits, price, estimate, signal }: ReserveAsk): Promise<OpenReservation> {
+    const { store, ambient } = this.#options;
+    const now = ambient.clock.now();
+    const id = ambient.ids.mint('reserve');
+    const claims = claimsOf(limits, estimate, price, now);
+    const giveBack = (): void => this.#settlements.add(() => store.giveBack(id));
+    const reserved = await store
+      .reserve({ id, keyId, expiresAt: now + EXPIRES_MS, limits: claims })
+      .catch((error: unknown) => {
+        // It may have happened.
+        giveBack();
+        throw error;
+      });
+    if (!reserved.isReserved) {
+      const { name, window } = reserved;
+      const limit = limits.get(name);
+      const amount = claims.find((claim) => claim.name === name)?.amount ?? 0;
+      if (limit === undefined) throw new Error(`the store refused an unknown limit ${name}`);
+      throw limitRefusal(limit, window, { amount, now });
+    }
+    if (signal.aborted) {
+      giveBack();
+      signal.throwIfAborted();
+    }
+    return {
+      headers: rateHeaders(limits, reserved.windows, now),
+      settle: (spent) => {
+        if (spent.turns === 0) giveBack();
+        else this.#settlements.add(() => store.settle(id, amountsOf(limits, spent, price)));
+      },
+    };
+  }
+
+  /** Waits for what is being settled, within a limit. */
+  close(): Promise<void> {
+    return this.#settlements.close();
+  }
+}
+
+const amountsOf = (
+  limits: ReadonlyMap<string, KeyLimit>,
+  spent: Spent,
+  price: ModelPrice | null,
+): Readonly<Record<string, number>> =>
+  Object.fromEntries([...limits].map(([name, { unit }]) => [name, amountOf(unit, spent, price)]));

@@ -1,0 +1,26 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+
+import type { Clock } from '../../src/kit/ambient.ts';
+import { kyselyOn } from '../../src/store/connection-dialect.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
+import { methodsOf, OPERATIONS } from '../../src/store/operations.ts';
+import type { LimitStore } from '../../src/store/ports/limits.ts';
+import { createSeal } from '../../src/store/seal.ts';
+
+/** The limits of a store in memory, with the real queries, one operation after the other. */
+export const memoryLimits = async (clock: Clock): Promise<LimitStore> => {
+  const database = new DatabaseSync(':memory:');
+  const db = kyselyOn('sqlite', (sql, parameters) => {
+    const statement = database.prepare(sql);
+    const rows = statement.all(...(parameters as SQLInputValue[]));
+    return { rows, changes: rows.length };
+  });
+  await migrate(db, 'sqlite', 0);
+  const seal = createSeal([]);
+  let last: Promise<unknown> = Promise.resolve();
+  return methodsOf((name, args) => {
+    const doing = last.then(() => OPERATIONS.get(name)!.run({ db, seal, now: clock.now() }, ...args));
+    last = doing.catch(() => undefined);
+    return doing;
+  }).limits;
+};
