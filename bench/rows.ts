@@ -34,6 +34,9 @@ export const VERSUS_NO_RELAY: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate:
 /** Equivalent work; the rest is noise. */
 export const NO_WORSE: Goal = { firstDelta: { maxAddedMs: 1 }, leastRate: 0.95 };
 
+/** Spans and metrics are made and sent. */
+export const TRACED: Goal = { firstDelta: { maxAddedMs: 0.5 }, leastRate: 0.95 };
+
 export const SHORT: Ask = { model: 'gpt-5.5', deltas: 16 };
 const LONG: Ask = { model: 'gpt-5.5', deltas: 20_000 };
 

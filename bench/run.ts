@@ -22,12 +22,14 @@ import {
   NO_WORSE,
   refusedConnection,
   throughput,
+  TRACED,
   timeToFirstDelta,
   warmUp,
   type Goal,
   type Row,
   type Sides,
 } from './rows.ts';
+import { startDiscarding } from './discarding-receiver.ts';
 import { resumeElsewhere } from './resume-rows.ts';
 import { cpuPerTurn, firstDeltaBySize } from './size-rows.ts';
 import { coldSettings, inputOf, longChains, manyChains, storing } from './state-rows.ts';
@@ -101,6 +103,18 @@ const STEPS = {
   workers: async ({ proxy }, { start, model }) => {
     const two = await start('two app-servers', model.baseUrl, { PROXY_WORKERS: '2' });
     return compare({ bare: proxy, proxy: two }, model, NO_WORSE);
+  },
+  tracing: async ({ proxy }, { start, model }) => {
+    const receiver = await startDiscarding();
+    try {
+      const traced = await start('with tracing', model.baseUrl, {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_METRIC_EXPORT_INTERVAL: '5000',
+      });
+      return await compare({ bare: proxy, proxy: traced }, model, TRACED);
+    } finally {
+      await receiver.close();
+    }
   },
   chat: ({ proxy }, { model }) => compare({ bare: proxy, proxy: proxy.chat }, model, NO_WORSE),
   messages: async ({ proxy }, { model }) => {

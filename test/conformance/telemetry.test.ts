@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
+import { mcpFiles } from '../support/mcp/config-file.ts';
+import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { otelEnvironment } from '../support/otel-environment.ts';
 import { startOtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
-import { hello, http500, says } from '../support/scripts.ts';
+import { hello, http500, inTurn, says } from '../support/scripts.ts';
 
 const receiver = await startOtlpReceiver();
 afterAll(() => receiver.close());
@@ -16,7 +18,9 @@ otelEnvironment({
   OTEL_BSP_SCHEDULE_DELAY: '20',
   OTEL_METRIC_EXPORT_INTERVAL: '50',
 });
-const proxy = await openProxy(hello);
+const web = await startHttpMcp();
+afterAll(() => web.close());
+const proxy = await openProxy(hello, { PROXY_MCP_CONFIG: mcpFiles().write({ web: { url: web.url } }) });
 const newest = await openProxy(hello, { OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental' });
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -155,6 +159,27 @@ describe('a request', () => {
     expect([attempts.length, new Set(parents)]).toEqual([2, new Set(attempts)]);
   });
 
+  it('with a tool of an MCP server has a part for the call, and one for each model request', async () => {
+    const given = { a: 87_654_321, b: 1 };
+    const call = { name: 'add', namespace: 'mcp__web', arguments: JSON.stringify(given), callId: 'call_1' };
+    const spans = await traced(
+      { tools: [{ type: 'mcp', server_label: 'web', require_approval: 'never' }] },
+      { script: inTurn(says([{ call }]), speaks) },
+    );
+    expect(tree(spans).filter((one) => one.startsWith('attempt'))).toEqual([
+      'attempt > app-server',
+      'attempt > chat gpt-5.5',
+      'attempt > execute_tool add',
+      'attempt > chat gpt-5.5',
+    ]);
+    expect(spans.find(({ name }) => name === 'execute_tool add')?.attributes).toEqual({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'add',
+      'codex_proxy.server': 'web',
+      'codex_proxy.status': 'completed',
+    });
+  });
+
   it('of a background response has the response as a part, which runs longer', async () => {
     const spans = async () => traced({ background: true });
     const [{ traceId } = { traceId: '' }] = (await spans()).slice(-1);
@@ -235,5 +260,5 @@ it('health checks and scrapes are left out', async () => {
 it('nothing that was exported has content or keys', () => {
   const all = receiver.bytes().toString('latin1');
   expect(all).toContain('/v1/responses');
-  for (const secret of [SECRET, ANSWER, proxy.key]) expect(all).not.toContain(secret);
+  for (const secret of [SECRET, ANSWER, '87654321', '87654322', proxy.key]) expect(all).not.toContain(secret);
 });
