@@ -36,6 +36,13 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/conversations/conversations-page.tsx')).ConversationsPage,
   },
   {
+    path: '/keys',
+    title: 'Keys',
+    icon: 'keys',
+    scope: 'read',
+    load: async () => (await import('./pages/keys/keys-page.tsx')).KeysPage,
+  },
+  {
     path: '/account',
     title: 'Account',
     icon: 'account',
