@@ -246,6 +246,17 @@ esac`,
   });
 });
 
+it.each([
+  ['status', 'yes'],
+  ['uninstall', 'print'],
+  ['install', 'json'],
+])('%s rejects --%s', async (action, flag) => {
+  expect(await run(action, [flag])).toMatchObject({
+    code: 2,
+    err: `--${flag} has no meaning with service ${action}. See codex-app-server-proxy --help.\n`,
+  });
+});
+
 it('says on other systems what to use', async () => {
   expect(await run('install', ['yes'], { platform: 'win32' })).toMatchObject({
     code: 'refused',

@@ -19,10 +19,25 @@ export interface ServiceMachine {
   readonly program: FoundProgram;
 }
 
+/** The usual exit code for wrong usage. */
+const USAGE = 2;
+
+/** The actions of each flag. */
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  yes: ['install', 'uninstall'],
+  print: ['install'],
+  json: ['status'],
+};
+
 /** Installs, removes or describes the service of this user. */
 export const serviceOn =
   (machineOf: (world: CommandContext) => ServiceMachine): Run =>
-  async (flags, world, [action]) => {
+  async (flags, world, [action = '']) => {
+    const useless = [...flags.keys()].find((flag) => FLAGS[flag]?.includes(action) !== true);
+    if (useless !== undefined) {
+      world.say(`--${useless} has no meaning with service ${action}. See codex-app-server-proxy --help.\n`);
+      return USAGE;
+    }
     const machine = machineOf(world);
     const { environment } = world;
     const manager = managerOf(machine, environment);

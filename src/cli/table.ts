@@ -44,7 +44,7 @@ export const COMMANDS = {
   service: {
     summary: 'run the server in the background, from sign-in on',
     flags: {
-      yes: 'change things without asking',
+      yes: 'with install and uninstall: do not ask',
       print: 'with install: print the file, and write nothing',
       json: 'with status: print one JSON object',
     },
