@@ -105,7 +105,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
       { engine, models, logger, metrics },
     ),
     formats,
-    captures: { open: () => now },
+    captures: { open: () => ({ ...now, name: '' }) },
     background: null,
     states: { open: async () => ({ loaded, cacheKey: null, record: async () => true, release() {} }) },
     fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),

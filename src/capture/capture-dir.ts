@@ -8,6 +8,8 @@ const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
 /** Names of captures, which sort by age. Other files are never removed. */
 const NAME = /^\d{8}T\d{9}Z-\d+-[\w.-]+\.jsonl$/;
 
+export const isCaptureName = (name: string): boolean => NAME.test(name);
+
 export interface CaptureDirLimits {
   readonly captures: number;
   readonly bytes: number;
@@ -47,14 +49,18 @@ export class CaptureDir {
     return captureFolder;
   }
 
-  /** A new file that only the user of this process can read. */
-  async create(startedAt: Date, requestId: string): Promise<{ name: string; handle: FileHandle }> {
+  /** The name of a new file. */
+  nameFor(startedAt: Date, requestId: string): string {
     this.#made += 1;
     const time = startedAt.toISOString().replaceAll(/[-:.]/g, '');
-    const name = `${time}-${this.#made}-${requestId.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}.jsonl`;
+    return `${time}-${this.#made}-${requestId.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}.jsonl`;
+  }
+
+  /** A new file that only the user of this process can read. */
+  async create(name: string): Promise<FileHandle> {
     const handle = await open(path.join(this.#directory, name), 'wx', 0o600);
     this.#sizes.set(name, 0);
-    return { name, handle };
+    return handle;
   }
 
   /** A capture is complete. */

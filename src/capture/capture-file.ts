@@ -22,8 +22,7 @@ export type LostReason = 'crowded' | 'slow' | 'disk';
 export interface CaptureFileOptions {
   readonly captureFolder: CaptureDir;
   readonly clean: Cleaner;
-  readonly requestId: string;
-  readonly startedAt: Date;
+  readonly name: string;
   readonly now: () => number;
   readonly maxBytes?: number;
   /** Reserves buffer space, shared by all captures; false: there is none. */
@@ -51,7 +50,7 @@ export class CaptureFile implements OpenRecorder {
   #bytes = 0;
   #isOver = false;
   #writing: Promise<void> | null = null;
-  #file: { readonly name: string; readonly handle: FileHandle } | null = null;
+  #handle: FileHandle | null = null;
 
   constructor(options: CaptureFileOptions) {
     this.#options = options;
@@ -88,9 +87,9 @@ export class CaptureFile implements OpenRecorder {
 
   async #write(): Promise<void> {
     try {
-      const { captureFolder, startedAt, requestId } = this.#options;
-      this.#file ??= await captureFolder.create(startedAt, requestId);
-      while (this.#told.length > 0) await this.#writeSome(this.#file.handle);
+      const { captureFolder, name } = this.#options;
+      this.#handle ??= await captureFolder.create(name);
+      while (this.#told.length > 0) await this.#writeSome(this.#handle);
     } catch (error) {
       this.#lose('disk', error);
     } finally {
@@ -137,11 +136,11 @@ export class CaptureFile implements OpenRecorder {
   }
 
   async #close(): Promise<void> {
-    const file = this.#file;
-    this.#file = null;
-    if (file === null) return;
-    await file.handle.close().catch(() => {});
-    await this.#options.captureFolder.settle(file.name, this.#bytes);
+    const handle = this.#handle;
+    this.#handle = null;
+    if (handle === null) return;
+    await handle.close().catch(() => {});
+    await this.#options.captureFolder.settle(this.#options.name, this.#bytes);
   }
 }
 

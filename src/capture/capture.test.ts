@@ -76,8 +76,7 @@ describe('CaptureFile', () => {
     new CaptureFile({
       captureFolder: await CaptureDir.open(base),
       clean: cleaner([]),
-      requestId: 'r',
-      startedAt: new Date(0),
+      name: 'r.jsonl',
       now: () => 0,
       weigh: () => true,
       onLost: (reason) => lost.push(reason),
@@ -132,17 +131,17 @@ describe('CaptureDir', () => {
     await write('19700101T000000002Z-1-b.jsonl', 10);
     await write('notes.jsonl', 1_000);
     const captureFolder = await CaptureDir.open(base, { captures: 2, bytes: 100 });
-    const made = await captureFolder.create(new Date(3), 'c');
-    await made.handle.close();
-    await captureFolder.settle(made.name, 5);
+    const made = captureFolder.nameFor(new Date(3), 'c');
+    await (await captureFolder.create(made)).close();
+    await captureFolder.settle(made, 5);
     expect((await readdir(base)).toSorted()).toEqual([
       '19700101T000000002Z-1-b.jsonl',
       '19700101T000000003Z-1-c.jsonl',
       'notes.jsonl',
     ]);
-    const large = await captureFolder.create(new Date(4), 'd');
-    await large.handle.close();
-    await captureFolder.settle(large.name, 99);
+    const large = captureFolder.nameFor(new Date(4), 'd');
+    await (await captureFolder.create(large)).close();
+    await captureFolder.settle(large, 99);
     expect((await readdir(base)).toSorted()).toEqual(['19700101T000000004Z-2-d.jsonl', 'notes.jsonl']);
   });
 });

@@ -2,12 +2,20 @@ import type { OpenRecorder } from '../canonical/context/trace.ts';
 import { within } from '../kit/async/within.ts';
 import { cleaner } from './redacted.ts';
 import { CaptureDir } from './capture-dir.ts';
+import { readCapture, type CapturedRequest } from './read-capture.ts';
 import { CaptureFile, type LostReason } from './capture-file.ts';
+
+interface OpenCapture extends OpenRecorder {
+  /** The name of its file. */
+  readonly name: string;
+}
 
 /** Captures of requests, one file each. */
 export interface OpenCaptures {
   /** Null: too many captures are running. */
-  open(requestId: string): OpenRecorder | null;
+  open(requestId: string): OpenCapture | null;
+  /** What the capture with this name says; null: there is none. */
+  read(name: string): Promise<CapturedRequest | null>;
   /** Waits briefly for pending writes. */
   close(): Promise<void>;
 }
@@ -41,16 +49,17 @@ export const openCapture = async ({
   const endings = new Set<Promise<void>>();
   let unwritten = 0;
   return {
+    read: (name) => readCapture(directory, name),
     open(requestId) {
       if (open.size + endings.size >= MAX_OPEN) {
         onLost('crowded', requestId, null);
         return null;
       }
+      const name = captureFolder.nameFor(new Date(), requestId);
       const trace = new CaptureFile({
         captureFolder,
         clean,
-        requestId,
-        startedAt: new Date(),
+        name,
         now: () => performance.now(),
         weigh(bytes) {
           if (bytes > 0 && unwritten + bytes > MAX_UNWRITTEN_BYTES) return false;
@@ -62,6 +71,7 @@ export const openCapture = async ({
       open.add(trace);
       trace.record('settings', settings);
       return {
+        name,
         isRecording: true,
         record: (kind, facts) => trace.record(kind, facts),
         next: () => trace.next(),

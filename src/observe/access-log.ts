@@ -1,4 +1,5 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import type { TurnSummary } from './observer.ts';
 
@@ -50,7 +51,21 @@ export interface AccessFacts {
   readonly intercept?: string | null;
   readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
-  /** What the request consisted of; not logged. */
+  /** The failure of the request; that of a started stream is only in the turn. Not logged, like all that follows. */
+  readonly failure?: Failure | null;
+  /** The id of the answer. */
+  readonly answerId?: string | null;
+  /** The model that answers, if it is not the requested one. */
+  readonly servedModel?: string | null;
+  /** Parameters without effect, by their names in the body. */
+  readonly ignored?: readonly string[];
+  /** How often something was asked for again. */
+  readonly retries?: number;
+  /** The name of the file that has the whole request. */
+  readonly capture?: string | null;
+  /** The id, in the request log, of the request that this one repeats. */
+  readonly replayOf?: string | null;
+  /** What the request consisted of. */
   readonly spans?: RequestSpans | null;
 }
 

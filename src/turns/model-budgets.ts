@@ -14,12 +14,15 @@ interface BudgetDeps {
 /** Opens the budget of an answer. Its retries are recorded; an answer that the limit ends is counted and logged. */
 export const modelBudgets =
   (limit: number, { metrics, logger, clock }: BudgetDeps) =>
-  ({ requestId }: Pick<RunCall, 'requestId'>, trace: Trace): ModelBudget =>
+  ({ requestId, note }: Pick<RunCall, 'requestId' | 'note'>, trace: Trace): ModelBudget =>
     new ModelBudget(limit, {
       clock,
       onExceeded() {
         metrics.modelRequestLimits.inc();
         logger.warn({ requestId, limit }, 'model request limit reached');
       },
-      onRetry: (retry) => trace.record('retry', retry),
+      onRetry(retry) {
+        trace.record('retry', retry);
+        note({ retries: retry.count });
+      },
     });

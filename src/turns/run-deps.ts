@@ -62,7 +62,7 @@ export interface RunCall {
   /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
   readonly signal: AbortSignal | null;
   /** Adds to the access log line of the request. */
-  note(facts: Partial<AccessFacts>): void;
+  readonly note: (facts: Partial<AccessFacts>) => void;
   /** The backend has accepted the turns. Must not throw. */
   readonly onAccepted?: () => Promise<void>;
   /** See `TurnContext`. */

@@ -198,6 +198,7 @@ const start = async (
   }
   const ignored = namesWithoutEffect(parsed, paths);
   deps.onIgnored(ignored);
+  call.note({ ignored, servedModel: accepted?.servedModel ?? null });
   await call.onAccepted?.();
   return {
     deps,

@@ -13,7 +13,12 @@ import { TRACE_HEADERS } from './trace-context.ts';
 /** Writes requests to files. */
 export interface Captures {
   /** Null: there is no room for another one. */
-  open(requestId: string): OpenRecorder | null;
+  open(requestId: string): OpenCapture | null;
+}
+
+interface OpenCapture extends OpenRecorder {
+  /** The name of its file. */
+  readonly name: string;
 }
 
 /** A request whose body is read later. */
@@ -41,6 +46,7 @@ export const traced = async <Answer>(
 ): Promise<Answer> => {
   const capture = deps.captures?.open(exchange.requestId) ?? null;
   const trace = openTrace(exchange, capture ?? NO_TRACE, deps);
+  if (capture !== null) exchange.note({ capture: capture.name });
   let until: Promise<unknown> | null = null;
   exchange.atEnd(() => {
     if (until === null) exchange.note({ spans: trace.finish() });

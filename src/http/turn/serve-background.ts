@@ -110,6 +110,7 @@ const startBackground = async (
     model: parsed.model,
     stream: parsed.stream,
     client: parsed.client,
+    answerId: background.id,
   };
   let watch: RequestWatch | null = null;
   let leave: () => void;

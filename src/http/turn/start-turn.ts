@@ -95,9 +95,13 @@ export const noteTurn = (
   deps: TurnDeps,
 ): void => {
   const request = summaryOf(requestsOf(parsed), held.bytes);
-  exchange.note({ model: parsed.model, stream: parsed.stream, client: parsed.client, request });
+  const { model, stream, client } = parsed;
+  exchange.note({ model, stream, client, request, answerId: answerIdOf(parsed) });
   deps.onParsed(parsed, transport);
 };
+
+/** Null: the client cannot refer to the answer. */
+const answerIdOf = ({ id, keeps }: ParsedRequest): string | null => id ?? keeps?.id ?? null;
 
 /** Plans the run of a request: everything that can be refused before a slot is needed. */
 export const prepareTurn = (
