@@ -120,6 +120,14 @@ const PURPOSES: Readonly<Record<string, string>> = {
     "The usage of all keys, in OpenAI's form: `start_time` (required), `end_time`, `bucket_width` (`1h`, `1d`), `group_by`, `api_key_ids`, `models`, `batch`, `limit`, `page`. Scope `read`.",
   'key GET /v1/codex/usage/summary':
     'The usage of all keys in the form of `/v1/usage`: requests, tokens, errors and latency, by bucket, model, client and key. Scope `read`.',
+  'key GET /v1/codex/requests':
+    'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, `status` (`running`, `ok`, `failed`, `4xx`, `429` …), `error`, `model`, `key`, `client`, `from` and `to` (Unix seconds), `q` (the beginning of an id).',
+  'key GET /v1/codex/requests/live':
+    'A stream of what runs on this server: `snapshot`, `request.started`, `request.changed`, `request.ended`, `dropped`.',
+  'key GET /v1/codex/requests/{id}':
+    'One of them, by its id, its `x-request-id` or the id of its response: with its parts and their times and, where captured, the bodies.',
+  'key POST /v1/codex/requests/{id}/replay':
+    'Sends a captured request again, as a new one of your key that stores nothing.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -177,6 +185,7 @@ export const listRoutes = (): readonly ListedRoute[] =>
     },
     keys: { admin: null, clock: { now: notCalled } },
     login: { signIns: untouched, overriddenBy: null },
+    requests: untouched,
     metrics: { print: notCalled, contentType: '' },
     front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
     console: untouched,

@@ -137,7 +137,8 @@ const NOTES: Notes = {
     columns: { id: '1', version: 'that of the last change of a key', keys: 'how many keys there are' },
   },
   requests: {
-    about: 'The log of requests: facts about requests that have ended, no content.',
+    about:
+      'The log of requests: facts about requests that have ended, no content. See [requests](requests.md).',
     columns: {
       id: 'unique; begins with the time of the request',
       request_id: '`x-request-id`, which clients may choose',

@@ -145,7 +145,8 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       ownKey,
       metrics,
       gateway,
-      isDraining: () => server.exchanges.isDraining,
+      captured: captures,
+      exchanges: () => server.exchanges,
       backendHealth: () => watch.health(),
     }),
     authenticate,
@@ -170,19 +171,13 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     workers: () => active.backend.workers(),
     answersUnderWay: () => exchanges.count,
     async stop(timeoutMs) {
+      gateway.requests.log.feed.close();
       const drained = Promise.all([exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
       sockets.drain();
       await drained;
-      await signIns.close();
-      await sockets.close();
-      await forwarding.close();
-      await threads.close();
+      for (const part of [signIns, sockets, forwarding, threads]) await part.close();
       await active.close(LAST_INTERRUPTS_MS);
-      await mcp.close();
-      await captures?.close();
-      await gateway.close();
-      await shared.close();
-      await state.close();
+      for (const part of [mcp, captures, gateway, shared, state]) await part?.close();
     },
   };
 };

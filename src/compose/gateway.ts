@@ -16,6 +16,7 @@ import { allObservers, type RequestObserver } from '../observe/request-observer.
 import type { Store } from '../store/store.ts';
 import { openConsole } from './console.ts';
 import type { UsageReader } from '../usage/usage-reader.ts';
+import { openRequestLog, type OpenRequestLog } from './request-log.ts';
 import { openUsage } from './usage.ts';
 import type { Api } from '../turns/api.ts';
 import { telemetryOf } from './telemetry.ts';
@@ -48,6 +49,8 @@ export interface Gateway {
   /** Watches every request. */
   readonly observer: RequestObserver;
   readonly usage: UsageReader;
+  /** What is known about requests. */
+  readonly requests: OpenRequestLog;
   close(): Promise<void>;
 }
 
@@ -58,11 +61,13 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
   const telemetry = await telemetryOf(deps.environment, logger);
   const console = openConsole(http.console, byKey, store);
   const usage = openUsage(config, deps);
-  const observers = [usage.recorder, ...(telemetry === null ? [] : [telemetry.observer])];
   const keys = live ?? NO_NAMED_KEYS;
   const limits = openLimits(config, { store, directory: keys, models: active.models, metrics, logger });
+  const requests = openRequestLog(config, { ...deps, keyNames: (id) => keys.byId(id)?.name ?? null });
+  const observers = [usage.recorder, requests.log, ...(telemetry === null ? [] : [telemetry.observer])];
   return {
     console,
+    requests,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
     keys,
     keyAdmin: admin,
@@ -75,6 +80,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     usage: usage.reader,
     async close() {
       await limits.close();
+      await requests.log.close();
       await usage.recorder.stop();
       await live?.close();
       await telemetry?.close();

@@ -3,8 +3,10 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
+import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
+import type { CapturedRequests } from '../http/requests/captured.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Route } from '../http/server.ts';
@@ -19,7 +21,12 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'console' | 'keyAdmin' | 'usage' | 'gate' | 'keys'>;
+  readonly gateway: Pick<
+    Gateway,
+    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'gate' | 'keys'
+  >;
+  readonly captured: CapturedRequests | null;
+  readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: Omit<RouteDeps['forward'], 'gate'>;
   readonly active: ActiveBackend;
@@ -27,14 +34,13 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
   readonly signIns: SignIns;
   readonly ownKey: OwnKey | null;
   readonly metrics: Metrics;
-  readonly isDraining: () => boolean;
 }
 
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, usage, gate, keys } = parts.gateway;
-  const { metrics, isDraining } = parts;
+  const { console, keyAdmin, usage, gate, keys, authenticate, requests } = parts.gateway;
+  const { metrics, captured, exchanges } = parts;
   return routeTable({
     apis,
     turns,
@@ -62,7 +68,8 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       docs: createDocPages(),
     },
     console,
-    isReady: () => active.backend.ready() && !isDraining(),
+    requests: { ...requests, captured, authenticate, exchanges },
+    isReady: () => active.backend.ready() && !exchanges().isDraining,
     backendHealth,
   });
 };

@@ -80,10 +80,6 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
   PROXY_TRANSCRIPTIONS_BASE_URL: [['https://speech.example/v1', 'https://speech.example/v1']],
   PROXY_TRANSCRIPTIONS_API_KEY: [['sk-speech', 'sk-speech']],
   PROXY_DATABASE_URL: [['postgres://h/state', 'postgres://h/state']],
-  PROXY_STORE_TTL_DAYS: [
-    ['0.5', 0.5],
-    ['30', 30],
-  ],
   PROXY_STORE_KEY: [
     ['0a'.repeat(32), '0a'.repeat(32)],
     [`${'0a'.repeat(32)},${'A'.repeat(43)}`, ['0a'.repeat(32), 'A'.repeat(43)]],
@@ -104,6 +100,8 @@ const sampleOf = (name: SettingName, row: SettingRow): fc.Arbitrary<readonly [st
   if (min !== undefined) {
     return fc.integer({ min: Number(min), max: Number(max) }).map((value) => [String(value), value]);
   }
+  const [, most] = /^a number from [\d.]+ to (\d+)/.exec(row.type.allowed) ?? [];
+  if (most !== undefined) return fc.constantFrom(['0.5', 0.5], [most, Number(most)]);
   const [, words] = /^one of (.+)$/.exec(row.type.allowed) ?? [];
   if (words !== undefined) return fc.constantFrom(...words.split(', ')).map((word) => [word, word]);
   return fc.constantFrom<readonly [string, unknown]>(['true', true], ['1', true], ['false', false]);

@@ -33,5 +33,10 @@ export const STORE_METRICS = {
     'proxy_limits_unsettled_total',
     'Requests whose usage could not be counted for the limits of their key, because the store was unavailable: what they had reserved counts.',
   ),
+  requestLogLost: counter(
+    'proxy_request_log_lost_total',
+    'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `no_key` (too many requests without a valid key failed within a minute).',
+    ['reason'],
+  ),
   storeSwept: counter('proxy_store_swept_total', 'Expired rows that were deleted from the store.'),
 };

@@ -49,6 +49,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   // What requests used.
   usage: [...CENTRE, 'observe', 'store/ports'],
+  // The log of requests.
+  requests: [...CENTRE, 'observe', 'store/ports'],
   // Who may use the server, and how much.
   keys: [...CENTRE, 'observe', 'store/ports', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
@@ -72,6 +74,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'apis',
     'openai',
     'keys',
+    'requests',
     'state',
     'store/ports',
     'store/store.ts',
@@ -107,6 +110,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'network',
     'observe',
     'openai',
+    'requests',
     'schemas',
     'state',
     'store',

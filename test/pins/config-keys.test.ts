@@ -95,6 +95,8 @@ it('has these settings, each with its default', () => {
     PROXY_USAGE_DAYS: '400',
     PROXY_STORE_KEY: '',
     PROXY_SIGNATURE_KEY: '',
+    PROXY_REQUEST_LOG_ROWS: '10000',
+    PROXY_REQUEST_LOG_DAYS: '7',
     PROXY_STORE_TIMEOUT_MS: '5000',
     PROXY_CONVERSATION_WAIT_MS: '10000',
     PROXY_BACKGROUND_RESUME: 'off',

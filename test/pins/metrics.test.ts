@@ -35,6 +35,7 @@ it('has these metrics', () => {
     'counter proxy_usage_lost_total{reason}',
     'counter proxy_key_refusals_total{code}',
     'counter proxy_limits_unsettled_total{}',
+    'counter proxy_request_log_lost_total{reason}',
     'counter proxy_store_swept_total{}',
     'counter proxy_reasoning_recalled_total{}',
     'counter proxy_tokens_total{kind}',

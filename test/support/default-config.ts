@@ -60,6 +60,8 @@ export const defaultConfig = (home: string): Omit<Config, 'sources'> => ({
     usageDays: 400,
     keys: [],
     signatureKeys: [],
+    requestLogRows: 10_000,
+    requestLogDays: 7,
     timeoutMs: 5_000,
     conversationWaitMs: 10_000,
     backgroundResume: 'off',

@@ -12,6 +12,7 @@ import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
+import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
@@ -46,6 +47,7 @@ export interface RouteDeps {
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;
   readonly login: LoginRouteDeps;
+  readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
@@ -56,9 +58,12 @@ export interface RouteDeps {
   readonly backendHealth: () => BackendHealth;
 }
 
+/** The APIs at all of their paths. */
+export const turnApis = (apis: readonly Api[]): readonly Api[] => [...apis, ...atCodexPaths(apis)];
+
 /** All routes. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...[...deps.apis, ...atCodexPaths(deps.apis)].map((api): Route => ({
+  ...turnApis(deps.apis).map((api): Route => ({
     method: 'POST',
     path: api.path,
     access: 'key',
@@ -93,6 +98,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...usageRoutes(deps),
+  ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
   ...frontRoutes(deps.front),
   ...(deps.console === null ? [] : consoleRoutes(deps.console)),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },

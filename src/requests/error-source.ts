@@ -1,0 +1,48 @@
+import type { Failure } from '../canonical/failure/failure.ts';
+import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
+
+/**
+ * Who has to act, or whose limit it was. `client`: the request itself. `key`: what its key may do. `server`: this server.
+ * `account`: the login or plan of this server at the backend. `backend`: the backend and the model.
+ */
+export type ErrorSource = 'client' | 'key' | 'server' | 'account' | 'backend';
+
+/** Where the status alone would be misleading. */
+const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
+  invalid_api_key: 'key',
+  missing_scope: 'key',
+  key_expired: 'key',
+  key_paused: 'key',
+  key_revoked: 'key',
+  address_not_allowed: 'key',
+  concurrency_limit: 'key',
+  key_limit_exceeded: 'key',
+  background_limit: 'server',
+  websocket_connection_limit_reached: 'server',
+  model_request_limit_exceeded: 'server',
+  endpoint_not_supported: 'server',
+  client_too_slow: 'client',
+  mcp_server_unavailable: 'server',
+  insufficient_quota: 'account',
+  upstream_unauthorized: 'account',
+  account_unavailable: 'account',
+  sign_in_required: 'account',
+  rate_limit_exceeded: 'backend',
+  context_length_exceeded: 'backend',
+  content_policy_violation: 'backend',
+  moderation_blocked: 'backend',
+  invalid_prompt: 'backend',
+  model_not_found: 'client',
+  upstream_error: 'backend',
+  upstream_forbidden: 'backend',
+  upstream_blocked: 'backend',
+  upstream_unreachable: 'backend',
+  upstream_timeout: 'backend',
+  upstream_overloaded: 'backend',
+  too_many_output_items: 'backend',
+  tool_choice_not_satisfied: 'backend',
+  image_not_generated: 'backend',
+};
+
+export const errorSourceOf = ({ kind, status }: Pick<Failure, 'kind' | 'status'>): ErrorSource =>
+  SOURCES[kind] ?? (status < 500 ? 'client' : 'server');

@@ -1,0 +1,217 @@
+import type { RequestSpans } from '../canonical/context/request-trace.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import type { RequestObserver, RequestWatch, StartedRequest } from '../observe/request-observer.ts';
+import type { RequestSearch, RequestStore } from '../store/ports/requests.ts';
+import { LiveFeed, type FeedMessage, type Watched } from './live-feed.ts';
+import type { LogWriter } from './log-writer.ts';
+import { MemoryHistory, matches, type EndedRequest } from './memory-history.ts';
+import { mintRecordId } from './record-id.ts';
+import { NO_SPANS, recordOf, type RequestRecord } from './record.ts';
+import { boundedSpans, rowOf } from './stored-record.ts';
+
+export interface RequestLogOptions {
+  readonly ambient: Ambient;
+  /** The id of this server. */
+  readonly instance: string;
+  /** The paths whose `POST` runs turns. */
+  readonly turnPaths: ReadonlySet<string>;
+  /** How many requests that have ended are kept in memory. */
+  readonly maxInMemory: number;
+  /** Where they are kept longer; null: nowhere. */
+  readonly kept: KeptRequests | null;
+  readonly print: (message: FeedMessage) => string;
+  /** A request is not kept: too many requests without a key fail. */
+  readonly onSkipped: () => void;
+}
+
+export interface KeptRequests {
+  readonly store: RequestStore;
+  readonly writer: LogWriter;
+  readonly ttlMs: number;
+}
+
+/** Requests that were found. */
+export interface FoundRequests {
+  readonly records: readonly RequestRecord[];
+  /** `memory`: only those of this server since its start, because nothing is stored, or the store cannot be read. */
+  readonly source: 'store' | 'memory';
+}
+
+/** Health checks, and pages with what they load: many, and of no interest. */
+const UNWATCHED = /^\/(?:healthz|readyz|metrics|console(?:\/.*)?|docs\/.*)?$/;
+
+/** Failed requests without a key that are kept in a minute: they cost their sender nothing, and they replace others. */
+const MAX_STRANGERS = 60;
+const MINUTE_MS = 60_000;
+
+/**
+ * Remembers requests: those that run turns from their start on, and those of other routes if they fail. Must be fast: every
+ * request waits for it.
+ */
+export class RequestLog implements RequestObserver {
+  readonly feed: LiveFeed;
+  readonly #options: RequestLogOptions;
+  readonly #memory: MemoryHistory;
+  readonly #running = new Map<string, RunningRequest>();
+  #strangers = { since: 0, count: 0 };
+
+  constructor(options: RequestLogOptions) {
+    this.#options = options;
+    this.#memory = new MemoryHistory(options.maxInMemory);
+    this.feed = new LiveFeed({ running: () => this.#running.values(), print: options.print });
+  }
+
+  open(request: StartedRequest): RequestWatch | null {
+    if (UNWATCHED.test(request.route)) return null;
+    const { ambient, instance } = this.#options;
+    const id = mintRecordId(ambient, request.startedAt);
+    if (!this.#runsTurns(request)) {
+      return { end: (facts) => this.#endOther(new RunningRequest(id, instance, request), facts) };
+    }
+    const running = new RunningRequest(id, instance, request);
+    this.#running.set(id, running);
+    this.feed.changed(running, 'request.started');
+    return {
+      note: (facts) => {
+        running.note(facts);
+        this.feed.changed(running, 'request.changed');
+      },
+      end: (facts) => {
+        this.#running.delete(id);
+        this.#keep(running, facts);
+        this.feed.changed(running, 'request.ended');
+      },
+    };
+  }
+
+  /** Those that run, the newest first. */
+  running(search: RequestSearch): readonly RequestRecord[] {
+    return [...this.#running.values()]
+      .toReversed()
+      .map((request) => request.record())
+      .filter((record) => matches(record, search))
+      .slice(0, search.limit);
+  }
+
+  /** Those that have ended, the newest first. */
+  async list(search: RequestSearch): Promise<FoundRequests> {
+    const { kept } = this.#options;
+    if (kept === null) return { records: this.#memory.list(search), source: 'memory' };
+    try {
+      await kept.writer.flush();
+      const rows = await kept.store.list(search);
+      return { records: rows.map(({ body }) => JSON.parse(body) as RequestRecord), source: 'store' };
+    } catch {
+      // The store reports its failures itself, and now it matters most what happened.
+      return { records: this.#memory.list(search), source: 'memory' };
+    }
+  }
+
+  /** By its id, or by its request id or that of its response: then the newest one. Null: unknown. */
+  async find(id: string): Promise<EndedRequest | null> {
+    const own = await this.#findOwn(id);
+    if (own !== null) return own;
+    const search = { ...ANY_REQUEST, text: id, limit: MAX_NAMESAKES };
+    const isMeant = ({ requestId, responseId }: RequestRecord) => requestId === id || responseId === id;
+    const found = this.running(search).find(isMeant) ?? (await this.list(search)).records.find(isMeant);
+    return found === undefined ? null : this.#findOwn(found.id);
+  }
+
+  async close(): Promise<void> {
+    this.feed.close();
+    await this.#options.kept?.writer.close();
+  }
+
+  async #findOwn(id: string): Promise<EndedRequest | null> {
+    const running = this.#running.get(id);
+    if (running !== undefined) return { record: running.record(), spans: NO_SPANS };
+    const recent = this.#memory.find(id);
+    if (recent !== null) return recent;
+    const row = (await this.#options.kept?.store.find(id)) ?? null;
+    return row === null
+      ? null
+      : { record: JSON.parse(row.body) as RequestRecord, spans: JSON.parse(row.spans) as RequestSpans };
+  }
+
+  #runsTurns({ method, route, backgroundId }: StartedRequest): boolean {
+    if (method === 'WEBSOCKET' || backgroundId !== null) return true;
+    return method === 'POST' && this.#options.turnPaths.has(route);
+  }
+
+  #endOther(request: RunningRequest, facts: AccessFacts): void {
+    if (facts.status >= 400) this.#keep(request, facts);
+  }
+
+  #keep(request: RunningRequest, facts: AccessFacts): void {
+    request.end(facts);
+    if (facts.keyId == null && !this.#hasRoomForStranger()) {
+      this.#options.onSkipped();
+      return;
+    }
+    const ended = { record: request.record(), spans: boundedSpans(facts.spans ?? NO_SPANS) };
+    this.#memory.add(ended);
+    const { kept, ambient } = this.#options;
+    kept?.writer.add(rowOf(ended, ambient.clock.now() + kept.ttlMs));
+  }
+
+  #hasRoomForStranger(): boolean {
+    const now = this.#options.ambient.clock.now();
+    if (Math.abs(now - this.#strangers.since) >= MINUTE_MS) this.#strangers = { since: now, count: 0 };
+    this.#strangers.count += 1;
+    return this.#strangers.count <= MAX_STRANGERS;
+  }
+}
+
+/** Requests with the same beginning of an id that are looked at. */
+const MAX_NAMESAKES = 100;
+
+export const ANY_REQUEST: RequestSearch = {
+  result: null,
+  status: null,
+  errorCode: null,
+  model: null,
+  keyId: null,
+  client: null,
+  text: null,
+  from: null,
+  before: null,
+  limit: 1,
+};
+
+/** One request, while it runs and when it has ended. Its record is made when it is read. */
+class RunningRequest implements Watched {
+  readonly #id: string;
+  readonly #instance: string;
+  readonly #request: StartedRequest;
+  #facts: Partial<AccessFacts> = {};
+  #isEnded = false;
+  #record: RequestRecord | null = null;
+
+  constructor(id: string, instance: string, request: StartedRequest) {
+    this.#id = id;
+    this.#instance = instance;
+    this.#request = request;
+  }
+
+  note(facts: Partial<AccessFacts>): void {
+    this.#facts = { ...this.#facts, ...facts };
+    this.#record = null;
+  }
+
+  end(facts: AccessFacts): void {
+    this.note(facts);
+    this.#isEnded = true;
+  }
+
+  record(): RequestRecord {
+    this.#record ??= recordOf({
+      id: this.#id,
+      instance: this.#instance,
+      request: this.#request,
+      facts: this.#facts,
+      isEnded: this.#isEnded,
+    });
+    return this.#record;
+  }
+}
