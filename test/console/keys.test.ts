@@ -97,7 +97,7 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
     expect(await statusOf(second)).toBe(200);
     await page.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await page.getByText('revoked').waitFor();
+    await page.getByText('revoked', { exact: true }).waitFor();
     expect(await statusOf(second)).toBe(401);
     expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
   });
