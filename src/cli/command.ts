@@ -25,7 +25,10 @@ export type Run = (flags: Flags, world: CommandContext, words: readonly string[]
 export interface Command {
   /** The line in `--help`. */
   readonly summary: string;
-  /** Descriptions by flag: `json`, or `url URL` for one with a value. */
+  /**
+   * Descriptions by flag: `json`, or `url URL` for one with a value. The values of `models LIST…`, which may be given several
+   * times, are joined with commas.
+   */
   readonly flags: Readonly<Record<string, string>>;
   /** Descriptions by action: `status`, or `backup FILE` for one with an argument. */
   readonly actions?: Readonly<Record<string, string>>;

@@ -39,6 +39,18 @@ describe('readCommandLine', () => {
     ['doctor now', wrong('doctor does not accept "now".')],
     ['db status --json', { kind: 'run', command: 'db', flags: new Map([['json', '']]), words: ['status'] }],
     ['db backup a.db', { kind: 'run', command: 'db', flags: new Map(), words: ['backup', 'a.db'] }],
+    [
+      'keys create --models a --models=b,c --name x --name y',
+      {
+        kind: 'run',
+        command: 'keys',
+        flags: new Map([
+          ['models', 'a,b,c'],
+          ['name', 'y'],
+        ]),
+        words: ['create'],
+      },
+    ],
     ['connect', run('connect')],
     ['connect claude --yes', { ...connect(['yes', '']), words: ['claude'] }],
     [

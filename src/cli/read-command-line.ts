@@ -48,7 +48,7 @@ const readWords = (
   { flags, actions = {} }: Command,
   words: readonly string[],
 ): { readonly flags: Flags; readonly plain: readonly string[] } | CommandLine => {
-  const valued = new Map(Object.keys(flags).map((usage) => [usage.split(' ')[0], usage.includes(' ')]));
+  const usages = new Map(Object.keys(flags).map((usage) => [usage.split(' ')[0], usage]));
   const given = new Map<string, string>();
   const plain: string[] = [];
   for (let index = 0; index < words.length; index += 1) {
@@ -58,12 +58,14 @@ const readWords = (
       continue;
     }
     const [, flag = '', inline] = /^--([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-    const takesValue = valued.get(flag);
-    if (takesValue === undefined || (!takesValue && inline !== undefined))
+    const usage = usages.get(flag);
+    const takesValue = usage?.includes(' ') === true;
+    if (usage === undefined || (!takesValue && inline !== undefined))
       return wrong(`${name} does not accept ${JSON.stringify(word)}.`);
     const value = takesValue ? (inline ?? words[(index += 1)]) : '';
     if (value === undefined || (takesValue && value === '')) return wrong(`--${flag} needs a value.`);
-    given.set(flag, value);
+    const before = usage.endsWith('…') ? given.get(flag) : undefined;
+    given.set(flag, before === undefined ? value : `${before},${value}`);
   }
   return { flags: given, plain };
 };

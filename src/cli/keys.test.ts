@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { noProgress } from '../../test/support/no-progress.ts';
+import { sharedPostgres } from '../../test/support/postgres.ts';
+import { readCommandLine } from './read-command-line.ts';
+import { runCommandLine } from './run.ts';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'keys-command-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const runIn =
+  (environment: () => Promise<Readonly<Record<string, string>>>) =>
+  async (...words: readonly string[]) => {
+    const said = { out: '', err: '' };
+    const world = {
+      environment: { HOME: directory, ...(await environment()) },
+      out: (text: string) => void (said.out += text),
+      say: (text: string) => void (said.err += text),
+      confirm: async () => null,
+      progress: noProgress,
+    };
+    const code = await runCommandLine(readCommandLine(['keys', ...words]), world);
+    return { code, ...said };
+  };
+
+let postgres: Promise<string> | null = null;
+const DATABASES = {
+  sqlite: async () => ({ PROXY_STATE_DIR: path.join(directory, 'state') }),
+  async postgres() {
+    postgres ??= sharedPostgres().then((server) => server.createDatabase());
+    return { PROXY_STATE_DIR: path.join(directory, 'other'), PROXY_DATABASE_URL: await postgres };
+  },
+};
+
+const SECRET = /^sk-proxy-[\w-]{43}\n$/;
+
+describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
+  const run = runIn(DATABASES[kind]);
+  const shown = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
+    JSON.parse((await run('show', name, '--json')).out) as Readonly<Record<string, unknown>>;
+
+  it('are made, shown, changed and taken back', async () => {
+    expect(await run('list')).toEqual({ code: 0, out: 'There are no named keys.\n', err: '' });
+    const made = await run('create', '--name', 'Ada', '--limit', 'tokens/day=5', '--models', 'gpt-*');
+    expect(made).toEqual({
+      code: 0,
+      out: expect.stringMatching(SECRET),
+      err: expect.stringMatching(
+        /^Created the key "Ada" \(key_[0-9a-f]{32}\)\.\nThe secret is shown only this once\.\n$/,
+      ),
+    });
+    const key = await shown('Ada');
+    expect(key).toEqual({
+      object: 'codex.key',
+      id: expect.stringMatching(/^key_[0-9a-f]{32}$/),
+      name: 'Ada',
+      note: '',
+      hint: `sk-proxy-…${made.out.trim().slice(-4)}`,
+      scopes: ['infer'],
+      models: ['gpt-*'],
+      effort: null,
+      addresses: [],
+      concurrency: null,
+      limits: [{ unit: 'tokens', window: 'day', max: 5, model: null }],
+      status: 'active',
+      created_at: expect.any(Number),
+      expires_at: null,
+      last_used_at: null,
+    });
+    const id = String(key['id']);
+    expect(await run('change', 'Ada', '--note', 'her laptop', '--limit', 'none')).toEqual({
+      code: 0,
+      out: '',
+      err: `The key "Ada" (${id}) was changed.\n`,
+    });
+    expect(await shown(id)).toEqual({ ...key, note: 'her laptop', limits: [] });
+    expect((await run('pause', 'Ada')).err).toBe(`The key "Ada" (${id}) is paused.\n`);
+    expect((await run('list')).out).toContain(`Ada   paused  ${String(key['hint'])}  infer`);
+    expect(JSON.parse((await run('resume', 'Ada', '--json')).out)).toMatchObject({ id, status: 'active' });
+    expect((await run('reset', 'Ada')).err).toBe(`The key "Ada" (${id}) has used nothing of its limits.\n`);
+    const rotated = await run('rotate', 'Ada', '--overlap', '0');
+    expect(rotated.out).toMatch(SECRET);
+    expect(rotated.err).toContain(
+      `The key "Ada" (${id}) has a new secret. Earlier ones do not work any more.`,
+    );
+    expect((await run('revoke', 'Ada')).err).toBe(`The key "Ada" (${id}) was revoked.\n`);
+    expect(await run('resume', 'Ada')).toEqual({
+      code: 1,
+      out: '',
+      err: 'This key was revoked, which is final. Create another one.\n',
+    });
+    expect((await run('show', 'Ada')).out).toContain('status      revoked\n');
+  });
+
+  it('may have the same name, and are then named by their ids', async () => {
+    const ids = [];
+    for (let count = 0; count < 2; count += 1) {
+      const { out } = await run('create', '--name', 'twin', '--json');
+      const { id, key } = JSON.parse(out) as { readonly id: string; readonly key: string };
+      expect(`${key}\n`).toMatch(SECRET);
+      ids.push(id);
+    }
+    const { err } = await run('pause', 'twin');
+    expect(err).toContain('Several keys have the name "twin": use one of the ids ');
+    expect(ids.filter((id) => err.includes(id))).toEqual(ids);
+    await run('revoke', ids[0]!);
+    expect((await run('pause', 'twin', '--json')).out).toContain(ids[1]);
+  });
+
+  it.each([
+    [['create'], 'keys create needs --name.'],
+    [['create', '--name', 'x', '--overlap', '1h'], 'keys create does not accept --overlap.'],
+    [['list', '--name', 'x'], 'keys list does not accept --name.'],
+    [
+      ['create', '--name', 'x', '--scopes', 'root'],
+      "Invalid 'scopes[0]': expected one of infer, read, admin.",
+    ],
+    [['show', 'nothing'], 'There is no key with the id or name "nothing". See keys list.'],
+  ])('say what is wrong with %j', async (words, message) => {
+    expect(await run(...words)).toEqual({ code: 1, out: '', err: `${message}\n` });
+  });
+});
+
+it('need a store', async () => {
+  const run = runIn(async () => ({ PROXY_STATE_DIR: directory, PROXY_STORE: 'off' }));
+  expect(await run('create', '--name', 'x')).toEqual({
+    code: 1,
+    out: '',
+    err: 'Named keys are kept in the store of the server, and PROXY_STORE is off.\n',
+  });
+});
