@@ -6,6 +6,7 @@ import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { otelEnvironment } from '../support/otel-environment.ts';
 import { startOtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver.ts';
+import { PROVIDER_KEY, startProvider } from '../support/provider.ts';
 import { hello, http500, inTurn, says } from '../support/scripts.ts';
 
 const receiver = await startOtlpReceiver();
@@ -20,7 +21,13 @@ otelEnvironment({
 });
 const web = await startHttpMcp();
 afterAll(() => web.close());
-const proxy = await openProxy(hello, { PROXY_MCP_CONFIG: mcpFiles().write({ web: { url: web.url } }) });
+const provider = await startProvider();
+afterAll(() => provider.close());
+const proxy = await openProxy(hello, {
+  PROXY_MCP_CONFIG: mcpFiles().write({ web: { url: web.url } }),
+  PROXY_EMBEDDINGS_BASE_URL: provider.baseUrl,
+  PROXY_EMBEDDINGS_API_KEY: PROVIDER_KEY,
+});
 const newest = await openProxy(hello, { OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental' });
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -177,6 +184,21 @@ describe('a request', () => {
       'gen_ai.tool.name': 'add',
       'codex_proxy.server': 'web',
       'codex_proxy.status': 'completed',
+    });
+  });
+
+  it('that goes to a second provider is continued there', async () => {
+    const headers = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=2' };
+    provider.use(async (incoming, outgoing) => {
+      await provider.receive(incoming);
+      outgoing.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+    await traced({ input: SECRET }, { at: '/v1/embeddings', headers });
+    const own = receiver.spans.find(({ name }) => name === 'POST /v1/embeddings');
+    expect(own).toMatchObject({ kind: 'server', parentId: PARENT });
+    expect(provider.requests.at(-1)?.headers).toMatchObject({
+      traceparent: `00-${TRACE}-${own?.spanId}-01`,
+      tracestate: 'vendor=2',
     });
   });
 

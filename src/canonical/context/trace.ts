@@ -86,20 +86,17 @@ export type SpanName =
   /** The moment at which an answer was complete. What follows is its delivery. */
   | 'end';
 
-/** Measures nothing. */
-export const NO_SPAN: OpenSpan = {
+/** Records and measures nothing: every part of it is itself. */
+export const NO_TRACE: OpenSpan = {
   isRecording: false,
   record() {},
   next: () => 0,
-  begin: () => NO_SPAN,
+  begin: () => NO_TRACE,
   traceContext: null,
   elapsed: () => 0,
   note() {},
   end() {},
 };
-
-/** Records nothing. */
-export const NO_TRACE: Trace = NO_SPAN;
 
 export type TraceKind =
   /** The settings of this server that translators read. */

@@ -66,11 +66,13 @@ const unset = ({ path, example }: Endpoint) =>
     message: `POST /v1${path} needs a second provider, and none is configured. On the server, set its base URL, for example ${example}. See docs/embeddings.md.`,
   });
 
-/** The provider continues the trace of this server, not that of its client. */
-const tracing = ({ distributed }: Exchange): Record<string, string> => {
-  if (distributed === null) return {};
+/** The provider continues the trace of this server, if it has one. A `tracestate` belongs to its own `traceparent`. */
+const headersOf = (http: Request, { distributed }: Exchange): Record<string, string> => {
+  const headers = Object.fromEntries(http.headers);
+  if (distributed === null) return headers;
   const { traceparent, tracestate } = distributed.context;
-  return { traceparent, ...(tracestate === null ? {} : { tracestate }) };
+  const { tracestate: _, ...others } = headers;
+  return { ...others, traceparent, ...(tracestate === null ? {} : { tracestate }) };
 };
 
 /** For a reverse proxy in front of this server. */
@@ -103,7 +105,7 @@ const forward = async (
   const ended = Promise.withResolvers<void>();
   const { status, headers, body } = await target.forwarder.forward({
     path: endpoint.path + new URL(http.url).search,
-    headers: { ...Object.fromEntries(http.headers), ...tracing(exchange) },
+    headers: headersOf(http, exchange),
     openBody: (onChunk) => bodyStream(http, { maxBytes, onChunk }),
     signal,
     onEnd(error) {

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
-import { NO_SPAN, type OpenSpan, type TraceKind } from '../../../canonical/context/trace.ts';
+import { NO_TRACE, type OpenSpan, type TraceKind } from '../../../canonical/context/trace.ts';
 import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
@@ -65,7 +65,7 @@ export class RelayTurn implements RelayReport, ModelCall {
   #hasOutput = false;
   headers: Readonly<Record<string, string>> = {};
   answerBytes = 0;
-  requestSpan: OpenSpan = NO_SPAN;
+  requestSpan: OpenSpan = NO_TRACE;
 
   constructor(options: RelayTurnOptions) {
     const { thread, request, shape, affinity, limits, turnId, startedAtMs } = options;

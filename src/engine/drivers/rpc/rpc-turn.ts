@@ -1,5 +1,5 @@
 import { measured } from '../../../canonical/context/measured.ts';
-import { NO_SPAN, type OpenSpan } from '../../../canonical/context/trace.ts';
+import { NO_TRACE, type OpenSpan } from '../../../canonical/context/trace.ts';
 import { tokenFacts } from '../../../canonical/events/usage.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
@@ -47,7 +47,7 @@ export class RpcTurn implements DrivenTurn {
   #unwatch: () => void = () => {};
   #isEnded = false;
   /** The app-server's model requests, which are not seen. */
-  #asking: OpenSpan = NO_SPAN;
+  #asking: OpenSpan = NO_TRACE;
 
   constructor(deps: RpcTurnDeps, lease: Lease, params: AttemptParams) {
     this.#deps = deps;
