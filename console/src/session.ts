@@ -6,6 +6,7 @@ export type Scope = 'admin' | 'infer' | 'read';
 /** Who is signed in: the key of the session. */
 export interface Session {
   readonly key_id: string;
+  readonly name: string | null;
   readonly scopes: readonly Scope[];
   /** Seconds since 1970. */
   readonly expires_at: number;

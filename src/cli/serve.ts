@@ -86,6 +86,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       model: await within(app.standardModel(), MODEL_LIMIT_MS),
       transport,
       store: app.store,
+      hasConsole: config.http.console !== 'off',
     }),
   );
   // Until here a signal ends the process at once: nothing has started yet.
@@ -118,7 +119,8 @@ const bannerOf = (
     model,
     transport,
     store,
-  }: CommandContext & Pick<BannerFacts, 'captureDir' | 'model' | 'transport' | 'store'>,
+    hasConsole,
+  }: CommandContext & Pick<BannerFacts, 'captureDir' | 'model' | 'transport' | 'store' | 'hasConsole'>,
 ): string => {
   const invocation = thisInvocation(environment);
   return banner({
@@ -128,6 +130,7 @@ const bannerOf = (
     model,
     transport,
     store,
+    hasConsole,
     now: new Date(systemAmbient.clock.now()),
     captureDir,
     commands: { login: commandLine(invocation, 'login'), doctor: commandLine(invocation, 'doctor') },

@@ -10,6 +10,7 @@ const show = (state: BackendState, different: Partial<BannerFacts> = {}): string
     model: null,
     transport: null,
     store: '/state/state.db, kept for 30 days',
+    hasConsole: false,
     now: new Date('2026-11-17T12:00:00Z'),
     captureDir: null,
     commands: { login: 'npm run login', doctor: 'npm run doctor' },
@@ -36,6 +37,12 @@ const TRY_IT = [
 const DOCTOR = ['  Problems? npm run doctor', '', ''];
 
 describe('banner', () => {
+  it('names the console if it is served', () => {
+    expect(show({ kind: 'demo' }, { hasConsole: true }).split('\n')).toContain(
+      '  console  http://127.0.0.1:11435/console',
+    );
+  });
+
   it('warns that captures contain requests', () => {
     expect(show({ kind: 'demo' }, { captureDir: '/var/captures' }).split('\n').slice(0, 3)).toEqual([
       '',

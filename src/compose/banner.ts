@@ -28,6 +28,7 @@ export interface BannerFacts {
   readonly transport: 'auto' | 'websocket' | 'http' | null;
   /** Where answers are stored. */
   readonly store: string;
+  readonly hasConsole: boolean;
   readonly now: Date;
   /** The directory of captures; null if off. */
   readonly captureDir: string | null;
@@ -45,6 +46,7 @@ export const banner = ({
   model,
   transport,
   store,
+  hasConsole,
   now,
   captureDir,
   commands,
@@ -57,6 +59,7 @@ export const banner = ({
     ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
+    ...(hasConsole ? [`  console  ${url}/console`] : []),
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
     ...modelOf(state, model),

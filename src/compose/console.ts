@@ -5,15 +5,22 @@ import { Sessions } from '../http/console/sessions.ts';
 import { SignInLimit } from '../http/console/sign-in-limit.ts';
 import { createVolatileMemory } from '../http/console/volatile-memory.ts';
 import type { Authenticator } from '../http/guards/authenticate.ts';
+import { createTrustedProxies } from '../http/guards/client-address.ts';
+import type { KeyDirectory } from '../keys/key-directory.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 
+interface ConsoleParts {
+  readonly byKey: Authenticator;
+  readonly keys: KeyDirectory;
+  readonly store: Store | null;
+}
+
 /** The web console; null if it is turned off. Without a store its sessions end with the process. */
 export const openConsole = (
-  mode: Config['http']['console'],
-  byKey: Authenticator,
-  store: Store | null,
+  { console: mode, trustedProxies }: Pick<Config['http'], 'console' | 'trustedProxies'>,
+  { byKey, keys, store }: ConsoleParts,
 ): ConsoleDeps | null => {
   if (mode === 'off') return null;
   const { clock } = systemAmbient;
@@ -23,6 +30,8 @@ export const openConsole = (
     sessions: new Sessions({ memory: store?.memory ?? createVolatileMemory(clock), clock }),
     limit: new SignInLimit(clock),
     files: createConsoleFiles(),
+    nameOf: (keyId) => keys.byId(keyId)?.name ?? null,
+    proxies: createTrustedProxies(trustedProxies),
     version: VERSION,
   };
 };

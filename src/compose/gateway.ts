@@ -59,9 +59,9 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
   const { store, active, logger, metrics } = deps;
   const { byKey, live, admin } = await openKeys(config, deps);
   const telemetry = await telemetryOf(deps.environment, logger);
-  const console = openConsole(http.console, byKey, store);
-  const usage = openUsage(config, deps);
   const keys = live ?? NO_NAMED_KEYS;
+  const console = openConsole(http, { byKey, keys, store });
+  const usage = openUsage(config, deps);
   const limits = openLimits(config, { store, directory: keys, models: active.models, metrics, logger });
   const requests = openRequestLog(config, { ...deps, keyNames: (id) => keys.byId(id)?.name ?? null });
   const observers = [usage.recorder, requests.log, ...(telemetry === null ? [] : [telemetry.observer])];

@@ -68,7 +68,7 @@ export const Layout = ({ current, version, onSignOut, children }: LayoutProps) =
               <p>
                 <span class="hint">Signed in with</span>
                 <br />
-                {session.key_id}
+                {session.name ?? session.key_id}
                 {hasScope(session, 'admin') ? '' : ' (read only)'}
               </p>
               <Button onPress={onSignOut}>Sign out</Button>

@@ -58,6 +58,8 @@ const serve = (mode: ConsoleMode = 'on', dist = folder) => {
       byKey,
       limit: new SignInLimit(clock),
       files: createConsoleFiles(pathToFileURL(`${dist}/`)),
+      nameOf: (keyId) => (keyId === 'key_sk-admin' ? 'laptop' : null),
+      proxies: { clientAddress: (peer) => peer },
       version: '9.9.9',
     }),
     route((_http, exchange) => Response.json(exchange.caller()), { path: '/read', scopes: ['read'] }),
@@ -80,7 +82,12 @@ describe('signing in', () => {
   it('answers with a cookie that scripts and other sites cannot use', async () => {
     const { signIn, send, log } = serve();
     const answer = await signIn('sk-admin');
-    const session = { key_id: 'key_sk-admin', scopes: ['admin', 'infer'], expires_at: 44_200 };
+    const session = {
+      key_id: 'key_sk-admin',
+      name: 'laptop',
+      scopes: ['admin', 'infer'],
+      expires_at: 44_200,
+    };
     expect([answer.status, await answer.json()]).toEqual([
       200,
       { object: 'codex.console_session', session, version: '9.9.9' },

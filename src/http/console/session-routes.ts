@@ -4,6 +4,7 @@ import { hasScope, type Caller } from '../../keys/caller.ts';
 import { readJson } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Authenticator, Credentials } from '../guards/authenticate.ts';
+import type { TrustedProxies } from '../guards/client-address.ts';
 import type { Route } from '../server.ts';
 import { requireOwnPage, type ConsoleMode } from './own-page.ts';
 import { withKey } from './session-authenticator.ts';
@@ -17,6 +18,10 @@ export interface SessionRouteDeps {
   readonly limit: SignInLimit;
   /** Checks keys, not cookies. */
   readonly byKey: Authenticator;
+  /** The name of a key; null: it has none. */
+  readonly nameOf: (keyId: string) => string | null;
+  /** Finds the client of a request that a reverse proxy has forwarded. */
+  readonly proxies: Pick<TrustedProxies, 'clientAddress'>;
   readonly version: string;
 }
 
@@ -38,10 +43,10 @@ const credentialsOf = ({ method, url, headers }: Request, { address }: Exchange)
 });
 
 const signIn = async (http: Request, exchange: Exchange, deps: SessionRouteDeps): Promise<Response> => {
-  const { mode, sessions, limit, byKey, version } = deps;
+  const { mode, sessions, limit, byKey, proxies } = deps;
   requireOwnPage(http.headers, mode);
   const key = keyIn(await readJson(http, { maxBytes: MAX_BODY_BYTES, signal: exchange.signal }));
-  const attempt = limit.enter(exchange.address);
+  const attempt = limit.enter(proxies.clientAddress(exchange.address, http.headers));
   const caller = await byKey(withKey(credentialsOf(http, exchange), key));
   attempt.succeeded();
   exchange.note({ keyId: caller.keyId });
@@ -52,34 +57,35 @@ const signIn = async (http: Request, exchange: Exchange, deps: SessionRouteDeps)
   }
   const { token, expiresAt } = await sessions.open(key);
   return answer(
-    projectSession(caller, expiresAt, version),
+    projectSession({ caller, expiresAt }, deps),
     sessionCookie(http.headers, mode, token, SESSION_MS / 1000),
   );
 };
 
 /** Not signed in is an answer, not an error: the sign-in page asks. */
 const current = async (http: Request, exchange: Exchange, deps: SessionRouteDeps): Promise<Response> => {
-  const { mode, sessions, byKey, version } = deps;
+  const { mode, sessions, byKey } = deps;
   requireOwnPage(http.headers, mode);
   const token = readSessionCookie(http.headers, mode);
   const found = token === null ? null : await sessions.find(token);
-  if (found === null) return answer(projectSession(null, 0, version));
+  if (found === null) return answer(projectSession(null, deps));
   try {
     const caller = await byKey(withKey(credentialsOf(http, exchange), found.key));
     exchange.note({ keyId: caller.keyId });
-    return answer(projectSession(caller, found.expiresAt, version));
+    return answer(projectSession({ caller, expiresAt: found.expiresAt }, deps));
   } catch (error) {
     // The key was revoked, or may not be used now: the session cannot either.
     if (!(error instanceof GatewayError) || error.failure.status >= 500) throw error;
-    return answer(projectSession(null, 0, version));
+    return answer(projectSession(null, deps));
   }
 };
 
-const signOut = async (http: Request, { mode, sessions, version }: SessionRouteDeps): Promise<Response> => {
+const signOut = async (http: Request, deps: SessionRouteDeps): Promise<Response> => {
+  const { mode, sessions } = deps;
   requireOwnPage(http.headers, mode);
   const token = readSessionCookie(http.headers, mode);
   if (token !== null) await sessions.close(token);
-  return answer(projectSession(null, 0, version), sessionCookie(http.headers, mode, null, 0));
+  return answer(projectSession(null, deps), sessionCookie(http.headers, mode, null, 0));
 };
 
 const keyIn = (body: unknown): string => {
@@ -89,15 +95,24 @@ const keyIn = (body: unknown): string => {
   throw gatewayError('invalid_value', { message: "'key' must be an API key of this server.", param: 'key' });
 };
 
-const projectSession = (caller: Caller | null, expiresAt: number, version: string) => ({
+interface OpenSession {
+  readonly caller: Caller;
+  readonly expiresAt: number;
+}
+
+const projectSession = (
+  session: OpenSession | null,
+  { nameOf, version }: Pick<SessionRouteDeps, 'nameOf' | 'version'>,
+) => ({
   object: 'codex.console_session' as const,
   session:
-    caller === null
+    session === null
       ? null
       : {
-          key_id: caller.keyId,
-          scopes: [...caller.scopes].toSorted(),
-          expires_at: Math.floor(expiresAt / 1000),
+          key_id: session.caller.keyId,
+          name: nameOf(session.caller.keyId),
+          scopes: [...session.caller.scopes].toSorted(),
+          expires_at: Math.floor(session.expiresAt / 1000),
         },
   version,
 });
