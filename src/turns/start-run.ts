@@ -1,3 +1,4 @@
+import { failureOf } from '../canonical/failure/failure.ts';
 import { measured } from '../canonical/context/measured.ts';
 import type { Trace } from '../canonical/context/trace.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
@@ -73,7 +74,16 @@ export const prepareRun = async (
     ignored: namesWithoutEffect(parsed, prepared.planned[0].plan.ignored),
     start: async () => runOf(api, parsed, call, await begin()),
     detach() {
-      const events = lateTurn(async () => (await begin()).events[0], {
+      const first = async () => {
+        try {
+          return (await begin()).events[0];
+        } catch (error) {
+          const { status, code } = failureOf(error);
+          if (!prepared.signal.aborted) call.note({ status, errorCode: code });
+          throw error;
+        }
+      };
+      const events = lateTurn(first, {
         clock: deps.ambient.clock,
         signal: prepared.signal,
         onBug: (error) => deps.onBug(error, call),

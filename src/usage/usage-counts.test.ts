@@ -63,6 +63,7 @@ describe('countsOf', () => {
     ['a stream that met a limit', factsOf(failed('rate_limit_exceeded')), 'limitErrors'],
     ['a stream that threw', factsOf({ kind: 'thrown', failure: failure('server_error') }), 'serverErrors'],
     ['a client that left', factsOf({ kind: 'abandoned' }), 'cancelled'],
+    ['a background response that was cancelled while it waited', factsOf(null), 'cancelled'],
     ['a client that left before the turn', factsOf(null, { status: 499 }), 'cancelled'],
     [
       'a bug while the answer was sent',
@@ -70,15 +71,13 @@ describe('countsOf', () => {
       'serverErrors',
     ],
   ] as const)('counts %s as an error', (_, facts, kind) => {
-    expect([countsOf(facts), isCounted(facts), isAnswered(facts)]).toEqual([
-      { ...NO_USAGE, requests: 1, [kind]: 1 },
-      true,
-      false,
-    ]);
+    expect([countsOf(facts), isAnswered(facts)]).toEqual([{ ...NO_USAGE, requests: 1, [kind]: 1 }, false]);
   });
 
   it('does not count the request that started a background response', () => {
     expect(isCounted(factsOf(null))).toBe(false);
     expect(isCounted(factsOf(COMPLETED))).toBe(true);
+    expect(isCounted(factsOf(null, { status: 429 }))).toBe(true);
+    expect(isCounted(factsOf(null, { errorCode: 'server_error' }))).toBe(true);
   });
 });

@@ -40,7 +40,10 @@ const endOf = ({ status, errorCode = null, turn }: AccessFacts): End => {
   if (status >= 400) return { status, kind: errorCode };
   // With an error, this server stopped reading; without one, the client disconnected or cancelled.
   if (errorCode !== null) return { status: 500, kind: errorCode };
-  return ending?.kind === 'abandoned' ? { status: CLIENT_GONE, kind: null } : { status, kind: null };
+  // Without a turn it was a background response that was cancelled before it could run.
+  return ending === undefined || ending.kind === 'abandoned'
+    ? { status: CLIENT_GONE, kind: null }
+    : { status, kind: null };
 };
 
 type ErrorKind = 'clientErrors' | 'limitErrors' | 'upstreamErrors' | 'serverErrors' | 'cancelled';

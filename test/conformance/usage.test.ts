@@ -194,3 +194,28 @@ it('is kept in memory by a server that stores nothing', async () => {
     { ...counted(1), latency: LATENCY },
   ]);
 });
+
+it('counts background responses that never ran as failed or cancelled', async () => {
+  const busy = await started(hangs, {
+    PROXY_MAX_CONCURRENT_TURNS: '1',
+    PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: '500',
+  });
+  const { openai } = busy;
+  const running = await inBackground(openai);
+  await until(async () => (await openai.responses.retrieve(running.id)).status === 'in_progress');
+  const [cancelled, late] = [await inBackground(openai), await inBackground(openai)];
+  await openai.responses.cancel(cancelled.id);
+  await whenEnded(openai, late.id);
+  await openai.responses.cancel(running.id);
+  await until(async () => ((await usageOf(busy))['total'] as JsonObject)['requests'] === 3);
+  expect((await usageOf(busy))['total']).toMatchObject({
+    requests: 3,
+    errors: { ...NO_ERRORS, server: 1 },
+    cancelled: 2,
+    latency: { duration_ms: { mean: null } },
+  });
+  const ended = busy.log.filter(({ msg }) => msg === 'background response');
+  expect(ended.map(({ status, errorCode }) => [status, errorCode])).toEqual(
+    expect.arrayContaining([[503, 'server_overloaded']]),
+  );
+});
