@@ -30,6 +30,7 @@ const contentRows = ({
   ['chats', String(rows.chat_completions)],
   ['events', `${rows.run_events} batches`],
   ['memory', `${rows.memory} values`],
+  ['keys', `${rows.api_keys} named keys`],
   ['requests', `${rows.requests} in the request log`],
   ['expired', `${expired} rows wait for deletion`],
   ['oldest', oldest === null ? 'none' : new Date(oldest).toISOString()],

@@ -102,6 +102,7 @@ describe('db', () => {
         'chats       0',
         'events      0 batches',
         'memory      2 values',
+        'keys        0 named keys',
         'requests    0 in the request log',
         'expired     2 rows wait for deletion',
         'oldest      2023-11-14T22:13:20.000Z',

@@ -117,7 +117,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
   const gateway = await openGateway(config, { ...deps, ownKey, store: state.store, apis, active, metrics });
   const { authenticate, cors, observer } = gateway;
-  const background = openBackground(config, { ...deps, state, metrics, observer });
+  const background = openBackground(config, { ...deps, ...gateway, state, metrics });
   const turns = {
     engine: active.engine,
     models: active.models,

@@ -31,6 +31,7 @@ export interface BackgroundParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly observer: RequestObserver;
+  readonly hasSeveralKeys: () => boolean;
   readonly state: Pick<OpenState, 'store' | 'responses'>;
   /** For tests. */
   readonly leaseEveryMs?: number;
@@ -47,7 +48,7 @@ const NEVER = new AbortController().signal;
 /** The responses that run without a client. Null: nothing is stored. */
 export const openBackground = (
   config: Config,
-  { state: { store, responses }, logger, metrics, observer, leaseEveryMs }: BackgroundParts,
+  { state: { store, responses }, logger, metrics, observer, hasSeveralKeys, leaseEveryMs }: BackgroundParts,
 ): OpenBackground | null => {
   if (store === null) return null;
   const { clock, ids } = systemAmbient;
@@ -71,7 +72,7 @@ export const openBackground = (
   const limits = new BackgroundLimits({
     maxResponses: load.maxBackgroundResponses,
     maxBytes: load.maxBytesInFlightMb * 1024 * 1024 * BODIES_PART,
-    part: config.http.apiKeys.length > 1 ? KEY_PART : 1,
+    part: () => (hasSeveralKeys() ? KEY_PART : 1),
     onRefused: () => metrics.refused.inc({ reason: 'background' }),
   });
   let rerun: (lost: LostResponse) => Promise<void> = () => Promise.reject(new Error('not started yet'));

@@ -44,6 +44,8 @@ export interface Gateway {
   readonly keys: KeyDirectory;
   /** Null: nothing is stored. */
   readonly keyAdmin: KeyAdmin | null;
+  /** Then one key must not take all places. */
+  readonly hasSeveralKeys: () => boolean;
   readonly cors: Cors;
   readonly gate: KeyGate;
   /** Watches every request. */
@@ -71,6 +73,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
     keys,
     keyAdmin: admin,
+    hasSeveralKeys: () => http.apiKeys.length > 1 || (live?.size ?? 0) > 0,
     cors: createCors(http.corsAllowedOrigins),
     gate: limits.gate,
     observer: allObservers(observers, (err) => {

@@ -56,6 +56,10 @@ export class LiveKeys implements KeyDirectory {
     return keys;
   }
 
+  get size(): number {
+    return this.#memory.size;
+  }
+
   byId(keyId: string): ApiKey | null {
     return this.#memory.byId(keyId)?.key ?? null;
   }

@@ -8,7 +8,7 @@ const limitsOf = (part = 0.5) => {
   const limits = new BackgroundLimits({
     maxResponses: 4,
     maxBytes: 100,
-    part,
+    part: () => part,
     onRefused: () => void (refused += 1),
   });
   const enter = (caller: string, bytes = 1): (() => void) | string => {

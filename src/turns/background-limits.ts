@@ -4,8 +4,8 @@ export interface BackgroundLimitsOptions {
   /** Of all callers. */
   readonly maxResponses: number;
   readonly maxBytes: number;
-  /** The largest part of both that one caller may have. */
-  readonly part: number;
+  /** The largest part of both that one caller may have now. */
+  readonly part: () => number;
   readonly onRefused: () => void;
 }
 
@@ -33,7 +33,8 @@ export class BackgroundLimits {
 
   /** Throws if there is no room. Call the result, once, when the response has ended. */
   enter(caller: string, bytes: number): () => void {
-    const { maxResponses, maxBytes, part } = this.#options;
+    const { maxResponses, maxBytes } = this.#options;
+    const part = this.#options.part();
     const whole = { responses: maxResponses, bytes: maxBytes };
     const share = { responses: Math.max(1, Math.floor(maxResponses * part)), bytes: maxBytes * part };
     const more = { responses: 1, bytes };

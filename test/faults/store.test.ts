@@ -146,4 +146,21 @@ describe('PostgreSQL that is gone for a while', () => {
     await until(async () => (await follow(proxy, idOf(first))).status === 200);
     expect(await askStored(() => askWhole(proxy))).toMatchObject({ status: 200, body: { store: true } });
   });
+
+  it('keeps known named keys working, and does not call unknown ones wrong', async () => {
+    const made = await proxy.post('/v1/codex/keys', { name: 'known' });
+    const { key } = (await made.json()) as { readonly key: string };
+    const statusWith = async (bearer: string): Promise<number> =>
+      (await proxy.send('/v1/models', { headers: { authorization: `Bearer ${bearer}` } })).status;
+    const unknown = `sk-proxy-${'A'.repeat(43)}`;
+    expect([await statusWith(key), await statusWith(unknown), await statusWith('wrong')]).toEqual([
+      200, 401, 401,
+    ]);
+    await postgres.stop();
+    expect([await statusWith(key), await statusWith(unknown), await statusWith('wrong')]).toEqual([
+      200, 503, 401,
+    ]);
+    await postgres.start();
+    await until(async () => (await statusWith(unknown)) === 401);
+  });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { createTrustedProxies } from './client-address.ts';
 
-const { clientAddress, isTrusted } = createTrustedProxies(['10.0.0.0/8', '::1']);
+const { clientAddress } = createTrustedProxies(['10.0.0.0/8', '::1']);
 
 const from = (peer: string, headers: Record<string, string>): string =>
   clientAddress(peer, new Headers(headers));
@@ -12,6 +12,7 @@ describe('createTrustedProxies', () => {
     const headers = { 'x-forwarded-for': '192.0.2.1', forwarded: 'for=192.0.2.1' };
     expect(from('203.0.113.7', headers)).toBe('203.0.113.7');
     expect(from('10.0.0.1', {})).toBe('10.0.0.1');
+    expect(from('::ffff:10.0.0.1', headers)).toBe('192.0.2.1');
     expect(createTrustedProxies([]).clientAddress('10.0.0.1', new Headers(headers))).toBe('10.0.0.1');
   });
 
@@ -45,15 +46,5 @@ describe('createTrustedProxies', () => {
     const forwarded = 'for=192.0.2.1';
     expect(from('10.0.0.1', { forwarded, 'x-forwarded-for': '192.0.2.1' })).toBe('192.0.2.1');
     expect(from('10.0.0.1', { forwarded, 'x-forwarded-for': '192.0.2.2' })).toBe('');
-  });
-
-  it('says which peers it trusts', () => {
-    expect(['10.1.1.1', '::ffff:10.1.1.1', '::1', '11.1.1.1', ''].map(isTrusted)).toEqual([
-      true,
-      true,
-      true,
-      false,
-      false,
-    ]);
   });
 });

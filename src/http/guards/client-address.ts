@@ -2,8 +2,6 @@ import { isInRanges, parseRange, type AddressRange } from '../../keys/address.ts
 
 /** Finds the client of a request that reverse proxies have forwarded. */
 export interface TrustedProxies {
-  /** Whether the headers of this peer say the truth about its client. */
-  isTrusted(peer: string): boolean;
   /** The address of the client; empty if it is unknown. */
   clientAddress(peer: string, headers: Headers): string;
 }
@@ -23,7 +21,6 @@ export const createTrustedProxies = (proxies: readonly string[]): TrustedProxies
   });
   const isTrusted = (address: string): boolean => isInRanges(address, ranges);
   return {
-    isTrusted,
     clientAddress(peer, headers) {
       if (!isTrusted(peer)) return peer;
       const lists = [listedIn(headers.get('x-forwarded-for')), forwardedIn(headers.get('forwarded'))];

@@ -37,6 +37,7 @@ const COUNTED = [
   'segments',
   'turns',
   'responses',
+  'api_keys',
   'run_events',
   'chat_completions',
   'memory',
