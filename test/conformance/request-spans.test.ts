@@ -13,15 +13,16 @@ import { hello, http500 } from '../support/scripts.ts';
 const directory = await mkdtemp(path.join(tmpdir(), 'spans-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));
 const proxy = await openProxy(hello, { PROXY_CAPTURE_DIR: directory });
+const withoutRelay = await openProxy(hello, { PROXY_CAPTURE_DIR: directory, PROXY_WIRE: 'off' });
 
 let requests = 0;
 /** The parts of a chat request, as its capture has them. */
-const spansOf = async (script: Script, more: object = {}): Promise<readonly TraceSpan[]> => {
+const spansOf = async (script: Script, more: object = {}, to = proxy): Promise<readonly TraceSpan[]> => {
   requests += 1;
   const id = `spans-${requests}`;
-  proxy.use(script);
+  to.use(script);
   const body = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }], ...more };
-  await (await proxy.post('/v1/chat/completions', body, { headers: { 'x-request-id': id } })).text();
+  await (await to.post('/v1/chat/completions', body, { headers: { 'x-request-id': id } })).text();
   const lines = (await readFile(await capturedTrace(directory, id), 'utf8')).trim().split('\n');
   const [found] = lines.map((line) => JSON.parse(line) as { kind: string; spans: TraceSpan[] }).slice(-2);
   expect(found?.kind).toBe('spans');
@@ -84,4 +85,17 @@ it('a rejected request consists of its reading', async () => {
   expect(await spansOf(hello, { temperature: 9 })).toMatchObject([
     { name: 'read', facts: { error: 'decimal_above_max_value' } },
   ]);
+});
+
+it('without the relay the answer of the app-server counts as its model request', async () => {
+  const spans = await spansOf(hello, { stream: true }, withoutRelay);
+  expect(tree(spans)).toEqual([...BEFORE, ...ATTEMPT, 'first-delta', 'end']);
+  expect(spans.find(({ name }) => name === 'model-request')?.facts).toEqual({
+    model: 'gpt-5.5',
+    transport: 'app-server',
+    inputTokens: 11,
+    cachedInputTokens: 3,
+    outputTokens: 7,
+    reasoningTokens: 1,
+  });
 });

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
+import { openSocket } from '../support/client-socket.ts';
 import { mcpFiles } from '../support/mcp/config-file.ts';
 import { startHttpMcp } from '../support/mcp/http-server.ts';
 import { openProxy } from '../support/open-proxy.ts';
@@ -200,6 +201,20 @@ describe('a request', () => {
       traceparent: `00-${TRACE}-${own?.spanId}-01`,
       tracestate: 'vendor=2',
     });
+  });
+
+  it('over a WebSocket is a span for each response, in the trace of the connection', async () => {
+    const trace = '22222222222222222222222222222222';
+    proxy.use(speaks);
+    const socket = await openSocket(proxy, { headers: { traceparent: `00-${trace}-${PARENT}-01` } });
+    for (const input of ['one', 'two']) await socket.create({ model: 'gpt-5.5', input });
+    socket.ws.close();
+    const all = () => receiver.spans.filter(({ traceId }) => traceId === trace);
+    const own = () => all().filter(({ kind, spanId }) => kind === 'server' && hasChildren(spanId));
+    const hasChildren = (id: string): boolean => all().some(({ parentId }) => parentId === id);
+    await expect.poll(() => own().length).toBe(2);
+    expect(new Set(own().map(({ parentId }) => parentId))).toEqual(new Set([PARENT]));
+    expect(tree(all()).filter((one) => one === 'attempt > chat gpt-5.5')).toHaveLength(2);
   });
 
   it('of a background response has the response as a part, which runs longer', async () => {
