@@ -103,7 +103,7 @@ const packageProblems = async (folder: string, version: string): Promise<readonl
       cwd: local,
     },
     { title: 'for all users', command: [path.join(prefix, 'bin', NAME)], cwd: folder },
-    { title: 'npx', command: ['npx', '--yes', file], cwd: await at('empty') },
+    { title: 'npx', command: ['npx', '--yes', '--package', file, NAME], cwd: await at('empty') },
   ];
   const found: string[] = [...sbomProblems(sbom, version)];
   for (const way of ways) {
