@@ -3,10 +3,10 @@ import path from 'node:path';
 
 import type { AppServerOptions } from '../app-server.ts';
 import type { CodexBinary } from '../binary.ts';
-import type { Environment } from '../home/environment.ts';
+import { childEnvironment, type Environment } from '../home/environment.ts';
 import { exists } from '../home/files.ts';
 import { startWorker, type Worker } from '../worker/worker.ts';
-import { openScratchHome, signInEnvironment } from './scratch-home.ts';
+import { chosenForSignIn, openScratchHome } from './scratch-home.ts';
 
 export interface LoginAppServerOptions extends Pick<
   AppServerOptions,
@@ -39,7 +39,13 @@ export const startLoginAppServer = async (options: LoginAppServerOptions): Promi
   const worker = await startWorker({
     ...client,
     binaryPath: binary.path,
-    environment: signInEnvironment(environment, home.path),
+    // It opens no browser, so it needs no more than a worker.
+    environment: childEnvironment(environment, {
+      codexHome: home.path,
+      apiKeyEnv: null,
+      certificateFile: null,
+      login: chosenForSignIn(environment),
+    }),
     cwd: home.path,
     hasHome: () => exists(authFile),
     // It may quote an answer of the issuer.

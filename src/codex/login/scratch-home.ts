@@ -26,9 +26,17 @@ export const openScratchHome = async (stateDir: string): Promise<RunDirectory> =
   }
 };
 
+/** The variables by which the user chooses certificates and the servers of a sign-in. */
+export const chosenForSignIn = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) =>
+      value !== undefined && CHOSEN_BY_USER.test(name) ? [[name, value]] : [],
+    ),
+  );
+
 /**
  * Everything that opening a browser may need, but none of our settings and keys, and no variables that make
- * codex sign in with other credentials. Certificates and sign-in servers are the user's choice.
+ * codex sign in with other credentials.
  */
 export const signInEnvironment = (environment: Environment, home: string): Record<string, string> => ({
   ...Object.fromEntries(

@@ -2,7 +2,9 @@ import { sql, type Selectable } from 'kysely';
 
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { SegmentCut, SegmentRow, SegmentStore } from '../ports/segments.ts';
+import type { Position } from '../store.ts';
 import type { SegmentTable } from '../tables.ts';
+import { inParts } from './expressions.ts';
 import { turnsOfSegment } from './segment-turns.ts';
 import { unsealed } from './unsealed.ts';
 import { cutSegment, lockSegment, neededUpTo, segmentPlace, trimSegment } from './segments.ts';
@@ -95,38 +97,44 @@ const remove = async (query: Query, id: string, limit: number): Promise<SegmentC
       .where('id', '=', id)
       .execute();
   }
-  const hasMoreResponses = (await deleteResponses(query, id, limit)) === limit;
-  const needed = await neededUpTo(query, id);
+  const hasMoreResponses = (await deleteResponses(query, { segment: id, pos: segment.tip }, limit)) === limit;
+  const needed = await neededUpTo(query, id, segment.tip);
   const keptTip = Math.max(needed, segment.tip - limit);
-  const itemIds = await itemsAfter(query, id, keptTip);
-  if (keptTip < segment.tip) await cutSegment(query, id, keptTip);
+  const itemIds = await itemsAfter(query, { segment: id, pos: keptTip }, segment.tip);
+  if (keptTip < segment.tip) await cutSegment(query, id, keptTip, segment.tip);
   const isDone = !hasMoreResponses && keptTip === needed;
   if (keptTip < 0) await trimSegment(query, known.owner, id);
   return { isDone, tip: segment.tip, keptTip, itemIds };
 };
 
-/** The last ones of a segment. Returns how many. */
-const deleteResponses = async ({ db }: Query, segment: string, limit: number): Promise<number> => {
+/** The last ones of a segment, up to its tip. Returns how many. */
+const deleteResponses = async ({ db }: Query, { segment, pos }: Position, limit: number): Promise<number> => {
   const rows = await db
     .selectFrom('responses')
     .select('id')
     .where('segment_id', '=', segment)
+    .where('pos', '<=', pos)
     .orderBy('pos', 'desc')
     .limit(limit)
     .execute();
-  for (const { id } of rows) {
-    await db.deleteFrom('responses').where('id', '=', id).execute();
-    await db.deleteFrom('run_events').where('response_id', '=', id).execute();
+  for (const ids of inParts(rows.map(({ id }) => id))) {
+    await db.deleteFrom('responses').where('id', 'in', ids).execute();
+    await db.deleteFrom('run_events').where('response_id', 'in', ids).execute();
   }
   return rows.length;
 };
 
-const itemsAfter = async ({ db }: Query, segment: string, pos: number): Promise<readonly string[]> => {
+const itemsAfter = async (
+  { db }: Query,
+  { segment, pos }: Position,
+  last: number,
+): Promise<readonly string[]> => {
   const rows = await db
     .selectFrom('item_index')
     .select('id')
     .where('segment_id', '=', segment)
     .where('pos', '>', pos)
+    .where('pos', '<=', last)
     .execute();
   return rows.map(({ id }) => id);
 };

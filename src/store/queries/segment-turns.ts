@@ -31,9 +31,7 @@ export const turnsOfSegment = async (query: Query, id: string, page: Page): Prom
   // One more than asked for says whether there are more.
   const sizes = await sizesFrom(query, parts, start, { ...page, limit: page.limit + 1 });
   const chosen = within(sizes.slice(0, page.limit), page.maxChars);
-  const turns: SegmentTurn[] = [];
-  for (const { segment_id, pos } of chosen) turns.push(await turnAt(query, segment_id, pos));
-  return { turns, hasMore: sizes.length > chosen.length };
+  return { turns: await readTurns(query, chosen, page.order), hasMore: sizes.length > chosen.length };
 };
 
 /** The segment and those that it was forked from, the oldest first. An older one counts even if it has expired. */
@@ -120,16 +118,27 @@ const sizesFrom = async (
   return sizes;
 };
 
-const turnAt = async ({ db, seal }: Query, segment: string, pos: number): Promise<SegmentTurn> => {
-  const row = await db
-    .selectFrom('turns')
-    .select(['key', 'owner', 'response_id', 'body'])
-    .where('segment_id', '=', segment)
-    .where('pos', '=', pos)
-    .executeTakeFirstOrThrow();
-  return {
-    key: row.key,
-    responseId: row.response_id,
-    body: unsealed(() => seal.open(turnPlace(row.owner, { segment, pos }), row.body)),
-  };
+/** One query for the turns of each segment: they follow each other there. */
+const readTurns = async (
+  { db, seal }: Query,
+  chosen: readonly TurnSize[],
+  order: Page['order'],
+): Promise<readonly SegmentTurn[]> => {
+  const turns: SegmentTurn[] = [];
+  for (const [segment, sizes] of Map.groupBy(chosen, ({ segment_id }) => segment_id)) {
+    const places = sizes.map(({ pos }) => pos);
+    const rows = await db
+      .selectFrom('turns')
+      .select(['pos', 'key', 'owner', 'response_id', 'body'])
+      .where('segment_id', '=', segment)
+      .where('pos', '>=', Math.min(...places))
+      .where('pos', '<=', Math.max(...places))
+      .orderBy('pos', order)
+      .execute();
+    for (const { pos, key, owner, response_id, body } of rows) {
+      const place = turnPlace(owner, { segment, pos });
+      turns.push({ key, responseId: response_id, body: unsealed(() => seal.open(place, body)) });
+    }
+  }
+  return turns;
 };

@@ -34,25 +34,36 @@ export const lockSegment = async (
   return row ?? null;
 };
 
-/** The last position of a segment that a response or another segment needs; -1: none. */
-export const neededUpTo = async ({ db }: Query, id: string): Promise<number> => {
+/**
+ * The last position of a segment that a response or another segment needs; -1: none. `tip` is its last turn: PostgreSQL
+ * would read all entries of deleted ones after it.
+ */
+export const neededUpTo = async ({ db }: Query, id: string, tip: number): Promise<number> => {
   const response = await db
     .selectFrom('responses')
     .select((of) => of.fn.max('pos').as('pos'))
     .where('segment_id', '=', id)
+    .where('pos', '<=', tip)
     .executeTakeFirst();
   const fork = await db
     .selectFrom('segments')
     .select((of) => of.fn.max('from_pos').as('pos'))
     .where('from_segment', '=', id)
+    .where('from_pos', '<=', tip)
     .executeTakeFirst();
   return Math.max(response?.pos ?? -1, fork?.pos ?? -1);
 };
 
-/** Deletes the turns after a position. */
-export const cutSegment = async ({ db }: Query, id: string, tip: number): Promise<void> => {
-  await db.deleteFrom('turns').where('segment_id', '=', id).where('pos', '>', tip).execute();
-  await db.deleteFrom('item_index').where('segment_id', '=', id).where('pos', '>', tip).execute();
+/** Deletes the turns after a position, up to the last one. */
+export const cutSegment = async ({ db }: Query, id: string, tip: number, last: number): Promise<void> => {
+  for (const table of ['turns', 'item_index'] as const) {
+    await db
+      .deleteFrom(table)
+      .where('segment_id', '=', id)
+      .where('pos', '>', tip)
+      .where('pos', '<=', last)
+      .execute();
+  }
   await db.updateTable('segments').set({ tip }).where('id', '=', id).execute();
 };
 
@@ -73,9 +84,9 @@ export const trimSegment = async (query: Query, owner: string, id: string): Prom
 const trimOne = async (query: Query, owner: string, id: string): Promise<string | null> => {
   const segment = await lockSegment(query, owner, id);
   if (segment === null || segment.kind === 'conversation') return null;
-  const tip = await neededUpTo(query, id);
+  const tip = await neededUpTo(query, id, segment.tip);
   if (tip >= 0) {
-    if (tip < segment.tip) await cutSegment(query, id, tip);
+    if (tip < segment.tip) await cutSegment(query, id, tip, segment.tip);
     return null;
   }
   if (segment.tip < MAX_TURNS_AT_ONCE) return deleteSegment(query, id);

@@ -126,7 +126,7 @@ const deleteSegments = async (query: Query, limit: number): Promise<number> => {
     }
     const left = limit - done;
     if (tip + 1 >= left) {
-      await cutSegment(query, id, tip - left);
+      await cutSegment(query, id, tip - left, tip);
       return done + left;
     }
     done += tip + 2;
