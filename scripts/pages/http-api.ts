@@ -95,6 +95,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/codex/keys':
     'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
   'key GET /v1/codex/keys/{id}': 'One of them.',
+  'key GET /v1/codex/keys/{id}/limits': 'The limits of a key, what it has used of them, and when they reset.',
   'key POST /v1/codex/keys/{id}': 'Changes the given fields of a key.',
   'key DELETE /v1/codex/keys/{id}': 'Revokes a key, which is final, and answers with it.',
   'key POST /v1/codex/keys/{id}/rotate':
@@ -172,6 +173,7 @@ export const listRoutes = (): readonly ListedRoute[] =>
     models: { names: notCalled },
     keyDirectory: untouched,
     usage: untouched,
+    limitsOf: notCalled,
     mcp: { list: notCalled },
     codex: {
       codexModels: notCalled,

@@ -21,7 +21,7 @@ import { openUsage } from './usage.ts';
 import type { Api } from '../turns/api.ts';
 import { telemetryOf } from './telemetry.ts';
 import type { KeyGate } from '../keys/key-gate.ts';
-import { openLimits } from './limits.ts';
+import { openLimits, type OpenLimits } from './limits.ts';
 import type { ActiveBackend } from './active-backend.ts';
 
 export interface GatewayDeps {
@@ -48,6 +48,7 @@ export interface Gateway {
   readonly hasSeveralKeys: () => boolean;
   readonly cors: Cors;
   readonly gate: KeyGate;
+  readonly limitsOf: OpenLimits['statusOf'];
   /** Watches every request. */
   readonly observer: RequestObserver;
   readonly usage: UsageReader;
@@ -76,6 +77,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     hasSeveralKeys: () => http.apiKeys.length > 1 || (live?.size ?? 0) > 0,
     cors: createCors(http.corsAllowedOrigins),
     gate: limits.gate,
+    limitsOf: (keyId) => limits.statusOf(keyId),
     observer: allObservers(observers, (err) => {
       metrics.observerErrors.inc();
       logger.error({ err }, 'observer of requests failed');

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { KeyGate } from '../keys/key-gate.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
+import { readLimitStatus, type LimitStatus } from '../keys/limit-status.ts';
 import { Reservations } from '../keys/reservations.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
@@ -11,6 +12,8 @@ import type { Store } from '../store/store.ts';
 
 export interface OpenLimits {
   readonly gate: KeyGate;
+  /** The limits of a key and what it has used of them. */
+  statusOf(keyId: string): Promise<readonly LimitStatus[]>;
   /** Waits until what has ended is settled, within a limit. */
   close(): Promise<void>;
 }
@@ -51,6 +54,10 @@ export const openLimits = (
       modelInfo: async (model) => (await models.names()).find(model)?.info ?? null,
       onRefused: (code) => metrics.keyRefusals.inc({ code }),
     }),
+    async statusOf(keyId) {
+      const key = directory.byId(keyId);
+      return key === null || store === null ? [] : readLimitStatus(key, store.limits);
+    },
     close: async () => reservations?.close(),
   };
 };

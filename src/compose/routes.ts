@@ -23,7 +23,7 @@ import { overridesLogin } from './sign-ins.ts';
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly gateway: Pick<
     Gateway,
-    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'gate' | 'keys'
+    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'limitsOf' | 'gate' | 'keys'
   >;
   readonly captured: CapturedRequests | null;
   readonly exchanges: () => Exchanges;
@@ -39,7 +39,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, usage, gate, keys, authenticate, requests } = parts.gateway;
+  const { console, keyAdmin, usage, limitsOf, gate, keys, authenticate, requests } = parts.gateway;
   const { metrics, captured, exchanges } = parts;
   return routeTable({
     apis,
@@ -56,6 +56,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
     usage,
+    limitsOf,
     keys: { admin: keyAdmin, clock: systemAmbient.clock },
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,

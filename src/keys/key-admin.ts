@@ -6,12 +6,13 @@ import type { KeyRow, KeyStore } from '../store/ports/keys.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
 import { MAX_KEYS, type ApiKey } from './key.ts';
 import { bodyOf, keyOf } from './key-body.ts';
+import { readLimitStatus, type LimitStatus } from './limit-status.ts';
 import { mintSecret } from './key-secret.ts';
 import { readChanges, readPolicy } from './read-policy.ts';
 
 export interface KeyAdminOptions {
   readonly store: KeyStore;
-  readonly limits: Pick<LimitStore, 'reset'>;
+  readonly limits: Pick<LimitStore, 'reset' | 'status'>;
   readonly ambient: Ambient;
   /** A key was changed: resolves when this process knows it. Must not reject. */
   readonly onChanged?: () => Promise<void>;
@@ -103,6 +104,11 @@ export class KeyAdmin {
     if (key.revokedAt !== null) return key;
     const now = this.#options.ambient.clock.now();
     return this.#change(id, (one) => ({ ...one, revokedAt: now }));
+  }
+
+  /** What the key has used of its limits. */
+  async limitsOf(id: string): Promise<readonly LimitStatus[]> {
+    return readLimitStatus(await this.find(id), this.#options.limits);
   }
 
   /** What the key has used of its limits so far does not count any more. */

@@ -82,6 +82,7 @@ it('is recorded for every way to run a turn, and read by its key and by all othe
     object: 'usage',
     api_key_id: expect.any(String),
     recorded_since: null,
+    limits: [],
     bucket_width: '1d',
     start_time: expect.any(Number),
     end_time: expect.any(Number),

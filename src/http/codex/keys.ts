@@ -59,6 +59,11 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
     listRoute(deps, key),
     answer('POST', '', async ({ admin, fields }) => withSecret(await admin.create(await fields()))),
     answer('GET', '/:id', async ({ admin, id }) => key(await admin.find(id))),
+    answer('GET', '/:id/limits', async ({ admin, id }) => ({
+      object: 'list',
+      data: (await admin.limitsOf(id)).map((status) => ({ ...status })),
+      has_more: false,
+    })),
     answer('POST', '/:id', async ({ admin, id, fields }) => key(await admin.change(id, await fields()))),
     answer('DELETE', '/:id', async ({ admin, id }) => key(await admin.revoke(id))),
     answer('POST', '/:id/rotate', async ({ admin, id, fields }) =>

@@ -43,6 +43,7 @@ export interface RouteDeps {
   readonly keyDirectory: KeyDirectory;
   readonly mcp: McpDirectory;
   readonly usage: UsageRouteDeps['usage'];
+  readonly limitsOf: UsageRouteDeps['limitsOf'];
   readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;

@@ -1,3 +1,4 @@
+import type { LimitStatus } from '../../keys/limit-status.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { UsageCounts, UsageSum } from '../../store/ports/usage.ts';
 import type { MeasuredUsage, UsageReport } from '../../usage/usage-reader.ts';
@@ -5,11 +6,18 @@ import type { MeasuredUsage, UsageReport } from '../../usage/usage-reader.ts';
 /** Usage as this server shows it. */
 export const projectReport = (
   report: UsageReport,
-  about: { readonly keyId: string | null; readonly width: string; readonly recordedSince: number | null },
+  about: {
+    readonly keyId: string | null;
+    /** Null: not of one key. */
+    readonly limits: readonly LimitStatus[] | null;
+    readonly width: string;
+    readonly recordedSince: number | null;
+  },
 ): JsonObject => ({
   object: 'usage',
   api_key_id: about.keyId,
   recorded_since: about.recordedSince === null ? null : seconds(about.recordedSince),
+  ...(about.limits === null ? {} : { limits: about.limits.map((status) => ({ ...status })) }),
   bucket_width: about.width,
   start_time: seconds(report.start),
   end_time: seconds(report.end),

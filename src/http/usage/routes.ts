@@ -3,6 +3,7 @@ import { projectUsagePage, type CompletionsUsage } from '../../openai/usage/proj
 import { readReportQuery, REPORT_PARAMETERS } from '../../openai/usage/report-query.ts';
 import { readUsageQuery, USAGE_PARAMETERS, type UsageQuery } from '../../openai/usage/usage-query.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import type { LimitStatus } from '../../keys/limit-status.ts';
 import type { UsageGroup, UsageSum } from '../../store/ports/usage.ts';
 import { wholeHours } from '../../usage/usage-buckets.ts';
 import { DAY_MS, HOUR_MS } from '../../usage/usage-hours.ts';
@@ -14,6 +15,8 @@ import { projectReport } from './project-report.ts';
 
 export interface UsageRouteDeps {
   readonly usage: UsageReader;
+  /** The limits of a key and what it has used of them. */
+  readonly limitsOf: (keyId: string) => Promise<readonly LimitStatus[]>;
 }
 
 const WIDTHS = { '1h': HOUR_MS, '1d': DAY_MS };
@@ -34,7 +37,7 @@ export const usageRoutes = (deps: UsageRouteDeps): readonly Route[] => [
 ];
 
 const reportRoute = (
-  { usage }: UsageRouteDeps,
+  { usage, limitsOf }: UsageRouteDeps,
   path: string,
   scopes: readonly Scope[],
   of: 'all' | 'own',
@@ -49,7 +52,8 @@ const reportRoute = (
     const range = { ...wholeHours(startTime * 1000, endTime * 1000), width: WIDTHS[width] };
     const keyId = of === 'own' ? exchange.caller() : null;
     const report = await usage.report(range, keyId === null ? null : [keyId]);
-    const body = projectReport(report, { keyId, width, recordedSince: usage.recordedSince });
+    const limits = keyId === null ? null : await limitsOf(keyId);
+    const body = projectReport(report, { limits, keyId, width, recordedSince: usage.recordedSince });
     return jsonResponse(body, ignoredHeader(unreadQuery(query, REPORT_PARAMETERS)), exchange.signal);
   },
 });
