@@ -29,6 +29,13 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/home/home-page.tsx')).HomePage,
   },
   {
+    path: '/requests',
+    title: 'Requests',
+    icon: 'requests',
+    scope: 'read',
+    load: async () => (await import('./pages/requests/requests-page.tsx')).RequestsPage,
+  },
+  {
     path: '/conversations',
     title: 'Conversations',
     icon: 'conversations',

@@ -13,13 +13,15 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
   /** A status besides 2xx that is an answer, not an error. */
   readonly alsoOk?: number;
+  /** For an answer that begins later than others. */
+  readonly timeoutMs?: number;
 }
 
 /** Sends a request with the session cookie. Throws an `ApiError` for every answer that is not a success. */
 export const send = async (path: string, sent: Sent = {}): Promise<Response> => {
-  const { method = 'GET', body, signal, headers, alsoOk } = sent;
+  const { method = 'GET', body, signal, headers, alsoOk, timeoutMs = TIMEOUT_MS } = sent;
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), TIMEOUT_MS);
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
   let response: Response;
   try {
     response = await fetch(path, {
@@ -39,7 +41,7 @@ export const send = async (path: string, sent: Sent = {}): Promise<Response> => 
     if (signal?.aborted === true) throw error;
     throw new ApiError(
       limit.signal.aborted
-        ? `No answer within ${TIMEOUT_MS / 1000} seconds.`
+        ? `No answer within ${timeoutMs / 1000} seconds.`
         : 'The server cannot be reached. Is it running?',
     );
   } finally {

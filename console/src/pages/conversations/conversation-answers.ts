@@ -1,3 +1,5 @@
+import type { List } from '../../api/use-pages.ts';
+
 /** A row of `GET /v1/codex/conversations`. Times are seconds since 1970. */
 export interface Conversation {
   readonly id: string;
@@ -8,12 +10,6 @@ export interface Conversation {
   readonly created_at: number;
   readonly updated_at: number;
   readonly expires_at: number;
-}
-
-export interface List<Row> {
-  readonly data: readonly Row[];
-  readonly last_id: string | null;
-  readonly has_more: boolean;
 }
 
 /** An item of the Responses API. Which members it has depends on its type. */

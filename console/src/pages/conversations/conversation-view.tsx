@@ -13,9 +13,9 @@ import { Link } from '../../routing/link.tsx';
 import { navigate } from '../../routing/location.ts';
 import { hasScope, useSession } from '../../session.ts';
 import { conversationPath, historyPath, type ConversationWithTurns } from './conversation-answers.ts';
-import { LoadMore } from './load-more.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { Transcript } from './transcript.tsx';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../api/use-pages.ts';
 
 /** One conversation as a transcript. */
 export const ConversationView = ({ id }: { readonly id: string }) => {

@@ -12,11 +12,11 @@ import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { Link } from '../../routing/link.tsx';
 import { navigate, useLocation } from '../../routing/location.ts';
-import { listPath, type Conversation, type List } from './conversation-answers.ts';
+import { listPath, type Conversation } from './conversation-answers.ts';
 import { ConversationView } from './conversation-view.tsx';
 import './conversations.css';
-import { LoadMore } from './load-more.tsx';
-import { usePages } from './use-pages.ts';
+import { LoadMore } from '../../components/load-more.tsx';
+import { usePages, type List } from '../../api/use-pages.ts';
 
 /** The stored conversations of all keys: a list, or one of them. */
 export const ConversationsPage = ({ rest: [id] }: PageProps) =>

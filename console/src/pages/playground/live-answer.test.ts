@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { afterEvent, keptItems, NO_ANSWER, type LiveAnswer } from './live-answer.ts';
-import { readEvents, type StreamEvent } from './read-events.ts';
+import { readEvents, type StreamEvent } from '../../api/read-events.ts';
 
 const after = (events: readonly StreamEvent[]): LiveAnswer => events.reduce(afterEvent, NO_ANSWER);
 

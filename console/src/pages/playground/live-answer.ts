@@ -1,5 +1,5 @@
 import type { Item } from './items.ts';
-import type { StreamEvent } from './read-events.ts';
+import type { StreamEvent } from '../../api/read-events.ts';
 
 export interface TokenUsage {
   readonly input_tokens: number;

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { send } from '../../api/client.ts';
 import type { Item } from './items.ts';
 import { afterEvent, keptItems, NO_ANSWER, type LiveAnswer } from './live-answer.ts';
-import { readEvents } from './read-events.ts';
+import { readEvents } from '../../api/read-events.ts';
 import type { RequestBody } from './request.ts';
 
 /** An answer of the model, with what this page measured. */

@@ -1,6 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 
-import type { List } from './conversation-answers.ts';
+/** A page of a list of the API. */
+export interface List<Row> {
+  readonly data: readonly Row[];
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
 
 interface More<Row> {
   /** The rows of all pages that were loaded. */

@@ -8,9 +8,9 @@ export interface StreamEvent {
 const MAX_BUFFER_CHARS = 64 * 1024 * 1024;
 
 /** The events of a stream of server-sent events. Comments, which keep the connection alive, are skipped. */
-export async function* readEvents(
+export async function* readEvents<Event = StreamEvent>(
   body: ReadableStream<Uint8Array>,
-): AsyncGenerator<StreamEvent, void, undefined> {
+): AsyncGenerator<Event, void, undefined> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let text = '';
@@ -24,7 +24,7 @@ export async function* readEvents(
       if (text.length > MAX_BUFFER_CHARS) throw new Error('An event of the stream is too large.');
       for (const block of blocks) {
         const data = dataOf(block);
-        if (data !== '' && data !== '[DONE]') yield JSON.parse(data) as StreamEvent;
+        if (data !== '' && data !== '[DONE]') yield JSON.parse(data) as Event;
       }
     }
   } finally {

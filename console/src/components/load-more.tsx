@@ -1,5 +1,5 @@
-import { Button } from '../../components/button.tsx';
-import { ErrorNote } from '../../components/states.tsx';
+import { Button } from './button.tsx';
+import { ErrorNote } from './states.tsx';
 
 interface LoadMoreProps {
   readonly hasMore: boolean;
