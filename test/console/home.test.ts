@@ -42,6 +42,19 @@ describe.skipIf(browser.isMissing)('the page Home', browser.needs, () => {
     expect(await auditPage(opened)).toEqual([]);
   });
 
+  it('shows why the last requests failed', async () => {
+    await proxy.post('/v1/responses', { model: 'codex-5', input: 7 });
+    const opened = await browser.signIn(server);
+    const card = opened.page.getByRole('region', { name: 'Last errors', exact: true });
+    await expect
+      .poll(() => card.getByRole('listitem').first().innerText())
+      .toMatch(/^400\s+invalid_type\s+\/v1\/responses · [^]*'input'/);
+    expect(await card.getByRole('link', { name: 'invalid_type' }).getAttribute('href')).toMatch(
+      /^\/console\/requests\/./,
+    );
+    expect(await auditPage(opened)).toEqual([]);
+  });
+
   it('says how to connect each client, and copies it', async () => {
     const { page, problems } = await browser.signIn(server, '', {
       permissions: ['clipboard-read', 'clipboard-write'],

@@ -1,6 +1,7 @@
 import { CardGrid } from '../../components/card.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { ConnectCard } from './connect-card.tsx';
+import { ErrorsCard } from './errors-card.tsx';
 import { LimitsCard } from './limits-card.tsx';
 import { ServerCard } from './server-card.tsx';
 import { UsageCard } from './usage-card.tsx';
@@ -14,6 +15,7 @@ export const HomePage = () => (
       <ServerCard />
       <LimitsCard />
       <UsageCard />
+      <ErrorsCard />
       <ConnectCard />
     </CardGrid>
   </>
