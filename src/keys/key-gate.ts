@@ -155,6 +155,10 @@ export class KeyGate implements TurnGate {
   }
 
   /** Null: a key without a policy. Throws if the key may not be used now: it may have changed since it was checked. */
+  check(caller: string): void {
+    this.#keyOf(caller);
+  }
+
   #keyOf(caller: string): ApiKey | null {
     const refusal = this.#deps.directory.refusalOf(caller);
     if (refusal !== null) throw refusal;

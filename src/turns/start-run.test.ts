@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { turnDeps } from '../compose/edge.ts';
 import { loadConfig } from '../config/load.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
-import { OPEN_GATE } from './turn-gate.ts';
+import { OPEN_GATE, type TurnGate } from './turn-gate.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -74,6 +74,7 @@ interface Prepared {
 const prepared = async (
   signal: AbortSignal | null = null,
   admit: () => Promise<void> = async () => {},
+  gate: TurnGate = OPEN_GATE,
 ): Promise<Prepared> => {
   const metrics = createMetrics();
   const turn = new ManualTurn();
@@ -116,7 +117,7 @@ const prepared = async (
       tokens: { countTexts: async () => 0 },
       sideTurns: () => null,
       formats,
-      gate: OPEN_GATE,
+      gate,
       admission: {
         async enter() {
           await admit();
@@ -186,6 +187,23 @@ describe('a detached run', () => {
       response: { status: 'failed', error: { code: 'server_error' } },
     });
     expect(holds()).toEqual([]);
+  });
+
+  it('does not start if its key was revoked while it waited for a place', async () => {
+    let isRevoked = false;
+    const gate: TurnGate = {
+      ...OPEN_GATE,
+      check() {
+        if (isRevoked) throw gatewayError('key_revoked');
+      },
+    };
+    const revoke = async (): Promise<void> => {
+      isRevoked = true;
+    };
+    const { prepared: ready, turn, holds } = await prepared(null, revoke, gate);
+    const frames = await collect(ready.detach().events());
+    expect(frames[2]?.data).toMatchObject({ code: 'key_revoked' });
+    expect([turn.pulled, holds()]).toEqual([[], []]);
   });
 
   it('throws the reason as soon as it is cancelled', async () => {

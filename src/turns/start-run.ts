@@ -171,6 +171,7 @@ const start = async (
     }),
   );
   owned.add(() => places.forEach((place) => place.leave()));
+  deps.gate.check(caller);
   held.settle();
   const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
   const pace = held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once';

@@ -15,6 +15,8 @@ export interface TurnGate {
    * with the signal's reason.
    */
   enter(ask: GateAsk): Promise<GatePass>;
+  /** Throws if the key runs no turn any more: it may have been revoked while a turn waited for its place. */
+  check(caller: string): void;
 }
 
 export interface GateAsk {
@@ -47,4 +49,5 @@ export const FREE_PASS: GatePass = { headers: {}, watch: () => ({}), leave() {} 
 export const OPEN_GATE: TurnGate = {
   allow: ({ requests }) => Promise.resolve(requests),
   enter: () => Promise.resolve(FREE_PASS),
+  check() {},
 };
