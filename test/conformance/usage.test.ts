@@ -1,10 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { openSocket } from '../support/client-socket.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
-import type { TestProxy } from '../support/proxy.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello, HELLO_USAGE, http500 } from '../support/scripts.ts';
 import { until } from '../support/until.ts';
 import { hangs, inBackground, whenEnded } from './background-ask.ts';
@@ -184,6 +188,16 @@ describe("in OpenAI's form", () => {
       },
     ]);
   });
+});
+
+it('is written when the server stops', async () => {
+  const PROXY_STATE_DIR = await mkdtemp(path.join(tmpdir(), 'usage-test-'));
+  onTestFinished(() => rm(PROXY_STATE_DIR, { recursive: true, force: true }));
+  const first = await startProxy(hello, { PROXY_STATE_DIR });
+  await first.openai.responses.create({ model: 'gpt-5.5', input: 'Hi' });
+  await first.close();
+  const second = await started(hello, { PROXY_STATE_DIR });
+  expect((await usageOf(second))['total']).toEqual({ ...counted(1), latency: LATENCY });
 });
 
 it('is kept in memory by a server that stores nothing', async () => {

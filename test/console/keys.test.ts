@@ -33,7 +33,7 @@ const ask = (key: string): Promise<Response> =>
 const statusOf = async (key: string): Promise<number> => (await ask(key)).status;
 
 describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
-  it('creates a key with all fields, and shows its secret once', async () => {
+  it('creates a key with all fields, shows its secret once, and its limits', async () => {
     const opened = await browser.signIn(proxy, '/keys');
     const { page } = opened;
     await page.getByText('There are no named keys yet.').waitFor();
@@ -47,6 +47,8 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
       await page.getByLabel('Allowed addresses').fill('127.0.0.0/8');
       await page.getByLabel('Turns at the same time').fill('3');
       await page.getByLabel('Highest reasoning effort').selectOption('high');
+      await page.getByRole('button', { name: 'Add a limit' }).click();
+      await page.getByLabel('At most').fill('1000000');
       expect(await auditPage(opened)).toEqual([]);
     });
     expect(await statusOf(secret)).toBe(200);
@@ -60,24 +62,33 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
         effort: 'high',
         addresses: ['127.0.0.0/8'],
         concurrency: 3,
-        limits: [],
+        limits: [{ unit: 'tokens', window: 'day', max: 1_000_000, model: null }],
         expires_at: null,
         status: 'active',
       }),
     ]);
     await page.reload();
-    await settled(page);
-    expect(await page.getByRole('table').innerText()).toContain('Build server');
+    await page.getByRole('meter', { name: 'tokens in a day' }).waitFor();
+    expect(await page.getByRole('table').innerText()).toContain('18 of 1M tokens in a day');
     expect(await page.content()).not.toContain(secret);
+    expect(await auditPage(opened)).toEqual([]);
   });
 
-  it('edits, pauses, resumes, rotates and revokes a key', async () => {
+  it('edits, pauses, resumes, rotates, resets and revokes a key', async () => {
     const opened = await browser.signIn(proxy, '/keys');
     const { page } = opened;
-    const first = await createKey(page, 'Laptop', async () => {});
+    const first = await createKey(page, 'Laptop', async () => {
+      await page.getByRole('button', { name: 'Add a limit' }).click();
+      await page.getByLabel('At most').fill('1');
+      await page.getByLabel('Unit').selectOption('requests');
+    });
+    expect([await statusOf(first), await statusOf(first)]).toEqual([200, 429]);
     await page.getByRole('link', { name: 'Laptop' }).click();
     await page.getByRole('heading', { level: 1, name: 'Laptop' }).waitFor();
+    await page.getByRole('button', { name: 'Reset limits' }).click();
+    await expect.poll(() => statusOf(first)).toBe(200);
     await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Remove limit 1' }).click();
     await page.getByLabel('Note').fill('of Ada');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('of Ada').waitFor();

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks';
+
 import { api } from '../../api/client.ts';
 import { useResource } from '../../api/use-resource.ts';
 import { Card } from '../../components/card.tsx';
@@ -14,10 +16,15 @@ import { LimitBars } from './limit-bars.tsx';
 
 /** One key, and what can be done with it. */
 export const KeyDetail = ({ id }: { readonly id: string }) => {
+  const [round, setRound] = useState(0);
   const isAdmin = hasScope(useSession(), 'admin');
   const key = useResource(`key ${id}`, (signal) =>
     api.get<Key>(`/v1/codex/keys/${encodeURIComponent(id)}`, signal),
   );
+  const changed = (): void => {
+    key.reload();
+    setRound(round + 1);
+  };
   return (
     <>
       <PageHead title={key.data?.name ?? 'Key'}>
@@ -28,10 +35,10 @@ export const KeyDetail = ({ id }: { readonly id: string }) => {
           <div class="stack">
             <Card title="Key" aside={<StatusBadge status={found.status} />}>
               <Facts rows={factsOf(found)} />
-              {isAdmin ? <KeyActions of={found} onChanged={key.reload} /> : null}
+              {isAdmin ? <KeyActions of={found} onChanged={changed} /> : null}
             </Card>
             <Card title="Limits">
-              <LimitBars of={found} />
+              <LimitBars of={found} round={round} />
             </Card>
           </div>
         )}

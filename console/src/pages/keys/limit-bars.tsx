@@ -16,15 +16,21 @@ const nameOf = ({ unit, window, model }: KeyLimit): string =>
 const amount = ({ unit }: KeyLimit, value: number): string =>
   unit === 'cost' ? String(value) : value < 100_000 ? whole(value) : compact(value);
 
+interface LimitBarsProps {
+  readonly of: Key;
+  /** Another number loads them again. */
+  readonly round?: number;
+}
+
 /** The limits of a key, with what it has used of them. */
-export const LimitBars = ({ of: { id, limits } }: { readonly of: Key }) => {
+export const LimitBars = ({ of: { id, limits }, round = 0 }: LimitBarsProps) => {
   if (limits.length === 0) return <span class="hint">none</span>;
-  return <Bars id={id} limits={limits} />;
+  return <Bars id={id} limits={limits} round={round} />;
 };
 
-const Bars = ({ id, limits }: Pick<Key, 'id' | 'limits'>) => {
+const Bars = ({ id, limits, round }: Pick<Key, 'id' | 'limits'> & { readonly round: number }) => {
   const { data, error } = useResource(
-    `limits of ${id}, ${JSON.stringify(limits)}`,
+    `limits of ${id}, ${JSON.stringify(limits)}, ${round}`,
     (signal) =>
       api.get<{ readonly data: readonly LimitStatus[] }>(
         `/v1/codex/keys/${encodeURIComponent(id)}/limits`,

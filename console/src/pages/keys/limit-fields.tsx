@@ -87,10 +87,11 @@ const LimitRow = ({ limit, number, problem, onChange, onRemove }: LimitRowProps)
         </select>
       )}
     </Field>
-    <Field label="Models" hint="Empty: all together.">
+    <Field label="Models">
       {(control) => (
         <input
           {...control}
+          placeholder="all together"
           value={limit.model}
           onInput={(event) => onChange({ ...limit, model: event.currentTarget.value })}
         />
