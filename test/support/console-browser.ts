@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
-
+import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
 
@@ -95,8 +93,6 @@ export const settled = async (page: Page): Promise<void> => {
   await page.locator('.spinner').first().waitFor({ state: 'detached' });
 };
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 interface AxeResult {
   readonly violations: readonly {
     readonly id: string;
@@ -106,12 +102,12 @@ interface AxeResult {
 }
 
 /** What axe-core finds on the page as it is now: serious and critical problems. */
-export const accessibilityProblems = async (page: Page): Promise<readonly string[]> => {
+const accessibilityProblems = async (page: Page): Promise<readonly string[]> => {
   // Evaluated by the browser itself, which the content security policy does not concern.
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const { violations } = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<unknown> } };
-    return (await axe.run()) as AxeResult;
+    const { axe: loaded } = globalThis as unknown as { axe: { run(): Promise<unknown> } };
+    return (await loaded.run()) as AxeResult;
   });
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -31,7 +31,7 @@ export const Chart = ({ title, times, series, format, kind }: ChartProps) => {
   useEffect(() => {
     let isCurrent = true;
     import('./chart-library.ts').then(
-      (loaded) => isCurrent && setLibrary(loaded),
+      ({ UPlot }) => isCurrent && setLibrary({ UPlot }),
       () => isCurrent && setHasFailed(true),
     );
     return () => {
