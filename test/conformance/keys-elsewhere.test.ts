@@ -37,12 +37,17 @@ const askWith = async (key: string, { url }: Pick<TestProxy, 'url'> = proxy): Pr
 };
 
 /** Runs the command in a process of its own, and returns what it printed. */
-const command = async (...words: readonly string[]): Promise<string> => {
-  const running = room.start(['keys', ...words], { PROXY_DATABASE_URL: databaseUrl });
+const commandWith = async (
+  settings: Readonly<Record<string, string>>,
+  ...words: readonly string[]
+): Promise<string> => {
+  const running = room.start(['keys', ...words], settings);
   const [code] = await running.exited;
   expect([code, running.output.err]).toEqual([0, expect.any(String)]);
   return running.output.out.trim();
 };
+const command = (...words: readonly string[]): Promise<string> =>
+  commandWith({ PROXY_DATABASE_URL: databaseUrl }, ...words);
 
 it('are made by the command while the server runs, work at once, and end within seconds', async () => {
   const key = await command('create', '--name', 'Ada');
@@ -60,6 +65,16 @@ it('are made by the command while the server runs, work at once, and end within 
   expect(await socket.create(ask)).toMatchObject({ type: 'error', error: { code: 'key_revoked' } });
   socket.ws.close();
 }, 120_000);
+
+it('are made by the command in the SQLite file of a server, before it starts and while it runs', async () => {
+  const before = await commandWith({}, 'create', '--name', 'before');
+  const own = await fresh(hello, { PROXY_STATE_DIR: room.stateDir });
+  const meanwhile = await commandWith({}, 'create', '--name', 'meanwhile');
+  expect([await askWith(before, own), await askWith(meanwhile, own)]).toEqual([
+    '200 answered',
+    '200 answered',
+  ]);
+}, 60_000);
 
 it('are made on one instance and used at once on another', async () => {
   const other = await fresh(hello, env);

@@ -70,13 +70,17 @@ describe('a named key', () => {
       last_used_at: null,
       key: expect.stringMatching(SECRET),
     });
-    expect(await outcome(made.key)).toBe(HELLO);
-    const { key: _, ...shown } = made;
+    const { key, ...shown } = made;
     expect(await act('GET', `/${made.id}`)).toEqual({ status: 200, body: shown });
     expect(await act('GET', '?limit=1')).toEqual({
       status: 200,
       body: { object: 'list', data: [shown], has_more: false },
     });
+    expect(await outcome(key)).toBe(HELLO);
+    // The last use is written later.
+    await expect
+      .poll(() => act('GET', `/${made.id}`), { timeout: 20_000 })
+      .toEqual({ status: 200, body: { ...shown, last_used_at: expect.any(Number) as unknown } });
   });
 
   it('is listed page by page, the newest first', async () => {
@@ -89,7 +93,7 @@ describe('a named key', () => {
       return { ids: data.map(({ id }) => id), hasMore };
     };
     expect(await page('?limit=2')).toEqual({ ids: ids.slice(0, 2), hasMore: true });
-    expect(await page(`?limit=1&after=${ids[1]}`)).toEqual({ ids: [ids[2]], hasMore: true });
+    expect(await page(`?limit=1&after=${ids[0]}`)).toEqual({ ids: [ids[1]], hasMore: true });
     expect(await act('GET', '?after=key_1')).toMatchObject({
       status: 400,
       body: { error: { param: 'after' } },
@@ -139,7 +143,12 @@ describe('a named key', () => {
     const [one, two] = [await make({ name: 'one' }), await make({ name: 'two' })];
     const { id } = await clientOf(one.key).responses.create(ask);
     const rotated = (await act('POST', `/${one.id}/rotate`, { overlap_seconds: 0 })).body as Made;
-    expect(rotated).toEqual({ ...one, key: rotated.key, hint: `sk-proxy-…${rotated.key.slice(-4)}` });
+    expect(rotated).toEqual({
+      ...one,
+      key: rotated.key,
+      hint: `sk-proxy-…${rotated.key.slice(-4)}`,
+      last_used_at: rotated['last_used_at'],
+    });
     expect(await outcome(one.key)).toBe('401 key_expired');
     expect((await clientOf(rotated.key).responses.retrieve(id)).id).toBe(id);
     await expect(clientOf(two.key).responses.retrieve(id)).rejects.toMatchObject({ status: 404 });
@@ -175,7 +184,7 @@ describe('a named key', () => {
   });
 
   it('expires', async () => {
-    const expiresAt = Math.floor(Date.now() / 1000) + 2;
+    const expiresAt = Math.floor(Date.now() / 1000) + 4;
     const made = await make({ name: 'brief', expires_at: expiresAt });
     await expect.poll(() => outcome(made.key), { timeout: 20_000, interval: 100 }).toBe('401 key_expired');
     expect(await act('GET', `/${made.id}`)).toMatchObject({
