@@ -6,7 +6,9 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
+import { openSocket } from '../support/client-socket.ts';
 import { openProxy } from '../support/open-proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hello, http429, slow } from '../support/scripts.ts';
 import { readSse } from '../support/sse.ts';
 
@@ -18,6 +20,7 @@ interface Shown {
   readonly id: string;
   readonly request_id: string;
   readonly state: string;
+  readonly background: boolean;
   readonly client: string;
   readonly key: { readonly id: string };
   readonly started_at: number;
@@ -155,7 +158,57 @@ describe('the request log', () => {
   });
 });
 
+describe('requests of other kinds', () => {
+  it('over a WebSocket have their transport', async () => {
+    const socket = await openSocket(proxy, { headers: { 'x-request-id': 'socket-1' } });
+    await socket.create({ model: 'gpt-5.5', input: 'hi' });
+    socket.ws.close();
+    await expect.poll(async () => (await list('q=socket-1')).length).toBe(1);
+    expect(await list('q=socket-1')).toMatchObject([
+      {
+        request_id: 'socket-1.1',
+        transport: 'websocket',
+        method: 'WEBSOCKET',
+        status: 200,
+        outcome: 'completed',
+      },
+    ]);
+  });
+
+  it('in the background are two: the request, and its run', async () => {
+    const { id } = (await (await ask('background-1', { background: true })).json()) as { id: string };
+    await expect.poll(async () => (await list('q=background-1')).length).toBe(2);
+    const rows = await list(`q=${id}`);
+    expect(rows).toMatchObject([{ response_id: id }, { response_id: id }]);
+    const run = rows.find((row) => row.background);
+    expect(run).toMatchObject({ outcome: 'completed', usage: { input_tokens: 11 }, first_delta_ms: NUMBER });
+  });
+
+  it('of a named key have its name, and only some scopes read them', async () => {
+    const created = await proxy.post('/v1/codex/keys', { name: 'Robot', scopes: ['infer'] });
+    const { key, id } = (await created.json()) as { key: string; id: string };
+    const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'robot-1' };
+    await (await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi' }, { headers })).text();
+    expect(await list(`key=${id}`)).toMatchObject([{ request_id: 'robot-1', key: { id, name: 'Robot' } }]);
+    expect((await proxy.send('/v1/codex/requests', { headers })).status).toBe(403);
+    const reader = await proxy.post('/v1/codex/keys', { name: 'Reader', scopes: ['read'] });
+    const readers = { authorization: `Bearer ${((await reader.json()) as { key: string }).key}` };
+    expect((await proxy.send('/v1/codex/requests', { headers: readers })).status).toBe(200);
+    expect((await proxy.post('/v1/codex/requests/robot-1/replay', {}, { headers: readers })).status).toBe(
+      403,
+    );
+  });
+});
+
 describe('live requests', () => {
+  it('end when the server stops', async () => {
+    const stopping = await startProxy(hello);
+    const stream = await stopping.get('/v1/codex/requests/live');
+    const text = stream.text();
+    await stopping.close();
+    expect(await text).toMatch(/^event: snapshot\ndata: \{.*\}\n\n$/);
+  });
+
   it('are shown from their start to their end, also those that run already', async () => {
     const early = ask('live-0', { stream: true }, slow(100));
     await expect.poll(async () => (await list('status=running')).length).toBe(1);

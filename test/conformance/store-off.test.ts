@@ -77,3 +77,20 @@ it('answers a chat with store: true, and names the parameter', async () => {
   const answer = await proxy.post('/v1/chat/completions', { model: 'gpt-5.5', messages, store: true });
   expect([answer.status, answer.headers.get('x-proxy-ignored-params')]).toEqual([200, 'store']);
 });
+
+it('shows the last requests from memory', async () => {
+  const requestId = 'in-memory';
+  const init = { headers: { 'x-request-id': requestId } };
+  await (await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi' }, init)).text();
+  const list = await (await proxy.get(`/v1/codex/requests?q=${requestId}`)).json();
+  expect(list).toMatchObject({
+    source: 'memory',
+    has_more: false,
+    data: [{ request_id: requestId, status: 200 }],
+  });
+  const found = await (await proxy.get(`/v1/codex/requests/${requestId}`)).json();
+  expect(found).toMatchObject({
+    request_id: requestId,
+    capture: { status: 'missing', message: expect.stringContaining('PROXY_CAPTURE_DIR') as unknown },
+  });
+});

@@ -51,8 +51,6 @@ export const COLUMNS: readonly Column<LoggedRequest>[] = [
   { title: 'Started', cell: ({ started_at: at }) => <Time at={at} /> },
   { title: 'Client', cell: ({ client }) => client },
   { title: 'Model', cell: Model },
-  { title: 'Key', cell: ({ key }) => (key === null ? '' : (key.name ?? <code>{key.id}</code>)) },
-  { title: 'Transport', cell: transportOf },
   { title: 'First delta', cell: ({ first_delta_ms: at }) => ms(at), isNumber: true },
   { title: 'Duration', cell: ({ duration_ms: took }) => ms(took), isNumber: true },
   {
@@ -70,4 +68,6 @@ export const COLUMNS: readonly Column<LoggedRequest>[] = [
     isNumber: true,
   },
   { title: 'Remarks', cell: (request) => <Remarks request={request} /> },
+  { title: 'Key', cell: ({ key }) => (key === null ? '' : (key.name ?? <code>{key.id}</code>)) },
+  { title: 'Transport', cell: transportOf },
 ];

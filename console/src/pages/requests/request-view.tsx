@@ -54,7 +54,12 @@ const Actions = ({ request }: { readonly request: RequestDetails }) => {
   const canReplay = hasScope(session, 'admin') && hasScope(session, 'infer');
   return (
     <>
-      {curl === null ? null : <CopyButton text={curl} label="Copy as curl" />}
+      {curl === null ? null : (
+        <span class="request-curl">
+          curl
+          <CopyButton text={curl} label="Copy as curl" />
+        </span>
+      )}
       {request.capture.status === 'captured' && canReplay ? (
         <Button onPress={() => setIsReplaying(true)}>Replay…</Button>
       ) : null}

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+
+import { gatewayError } from '../canonical/failure/failure.ts';
+import type { AccessFacts } from '../observe/access-log.ts';
+import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
+import { LogWriter } from './log-writer.ts';
+import { ANY_REQUEST, RequestLog } from './request-log.ts';
+
+const SEARCH = { ...ANY_REQUEST, limit: 100 };
+
+const open = (store: RequestStore | null = null, maxInMemory = 500) => {
+  let minted = 0;
+  const clock = { time: 1_000_000, now: () => clock.time };
+  const skipped: string[] = [];
+  const log = new RequestLog({
+    ambient: { clock, ids: { mint: () => `_${String((minted += 1)).padStart(16, '0')}` } },
+    instance: 'a',
+    turnPaths: new Set(['/v1/responses']),
+    maxInMemory,
+    kept:
+      store === null
+        ? null
+        : { store, ttlMs: 50, writer: new LogWriter({ store, maxRows: 9, onLost() {}, onError() {} }) },
+    print: ({ event }) => event,
+    onSkipped: () => skipped.push('skipped'),
+  });
+  const begin = (
+    requestId: string,
+    different: { method?: string; route?: string; backgroundId?: string } = {},
+  ) =>
+    log.open({
+      requestId,
+      method: 'POST',
+      route: '/v1/responses',
+      startedAt: clock.time,
+      backgroundId: null,
+      ...different,
+    });
+  const facts = (different: Partial<AccessFacts> = {}): AccessFacts => ({
+    requestId: '',
+    method: '',
+    route: '',
+    status: 200,
+    durationMs: 5,
+    keyId: 'key_1',
+    ...different,
+  });
+  const kept = async () => (await log.list(SEARCH)).records.map(({ requestId }) => requestId);
+  return { log, begin, facts, kept, clock, skipped };
+};
+
+describe('RequestLog', () => {
+  it('shows a request that runs turns from its start to its end', async () => {
+    const { log, begin, facts, kept } = open();
+    const watch = begin('r1');
+    watch?.note?.({ model: 'm' });
+    expect(log.running(SEARCH)).toMatchObject([{ requestId: 'r1', model: 'm', durationMs: null }]);
+    expect(log.running({ ...SEARCH, model: 'other' })).toEqual([]);
+    expect(await log.find('r1')).toMatchObject({ record: { requestId: 'r1' }, spans: { spans: [] } });
+    watch?.end?.(facts({ model: 'm' }));
+    expect([log.running(SEARCH), await kept()]).toEqual([[], ['r1']]);
+  });
+
+  it('has turns of WebSockets and of the background, and of other routes only what fails', async () => {
+    const { begin, facts, kept } = open();
+    begin('socket', { method: 'WEBSOCKET' })?.end?.(facts());
+    begin('background', { route: '/other', backgroundId: 'resp_1' })?.end?.(facts());
+    begin('upgrade', { method: 'GET' })?.end?.(facts({ status: 101 }));
+    begin('list', { method: 'GET', route: '/v1/models' })?.end?.(facts());
+    begin('wrong', { method: 'GET', route: '/v1/models' })?.end?.(facts({ status: 404 }));
+    expect(await kept()).toEqual(['wrong', 'background', 'socket']);
+  });
+
+  it.each(['/', '/healthz', '/readyz', '/metrics', '/console', '/console/assets/a.js', '/docs/errors.md'])(
+    'does not watch %s',
+    (route) => {
+      expect(open().begin('r', { method: 'GET', route })).toBeNull();
+    },
+  );
+
+  it('keeps few failures without a key in a minute', async () => {
+    const { begin, facts, kept, skipped, clock } = open();
+    const stranger = (): void => begin('s')?.end?.(facts({ status: 401, keyId: null }));
+    for (let nth = 0; nth < 62; nth += 1) stranger();
+    expect([(await kept()).length, skipped.length]).toEqual([60, 2]);
+    clock.time += 60_000;
+    stranger();
+    expect([(await kept()).length, skipped.length]).toEqual([61, 2]);
+  });
+
+  it('keeps a limited number in memory, or none', async () => {
+    const some = open(null, 2);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) some.begin(id)?.end?.(some.facts());
+    expect(await some.kept()).toEqual(['e', 'd']);
+    const none = open(null, 0);
+    none.begin('a')?.end?.(none.facts());
+    expect(await none.kept()).toEqual([]);
+  });
+
+  it('finds the newest request with an id that a client used twice', async () => {
+    const { log, begin, facts, clock } = open();
+    for (const answerId of ['resp_1', 'resp_2']) {
+      begin('twice')?.end?.(facts({ answerId }));
+      clock.time += 1;
+    }
+    expect((await log.find('twice'))?.record.responseId).toBe('resp_2');
+    expect((await log.find('resp_1'))?.record.requestId).toBe('twice');
+    expect(await log.find('twic')).toBeNull();
+  });
+
+  it('reads what other servers wrote, and its own memory while the store is away', async () => {
+    const rows: RequestRow[] = [];
+    let isAway = false;
+    const store: RequestStore = {
+      async add(added) {
+        if (isAway) throw gatewayError('store_unavailable');
+        rows.push(...added);
+      },
+      find: async (id) => rows.find((row) => row.id === id) ?? null,
+      async list() {
+        if (isAway) throw gatewayError('store_unavailable');
+        return rows.toReversed();
+      },
+      trim: async () => 0,
+    };
+    const one = open(store);
+    const other = open(store);
+    one.begin('of one')?.end?.(one.facts());
+    await one.log.close();
+    other.clock.time += 1;
+    other.begin('of other')?.end?.(other.facts());
+    const requestsOf = async () => {
+      const { records, source } = await other.log.list(SEARCH);
+      return [source, ...records.map(({ requestId }) => requestId)];
+    };
+    expect(await requestsOf()).toEqual(['store', 'of other', 'of one']);
+    expect(rows.map(({ expiresAt, status }) => [expiresAt, status])).toEqual([
+      [1_000_050, 200],
+      [1_000_051, 200],
+    ]);
+    const [first] = rows;
+    expect((await other.log.find(first?.id ?? ''))?.record.requestId).toBe('of one');
+    isAway = true;
+    expect(await requestsOf()).toEqual(['memory', 'of other']);
+  });
+});
