@@ -82,6 +82,13 @@ it('refuses what it cannot do, cancels, and says what takes precedence', async (
   expect(codeOf(await at.get('/v1/codex/login/login_0'))).toBe('404 unknown_sign_in');
   const { json } = await at.post('/v1/codex/login', { method: 'device' });
   expect(json).toMatchObject({ status: 'pending', overridden_by: 'PROXY_UPSTREAM_BASE_URL' });
+  const looks = await at.post('/v1/codex/keys', { name: 'looks', scopes: ['read'] });
+  const headers = { authorization: `Bearer ${looks.json['key'] as string}` };
+  const seen = await fetch(`${at.url}/v1/codex/login/${json['id'] as string}`, { headers });
+  // Who knows the code could sign in with another account.
+  expect(await seen.json()).toEqual({ ...json, verification_url: null, user_code: null });
+  expect(codeOf(await at.post('/v1/codex/login', { method: 'device' }, headers))).toBe('403 missing_scope');
+  expect(codeOf(await at.post('/v1/codex/logout', {}, headers))).toBe('403 missing_scope');
   expect(await remove(at, `/v1/codex/login/${json['id'] as string}`)).toEqual({
     ...json,
     status: 'cancelled',

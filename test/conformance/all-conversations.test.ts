@@ -161,6 +161,28 @@ it('are deleted when the request that writes to them has ended', async () => {
   expect(await errorOf(get(`/${id}`))).toContain('not found');
 });
 
+it('need the scope read to look, and admin to delete', async () => {
+  const { id } = await openai.conversations.create();
+  const tried = async (scope: string): Promise<readonly number[]> => {
+    const made = await proxy.post('/v1/codex/keys', { name: `with ${scope}`, scopes: [scope] });
+    const { key } = (await made.json()) as { key: string };
+    const headers = { authorization: `Bearer ${key}` };
+    const statuses: number[] = [];
+    for (const [method, route] of [
+      ['GET', ''],
+      ['GET', `/${id}`],
+      ['DELETE', `/${id}`],
+    ] as const) {
+      const answer = await proxy.send(`/v1/codex/conversations${route}`, { method, headers });
+      statuses.push(answer.status);
+    }
+    return statuses;
+  };
+  expect(await tried('infer')).toEqual([403, 403, 403]);
+  expect(await tried('read')).toEqual([200, 200, 403]);
+  expect(await tried('admin')).toEqual([200, 200, 200]);
+});
+
 it('name what is wrong with a request', async () => {
   const { id } = await openai.conversations.create();
   expect(await errorOf(get('?after=seg_0'))).toBe(

@@ -61,4 +61,19 @@ describe.skipIf(browser.isMissing)('the page Account', browser.needs, () => {
     await page.getByText('The last sign-in was cancelled.').waitFor();
     expect(problems).toEqual([]);
   });
+
+  it('only shows a pending sign-in, without its code, to a key that may only look', async () => {
+    proxy.backend.settings.deviceLogin = 'pending';
+    const made = await proxy.post('/v1/codex/keys', { name: 'looks', scopes: ['read'] });
+    const started = await proxy.post('/v1/codex/login', { method: 'device' });
+    expect(started.status).toBe(201);
+    const { page, problems } = await browser.signIn(
+      { url: proxy.url, key: made.json['key'] as string },
+      '/account',
+    );
+    await page.getByText('Only keys with the scope “admin” see its code.').waitFor();
+    expect(await page.getByText('CODE-12345').count()).toBe(0);
+    expect(await page.locator('main').getByRole('button').allInnerTexts()).toEqual([]);
+    expect(problems).toEqual([]);
+  });
 });
