@@ -14,7 +14,7 @@ export interface LoginIssuer {
   close(): void;
 }
 
-export const unsignedToken = (claims: object): string =>
+const unsignedToken = (claims: object): string =>
   ['{"alg":"none"}', JSON.stringify(claims), 'signature']
     .map((part) => Buffer.from(part).toString('base64url'))
     .join('.');

@@ -8,29 +8,6 @@ export interface Account {
   };
 }
 
-interface LimitWindow {
-  readonly used_percent: number;
-  readonly window_minutes: number | null;
-  readonly resets_at: number | null;
-}
-
-/** `GET /v1/codex/rate-limits`. */
-export interface RateLimits {
-  readonly rate_limits:
-    | readonly {
-        readonly id: string | null;
-        readonly name: string | null;
-        readonly primary: LimitWindow | null;
-        readonly secondary: LimitWindow | null;
-        readonly credits: {
-          readonly has_credits: boolean;
-          readonly unlimited: boolean;
-          readonly balance: string | null;
-        } | null;
-      }[]
-    | null;
-}
-
 /** A row of `GET /v1/codex/models`. */
 export interface Model {
   readonly id: string;

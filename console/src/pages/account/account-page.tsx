@@ -5,21 +5,18 @@ import { useResource } from '../../api/use-resource.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Card, CardGrid } from '../../components/card.tsx';
 import { Facts } from '../../components/facts.tsx';
-import { Meter } from '../../components/meter.tsx';
+import { LimitsCard } from '../../components/limits-card.tsx';
 import { PageHead } from '../../components/page-head.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
+import { Loaded } from '../../components/states.tsx';
 import { Table, type Column } from '../../components/table.tsx';
-import { Time } from '../../components/time.tsx';
-import { percent, whole } from '../../format/numbers.ts';
-import type { Account, Model, RateLimits, SignIns } from './account-answers.ts';
+import { whole } from '../../format/numbers.ts';
+import type { Account, Model, SignIns } from './account-answers.ts';
 import './account.css';
-import { limitWindows } from './limit-windows.ts';
 import { SignInCard } from './sign-in-card.tsx';
 
 /** A sign-in is in the memory of the server; the account may have to be asked. */
 const SIGN_IN_MS = 2000;
 const ACCOUNT_MS = 6000;
-const LIMITS_MS = 30_000;
 
 /** The account that the server uses, its limits and models, and signing in and out. */
 export const AccountPage = () => {
@@ -29,22 +26,19 @@ export const AccountPage = () => {
   const signIns = useResource('sign-ins', (signal) => api.get<SignIns>('/v1/codex/login', signal), {
     everyMs: SIGN_IN_MS,
   });
-  const limits = useResource('limits', (signal) => api.get<RateLimits>('/v1/codex/rate-limits', signal), {
-    everyMs: LIMITS_MS,
-  });
   const models = useResource('models', (signal) =>
     api.get<{ readonly data: readonly Model[] }>('/v1/codex/models', signal),
   );
 
   const reloadAccount = account.reload;
   const reloadSignIns = signIns.reload;
-  const reloadLimits = limits.reload;
   const reloadModels = models.reload;
   const reloadAll = useCallback(() => {
-    for (const reload of [reloadAccount, reloadSignIns, reloadLimits, reloadModels]) reload();
-  }, [reloadAccount, reloadSignIns, reloadLimits, reloadModels]);
+    for (const reload of [reloadAccount, reloadSignIns, reloadModels]) reload();
+  }, [reloadAccount, reloadSignIns, reloadModels]);
   // Another login has other limits and models.
-  useOnChange(account.data === null ? null : `${account.data.backend} ${account.data.plan ?? ''}`, reloadAll);
+  const login = account.data === null ? null : `${account.data.backend} ${account.data.plan ?? ''}`;
+  useOnChange(login, reloadAll);
   useOnChange(signIns.data?.data[0]?.status ?? null, reloadAccount);
 
   return (
@@ -59,9 +53,7 @@ export const AccountPage = () => {
           isSignedIn={account.data?.sign_in.state === 'signed_in'}
           onChange={reloadAll}
         />
-        <Card title="Limits">
-          <Loaded of={limits}>{(data) => <Limits limits={data} />}</Loaded>
-        </Card>
+        <LimitsCard key={login} />
         <Card title="Models" isWide>
           <Loaded of={models}>
             {({ data }) => (
@@ -110,29 +102,6 @@ const AccountFacts = ({ account: { backend, plan, sign_in } }: { readonly accoun
     ]}
   />
 );
-
-const Limits = ({ limits }: { readonly limits: RateLimits }) => {
-  const windows = limitWindows(limits);
-  if (windows.length === 0) return <Empty>The backend reports no limits.</Empty>;
-  return (
-    <ul class="limits">
-      {windows.map(({ label, share, resetsAt }) => (
-        <li key={label}>
-          <p class="limit-head">
-            <span>{label}</span>
-            <span>{percent(share)} used</span>
-          </p>
-          <Meter label={label} share={share} />
-          {resetsAt === null ? null : (
-            <p class="hint">
-              Resets <Time at={resetsAt} />
-            </p>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
-};
 
 const MODEL_COLUMNS: readonly Column<Model>[] = [
   { title: 'Model', cell: ({ id }) => <code>{id}</code> },

@@ -1,8 +1,8 @@
 import { CardGrid } from '../../components/card.tsx';
+import { LimitsCard } from '../../components/limits-card.tsx';
 import { PageHead } from '../../components/page-head.tsx';
 import { ConnectCard } from './connect-card.tsx';
 import { ErrorsCard } from './errors-card.tsx';
-import { LimitsCard } from './limits-card.tsx';
 import { ServerCard } from './server-card.tsx';
 import { UsageCard } from './usage-card.tsx';
 import './home.css';

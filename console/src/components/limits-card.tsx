@@ -1,10 +1,10 @@
-import { api } from '../../api/client.ts';
-import { useResource } from '../../api/use-resource.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Card } from '../../components/card.tsx';
-import { Meter } from '../../components/meter.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
-import { Time } from '../../components/time.tsx';
+import { api } from '../api/client.ts';
+import { useResource } from '../api/use-resource.ts';
+import { Badge } from './badge.tsx';
+import { Card } from './card.tsx';
+import { Meter } from './meter.tsx';
+import { Empty, Loaded } from './states.tsx';
+import { Time } from './time.tsx';
 import { limitRows, type LimitRow, type LimitsAnswer } from './limit-rows.ts';
 
 const EVERY_MS = 30_000;
