@@ -5,6 +5,7 @@ import { Card } from './card.tsx';
 import { Meter } from './meter.tsx';
 import { Empty, Loaded } from './states.tsx';
 import { Time } from './time.tsx';
+import './limits-card.css';
 import { limitRows, type LimitRow, type LimitsAnswer } from './limit-rows.ts';
 
 const EVERY_MS = 30_000;
