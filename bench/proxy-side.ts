@@ -24,7 +24,7 @@ export interface ProxySideOptions {
 export interface ProxySide extends Side {
   readonly url: string;
   /** A streamed request of the Responses API with these fields. */
-  send(body: object): Promise<Sent>;
+  send(body: object, key?: string): Promise<Sent>;
   /** The same process through Chat Completions. */
   readonly chat: Side;
   /** The same process through Anthropic's Messages. */
@@ -84,7 +84,7 @@ export const startProxySide = async (options: ProxySideOptions): Promise<ProxySi
     name: options.name,
     url,
     run: (ask) => streamOnce(url, agent, ask, RESPONSES),
-    send: (body) => stream(url, agent, { model: 'gpt-5.5', ...body, stream: true }, RESPONSES),
+    send: (body, key) => stream(url, agent, { model: 'gpt-5.5', ...body, stream: true }, RESPONSES, key),
     memory,
     chat: through('chat', CHAT),
     messages: through('messages', MESSAGES),
@@ -186,11 +186,11 @@ const MESSAGES: Api = {
   endMarker: 'event: message_stop\n',
 };
 
-const post = async (url: string, agent: Agent, text: string): Promise<IncomingMessage> => {
+const post = async (url: string, agent: Agent, text: string, key = KEY): Promise<IncomingMessage> => {
   const http = httpRequest(url, {
     agent,
     method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   });
   http.end(text);
   const [response]: IncomingMessage[] = await once(http, 'response');
@@ -209,10 +209,10 @@ const statusOf = async (url: string, agent: Agent): Promise<number> => {
 const streamOnce = (url: string, agent: Agent, ask: Ask, api: Api): Promise<Timing> =>
   stream(url, agent, api.body(ask), api);
 
-const stream = async (url: string, agent: Agent, body: object, api: Api): Promise<Sent> => {
+const stream = async (url: string, agent: Agent, body: object, api: Api, key?: string): Promise<Sent> => {
   const startedAt = performance.now();
   const text = JSON.stringify(body);
-  const response = await post(url + api.path, agent, text);
+  const response = await post(url + api.path, agent, text, key);
   if (response.statusCode !== 200) {
     response.resume();
     throw new Error(`the proxy answered ${String(response.statusCode)}`);

@@ -8,6 +8,7 @@ import { duration } from '../src/kit/text/duration.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';
+import { keyLimits } from './limit-rows.ts';
 import { hangingRequests, slowSse, startLogin } from './login-rows.ts';
 import { startBenchMcp } from './mcp-server.ts';
 import { startBenchModel, type BenchModel } from './model.ts';
@@ -149,6 +150,14 @@ const STEPS = {
     const [few, many] = [await filled(100), await filled(10_000)];
     await warmUp([few.side, many.side], model);
     return manyChains(few, many);
+  },
+  limits: async ({ proxy }, { start, model }) => {
+    const postgres = await startPostgres();
+    const other = await start('with PostgreSQL', model.baseUrl, {
+      PROXY_DATABASE_URL: await postgres.createDatabase(),
+    });
+    await warmUp([other], model);
+    return [...(await keyLimits(proxy, 'SQLite', 0.3)), ...(await keyLimits(other, 'PostgreSQL', 1.5))];
   },
   websocket: ({ proxy }) => webSocketConversation(proxy),
   'idle-websockets': async (_, { start, model }) => {

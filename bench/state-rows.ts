@@ -35,7 +35,7 @@ const comparedTimes = async (runs: Runs, samples: number) => {
   return sent;
 };
 
-const rowsOf = async (
+export const rowsOf = async (
   figure: string,
   runs: Runs,
   samples: number,

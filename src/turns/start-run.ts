@@ -17,6 +17,7 @@ import type { HeldBytes } from './body-budget.ts';
 import { runChoices } from './choices.ts';
 import { allPastCommitPoint } from './commit-point.ts';
 import { emptyTurn } from './empty-turn.ts';
+import { enterGate } from './enter-gate.ts';
 import { inWordsOfCodex } from './failures-for-codex.ts';
 import { formatObserver } from './format/format-observer.ts';
 import { planAnswer } from './plan-answer.ts';
@@ -105,22 +106,10 @@ interface Prepared extends Starting {
 }
 
 const prepare = async (parsed: ParsedRequest, call: RunCall, starting: Starting) => {
-  const { caller, trace, held } = call;
-  const { deps, owned } = starting;
-  const planned = await measured(trace.begin('plan'), () => plan(parsed, call, starting));
-  const { signal, turns } = planned;
-  const reserve = () =>
-    deps.gate.enter({
-      caller,
-      requests: mapAll(turns, ({ request }) => request),
-      choices: parsed.choices,
-      bytes: held.bytes,
-      signal,
-      nameOf: (path) => parsed.nameOf(path),
-    });
-  const pass = await measured(trace.begin('reserve'), reserve);
-  owned.add(() => pass.leave());
-  return { ...planned, pass };
+  const { entering, ...planned } = await measured(call.trace.begin('plan'), () =>
+    plan(parsed, call, starting),
+  );
+  return { ...planned, pass: await entering };
 };
 
 const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
@@ -130,6 +119,8 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
   // Parsing a long conversation takes a while, and so does starting its turn.
   await yieldToLoop(signal);
   const turns = await turnsOf(parsed, call, { deps, owned });
+  // The database works while the plan is made.
+  const entering = enterGate(turns, parsed, call, { deps, owned, signal });
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
     const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
       signal,
@@ -147,7 +138,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
-  return { cancelled, signal, turns, planned, keepsFormat };
+  return { cancelled, signal, turns, planned, keepsFormat, entering };
 };
 
 const start = async (
