@@ -36,6 +36,13 @@ describe.skipIf(browser.isMissing)('the page Playground', browser.needs, () => {
     const kinds = lastInput().map(({ type, role }) => (type === 'message' ? role : type));
     expect(kinds.slice(-4)).toEqual(['user', 'reasoning', 'assistant', 'user']);
     expect(JSON.stringify(lastInput().at(-1))).toContain('data:image/png;base64,');
+    const [other] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: /^req_/ }).last().click(),
+    ]);
+    await other.getByRole('link', { name: 'All requests' }).waitFor();
+    expect(other.url()).toContain('/console/requests/req_');
+    await other.close();
     const stops = (await tabStops(page)).map(({ name }) => name);
     expect(stops).toEqual(expect.arrayContaining(['Copy as code', 'Message', 'Model', 'Tools']));
   });

@@ -41,7 +41,7 @@ const LIMITS: Readonly<Record<BucketWidth, { readonly usual: number; readonly ma
 };
 
 /** The year 9999. */
-export const MAX_TIME = 253_402_300_799;
+const MAX_TIME = 253_402_300_799;
 
 export const timeField = z.int().min(0).max(MAX_TIME);
 const ids = listOf(idText, MAX_WORDS, 1).optional();

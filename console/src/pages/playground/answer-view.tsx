@@ -1,6 +1,7 @@
 import { Badge } from '../../components/badge.tsx';
 import { ErrorNote, Loading } from '../../components/states.tsx';
 import { duration, whole } from '../../format/numbers.ts';
+import { hrefOf } from '../../routing/location.ts';
 import { ItemView } from './item-view.tsx';
 import type { Answer } from './use-conversation.ts';
 
@@ -36,8 +37,16 @@ const AnswerFacts = ({ answer }: { readonly answer: Answer }) => {
   ].filter((fact) => fact !== null);
   return (
     <p class="hint chat-facts">
-      {facts.join(' · ')} {requestId === null ? null : <code>{requestId}</code>}{' '}
+      {facts.join(' · ')} {requestId === null ? null : <RequestLink id={requestId} />}{' '}
       {ignored === null ? null : <Badge tone="warn">No effect: {ignored}</Badge>}
     </p>
   );
 };
+
+/** In another tab, because the conversation ends with this page. */
+const RequestLink = ({ id }: { readonly id: string }) => (
+  <a href={hrefOf(`/requests/${encodeURIComponent(id)}`)} target="_blank" rel="noreferrer">
+    {id}
+    <span class="visually-hidden"> (opens in another tab)</span>
+  </a>
+);
