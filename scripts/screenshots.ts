@@ -130,8 +130,6 @@ const PICTURES: readonly Picture[] = [
 
 /** For charts, and for usage, which is written some seconds after a request. */
 const SETTLE_MS = 2_500;
-/** A few kilobytes each for a reader with a slow network. */
-const QUALITY = 80;
 
 const take = async (browser: Browser, { url, key }: Server, picture: Picture): Promise<void> => {
   const { name, page: title, width, height, colorScheme, prepare } = picture;
@@ -145,9 +143,9 @@ const take = async (browser: Browser, { url, key }: Server, picture: Picture): P
   if (title !== null) await page.getByRole('link', { name: title, exact: true }).click();
   await page.waitForTimeout(SETTLE_MS);
   await prepare?.(page);
-  await page.screenshot({ path: path.join(IMAGES, `${name}.jpg`), type: 'jpeg', quality: QUALITY });
+  await page.screenshot({ path: path.join(IMAGES, `${name}.png`) });
   await context.close();
-  console.log(`docs/images/${name}.jpg`);
+  console.log(`docs/images/${name}.png`);
 };
 
 await buildConsole();
