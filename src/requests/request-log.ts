@@ -70,6 +70,7 @@ export class RequestLog implements RequestObserver {
       return { end: (facts) => this.#endOther(new RunningRequest(id, instance, request), facts) };
     }
     const running = new RunningRequest(id, instance, request);
+    if (request.backgroundId !== null) running.note({ capture: this.#captureOf(request) });
     this.#running.set(id, running);
     this.feed.changed(running, 'request.started');
     return {
@@ -137,6 +138,15 @@ export class RequestLog implements RequestObserver {
   #runsTurns({ method, route, backgroundId }: StartedRequest): boolean {
     if (method === 'WEBSOCKET' || backgroundId !== null) return true;
     return method === 'POST' && this.#options.turnPaths.has(route);
+  }
+
+  /** A background run begins while its request is still being answered, and both are in one capture. */
+  #captureOf({ requestId, startedAt }: StartedRequest): string | null {
+    for (const running of this.#running.values()) {
+      const record = running.record();
+      if (record.requestId === requestId && record.startedAt === startedAt) return record.capture;
+    }
+    return null;
   }
 
   #endOther(request: RunningRequest, facts: AccessFacts): void {

@@ -181,7 +181,12 @@ describe('requests of other kinds', () => {
     const rows = await list(`q=${id}`);
     expect(rows).toMatchObject([{ response_id: id }, { response_id: id }]);
     const run = rows.find((row) => row.background);
-    expect(run).toMatchObject({ outcome: 'completed', usage: { input_tokens: 11 }, first_delta_ms: NUMBER });
+    expect(run).toMatchObject({
+      captured: true,
+      outcome: 'completed',
+      usage: { input_tokens: 11 },
+      first_delta_ms: NUMBER,
+    });
   });
 
   it('of a named key have its name, and only some scopes read them', async () => {
