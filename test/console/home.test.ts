@@ -40,6 +40,12 @@ describe.skipIf(browser.isMissing)('the page Home', browser.needs, () => {
     await card('Usage').getByText('Show as a table').click();
     expect(await card('Usage').getByRole('row').count()).toBe(2);
     expect(await auditPage(opened)).toEqual([]);
+    // The language of Chromium in the locale C, which `Intl` rejects.
+    await page.addInitScript(
+      `Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })`,
+    );
+    await page.reload();
+    await card('Usage').locator('canvas').first().waitFor();
   });
 
   it('shows why the last requests failed', async () => {

@@ -1,3 +1,4 @@
+import './valid-language.ts';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
