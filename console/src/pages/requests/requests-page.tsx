@@ -14,7 +14,7 @@ import { useLocation } from '../../routing/location.ts';
 import { isShown } from './describe-request.ts';
 import { FilterForm, isTyping } from './filter-form.tsx';
 import { merged, type LiveList } from './live-list.ts';
-import { filtersIn, listPath, type Filters, type RequestList } from './request-answers.ts';
+import { filtersIn, listPath, pagePath, type Filters, type RequestList } from './request-answers.ts';
 import { COLUMNS } from './request-columns.tsx';
 import { RequestView } from './request-view.tsx';
 import './requests.css';
@@ -101,7 +101,11 @@ const Rows = ({ first, filters, live }: RowsProps) => {
         <p class="hint">{live.dropped} changes were left out, because this page was too slow.</p>
       )}
       {rows.length === 0 ? (
-        <Empty>No request matches. New ones appear here by themselves.</Empty>
+        <Empty>
+          {pagePath(filters) === '/requests'
+            ? 'No request yet. Connect a client (page Home) or try the Playground: requests appear here by themselves.'
+            : 'No request matches. New ones appear here by themselves.'}
+        </Empty>
       ) : (
         <Table caption="Requests" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
       )}

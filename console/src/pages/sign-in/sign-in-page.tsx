@@ -51,7 +51,7 @@ export const SignInPage = ({ version, onSignedIn }: SignInProps) => {
         </p>
         <Field
           label="API key"
-          hint="The first key of a server is in the file that its start-up message names. More keys: codex-app-server-proxy keys create"
+          hint="The first key of a server is in the file that its start-up message names. A key for others: codex-app-server-proxy keys create --name NAME --scopes read"
         >
           {(control) => (
             <input
