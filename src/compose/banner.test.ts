@@ -39,7 +39,7 @@ const DOCTOR = ['  Problems? npm run doctor', '', ''];
 describe('banner', () => {
   it('names the console if it is served', () => {
     expect(show({ kind: 'demo' }, { hasConsole: true }).split('\n')).toContain(
-      '  console  http://127.0.0.1:11435/console',
+      '  console  http://127.0.0.1:11435/console (sign in with the key)',
     );
   });
 

@@ -59,7 +59,7 @@ export const banner = ({
     ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
-    ...(hasConsole ? [`  console  ${url}/console`] : []),
+    ...(hasConsole ? [`  console  ${url}/console (sign in with the key)`] : []),
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
     ...modelOf(state, model),
