@@ -99,6 +99,12 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect((await run('show', 'Ada')).out).toContain('status      revoked\n');
   });
 
+  it('say until when they work', async () => {
+    expect((await run('create', '--name', 'visitor', '--expires', '2999-01-31')).err).toContain(
+      ' It works until 2999-01-31 00:00 UTC.\n',
+    );
+  });
+
   it('may have the same name, and are then named by their ids', async () => {
     const ids = [];
     for (let count = 0; count < 2; count += 1) {
@@ -115,7 +121,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
   });
 
   it.each([
-    [['create'], 'keys create needs --name.'],
+    [['create'], 'keys create needs --name NAME.'],
     [['create', '--name', 'x', '--overlap', '1h'], 'keys create does not accept --overlap.'],
     [['list', '--name', 'x'], 'keys list does not accept --name.'],
     [

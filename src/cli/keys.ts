@@ -117,9 +117,11 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   create: {
     flags: POLICY_FLAGS,
     async run({ admin, flags, now, show }) {
-      if (!flags.has('name')) throw new PlainError('keys create needs --name.');
+      if (!flags.has('name')) throw new PlainError('keys create needs --name NAME.');
       const made = await admin.create(fieldsOf(flags, now));
-      show(made, `Created the key ${titleOf(made.key)}.`);
+      const { expiresAt } = made.key;
+      const until = expiresAt === null ? '' : ` It works until ${shownTime(new Date(expiresAt))}.`;
+      show(made, `Created the key ${titleOf(made.key)}.${until}`);
     },
   },
   list: {

@@ -66,8 +66,15 @@ describe('fieldsOf', () => {
     expect(read({ expires })).toEqual({ expires_at: ms / 1000 });
   });
 
-  it.each(['soon', '30', '2027', '2027-13-01', 'd', '-1d'])('refuses the expiry %j', (expires) => {
-    expect(() => read({ expires })).toThrow(`--expires ${expires}: write a duration such as 30d`);
+  it.each(['soon', '30', '2027', '2027-13-01', '2027-02-30', '2027-02-30T12:00:00Z', 'd', '-1d'])(
+    'refuses the expiry %j',
+    (expires) => {
+      expect(() => read({ expires })).toThrow(`--expires ${expires}: write a duration such as 30d`);
+    },
+  );
+
+  it.each(['2020-01-01', '0d', '2026-11-17T12:00:00Z'])('refuses the expiry %s in the past', (expires) => {
+    expect(() => read({ expires })).toThrow(`--expires ${expires}: this is not in the future.`);
   });
 });
 

@@ -76,13 +76,21 @@ const durationIn = (text: string): number | null => {
 /** `30d` from now, or a date such as `2027-01-31` (its beginning in UTC) or `2027-01-31T18:00:00Z`. */
 const readEnd = (text: string, now: number): number => {
   const length = durationIn(text);
-  if (length !== null) return now + length;
-  const date = /^\d{4}-\d{2}-\d{2}(?:T.+)?$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(date))
+  const end = length === null ? dateIn(text) : now + length;
+  if (end === null)
     throw new PlainError(
       `--expires ${text}: write a duration such as 30d or 12h, a date such as 2027-01-31, or never.`,
     );
-  return date;
+  if (end <= now) throw new PlainError(`--expires ${text}: this is not in the future.`);
+  return end;
+};
+
+/** Null: another text, or a day that its month does not have, which the parser takes for one of the next month. */
+const dateIn = (text: string): number | null => {
+  const [, day] = /^(\d{4}-\d{2}-\d{2})(?:T.+)?$/.exec(text) ?? [];
+  const date = Date.parse(text);
+  if (day === undefined || Number.isNaN(date)) return null;
+  return new Date(Date.parse(day)).toISOString().startsWith(day) ? date : null;
 };
 
 /** The overlap of a rotation as the field of the HTTP API. */
