@@ -21,7 +21,8 @@ describe('what a key may run', () => {
       status: 404,
       code: 'model_not_found',
       param: 'model',
-      message: "The model 'gpt-5.2' does not exist or you do not have access to it.",
+      message:
+        "The model 'gpt-5.2' does not exist or you do not have access to it. This API key may use: o*.",
     });
   });
 

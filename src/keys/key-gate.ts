@@ -67,7 +67,7 @@ export class KeyGate implements TurnGate {
     if (key === null) return requests;
     const { effort } = key;
     for (const { model } of requests) {
-      if (!mayUseModel(key, model)) throw modelRefusal(model, nameOf('model'));
+      if (!mayUseModel(key, model)) throw modelRefusal(key, model, nameOf('model'));
     }
     if (effort === null) return requests;
     const about = {

@@ -9,10 +9,11 @@ import type { ApiKey } from './key.ts';
 export const mayUseModel = ({ models }: Pick<ApiKey, 'models'>, model: string): boolean =>
   models.length === 0 || models.some((pattern) => matchesPattern(pattern, model));
 
-export const modelRefusal = (model: string, param: string) =>
+/** The models that the key may use are named, because the client may have sent an alias, such as the one of the default model. */
+export const modelRefusal = ({ models }: Pick<ApiKey, 'models'>, model: string, param: string) =>
   gatewayError('model_not_found', {
     param,
-    message: `The model '${model}' does not exist or you do not have access to it.`,
+    message: `The model '${model}' does not exist or you do not have access to it. This API key may use: ${models.join(', ')}.`,
   });
 
 /** The default effort of most models, for those whose default is unknown. */
