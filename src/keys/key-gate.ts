@@ -154,11 +154,11 @@ export class KeyGate implements TurnGate {
     return (hasAnswered) => reservation.settle(hasAnswered ? spent : NOTHING_SPENT);
   }
 
-  /** Null: a key without a policy. Throws if the key may not be used now: it may have changed since it was checked. */
   check(caller: string): void {
     this.#keyOf(caller);
   }
 
+  /** Null: a key without a policy. Throws if the key may not be used now: it may have changed since it was checked. */
   #keyOf(caller: string): ApiKey | null {
     const refusal = this.#deps.directory.refusalOf(caller);
     if (refusal !== null) throw refusal;

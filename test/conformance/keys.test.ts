@@ -2,6 +2,7 @@ import OpenAI, { APIError } from 'openai';
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../src/kit/json/json.ts';
+import { openSocket } from '../support/client-socket.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, slow } from '../support/scripts.ts';
 
@@ -209,6 +210,28 @@ describe('a named key', () => {
 
   it('is unknown with another secret, and the error does not say more', async () => {
     expect(await outcome(`sk-proxy-${'A'.repeat(43)}`)).toBe('401 invalid_api_key');
+  });
+
+  it('is checked again for every response of a WebSocket', async () => {
+    const { id, key } = await make({ name: 'socket' });
+    const socket = await openSocket({ url: proxy.url, key });
+    const tried = async (): Promise<unknown> => {
+      const { type, error } = await socket.create(ask);
+      return type === 'error' ? (error as JsonObject)['code'] : type;
+    };
+    const after = async (fields: object): Promise<unknown> => {
+      expect(await act('POST', `/${id}`, fields)).toMatchObject({ status: 200 });
+      return tried();
+    };
+    expect([
+      await tried(),
+      await after({ scopes: ['read'] }),
+      await after({ scopes: ['infer'], addresses: ['192.0.2.1'] }),
+      await after({ addresses: [] }),
+    ]).toEqual(['response.completed', 'missing_scope', 'address_not_allowed', 'response.completed']);
+    await act('POST', `/${id}/rotate`, { overlap_seconds: 0 });
+    expect(await tried()).toBe('key_expired');
+    socket.ws.close();
   });
 
   it('may finish the answer that runs when it is revoked', async () => {

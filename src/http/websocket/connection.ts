@@ -27,6 +27,7 @@ export interface ConnectionOptions {
   readonly identity: Caller;
   readonly address: string;
   readonly isLocal: boolean;
+  readonly checkKey: ServedBy['checkKey'];
   readonly memory: ConnectionMemory;
   readonly queue: LanesOptions['queue'];
   readonly times: ConnectionTimes;
@@ -58,7 +59,7 @@ export class Connection {
   #ending: Ending | null = null;
 
   constructor(ws: WebSocket, socket: Duplex, options: ConnectionOptions, deps: CreateDeps) {
-    const { identity, headers, memory, queue, times } = options;
+    const { identity, headers, checkKey, memory, queue, times } = options;
     const caller = identity.keyId;
     const { signal } = this.#gone;
     this.#ws = ws;
@@ -87,7 +88,7 @@ export class Connection {
       openStream: () => new ResponseStream(writer, null, signal),
     });
     const openResponse = (bytes: number) => (this.#ending === null ? this.#openResponse(bytes) : null);
-    this.#servedBy = { headers, writer, memory, steering, signal, openResponse };
+    this.#servedBy = { headers, writer, memory, steering, signal, checkKey, openResponse };
   }
 
   /** Since when it is of no use; null: something runs. */

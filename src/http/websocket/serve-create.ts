@@ -24,6 +24,8 @@ export interface ServedBy {
   readonly steering: Steering;
   /** Aborted when the connection is closed. */
   readonly signal: AbortSignal;
+  /** Rejects if the key of the connection may not be used any more. */
+  checkKey(): Promise<void>;
   /** Opens what a response of this size needs; null: the connection is about to be closed. */
   openResponse(bytes: number): Pick<Creation, 'bytes' | 'held' | 'exchange'> | null;
 }
@@ -68,6 +70,7 @@ const serveResponse = async (
   const waiting = takeWaiting(creation, by);
   const stream = new ResponseStream(by.writer, streamId, by.signal);
   try {
+    await by.checkKey();
     exchange.signal.throwIfAborted();
     const { api, turns } = deps;
     const asked = { exchange, method: 'POST', path: api.path, headers: by.headers };

@@ -88,12 +88,9 @@ export class Sockets implements Upgrades {
       if (api === undefined) throw gatewayError('websocket_not_supported');
       if (exchanges.isDraining) throw gatewayError('shutting_down', { retryAfterSeconds: RETRY_SECONDS });
       this.#checkOrigin(headers, exchange);
-      const identity = await authenticate({
-        method: 'GET',
-        url: `ws://${headers.get('host') ?? ''}${path}`,
-        headers,
-        address,
-      });
+      const url = `ws://${headers.get('host') ?? ''}${path}`;
+      const callerNow = async () => authenticate({ method: 'GET', url, headers, address });
+      const identity = await callerNow();
       exchange.admit(identity);
       requireScope(identity, INFER);
       const caller = identity.keyId;
@@ -103,7 +100,9 @@ export class Sockets implements Upgrades {
         headers: { 'x-request-id': requestId },
         open: (ws, socket) => {
           opened();
-          this.#add(ws, socket, { api, requestId, headers, identity, address, isLocal });
+          // It lives long enough for the key to be changed, or to end with a rotation.
+          const checkKey = async () => requireScope(await callerNow(), INFER);
+          this.#add(ws, socket, { api, requestId, headers, identity, address, isLocal, checkKey });
         },
         giveUp: opened,
       };
@@ -155,6 +154,7 @@ export class Sockets implements Upgrades {
       readonly headers: Headers;
       readonly address: string;
       readonly isLocal: boolean;
+      readonly checkKey: () => Promise<void>;
     },
   ): void {
     const { turns, exchanges, logger, times } = this.#deps;
