@@ -218,4 +218,43 @@ describe('with a codex that misbehaves', () => {
     await sessions.start('device');
     expect(await endOf()).toMatchObject({ status: 'failed', error: 'no: *** rt_***.' });
   });
+
+  it('is stopped with the server while it starts, and while it is asked', async () => {
+    const runs = (): Promise<readonly string[]> =>
+      readdir(path.join(options.stateDir, 'run')).catch(() => []);
+    const asked = path.join(root, 'asked');
+    const writes = `require('node:fs').writeFileSync(${JSON.stringify(asked)}, '')`;
+    const never = { initializeTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
+    const answers = [
+      `{ initialize: (id) => { ${writes}; setTimeout(() => say({ id, result: {} }), 200) } }`,
+      `{ ${INITIALIZE}, 'account/login/start': () => ${writes} }`,
+    ];
+    for (const answer of answers) {
+      await rm(asked, { force: true });
+      const sessions = sessionsWith({ ...(await fakeCodex(answer)), ...never });
+      const refused = codeOf(sessions.start('device'));
+      await expect
+        .poll(
+          () =>
+            access(asked).then(
+              () => true,
+              () => false,
+            ),
+          { timeout: 20_000 },
+        )
+        .toBe(true);
+      await sessions.close();
+      expect(await runs()).toEqual([]);
+      expect(await refused).toMatch(/^(?:shutting_down|sign_in_failed): /);
+    }
+  });
+
+  it('cannot send users to an address that is not one of a web page', async () => {
+    const hostile = DEVICE.replace('https://v', 'javascript:alert(1)');
+    const sessions = sessionsWith(
+      await fakeCodex(`{ ${INITIALIZE}, 'account/login/start': (id) => ${hostile} }`),
+    );
+    expect(await codeOf(sessions.start('device'))).toContain('sign_in_failed');
+    expect(sessions.list()).toEqual([]);
+  });
 });

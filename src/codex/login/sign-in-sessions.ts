@@ -47,6 +47,8 @@ const TIME_LIMIT_MS = 15 * 60_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How long the end of a sign-in waits until the server uses the login. */
 const CHANGE_MS = 10_000;
+/** How long the end of the server waits for an app-server that is being started. */
+const OPENING_MS = 5_000;
 const MAX_REMEMBERED = 8;
 
 interface Pending {
@@ -65,6 +67,9 @@ export class SignInSessions implements SignIns {
   #pending: Pending | null = null;
   #isStarting = false;
   #isClosed = false;
+  /** App-servers that run, and those that are being started. */
+  readonly #servers = new Set<LoginAppServer>();
+  readonly #opening = new Set<Promise<unknown>>();
   /** The end of the processes that were stopped. */
   #stopped: Promise<unknown> = Promise.resolve();
 
@@ -124,19 +129,20 @@ export class SignInSessions implements SignIns {
     await within(onChange(), CHANGE_MS);
   }
 
-  /** Ends a pending sign-in, and resolves when no process is left. */
+  /** Ends everything that is under way, and resolves when no process is left. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#pending !== null) this.#end(this.#pending.id, { status: 'cancelled' });
+    for (const server of this.#servers) this.#stop(server);
+    await within(Promise.allSettled(this.#opening), OPENING_MS);
     await this.#stopped;
   }
 
   async #begin(method: SignInMethod): Promise<SignInSession> {
-    const { ambient, timeLimitMs = TIME_LIMIT_MS, onEnd: _, onChange: __, ...options } = this.#options;
+    const { ambient, timeLimitMs = TIME_LIMIT_MS } = this.#options;
     const id = ambient.ids.mint('login');
     let completed: CompletedLogin | null = null;
-    const server = await startLoginAppServer({
-      ...options,
+    const server = await this.#open({
       onLoginCompleted: (login) => {
         completed = login;
         void this.#complete(id, login);
@@ -179,9 +185,10 @@ export class SignInSessions implements SignIns {
     const type = method === 'device' ? 'chatgptDeviceCode' : 'chatgpt';
     const answer = await worker.appServer.request('account/login/start', { type }, { timeoutMs });
     if (answer.type === 'chatgptDeviceCode') {
-      return { verificationUrl: answer.verificationUrl, userCode: answer.userCode, authUrl: null };
+      return { verificationUrl: webUrl(answer.verificationUrl), userCode: answer.userCode, authUrl: null };
     }
-    if (answer.type === 'chatgpt') return { verificationUrl: null, userCode: null, authUrl: answer.authUrl };
+    if (answer.type === 'chatgpt')
+      return { verificationUrl: null, userCode: null, authUrl: webUrl(answer.authUrl) };
     throw new Error(`the app-server answered with another kind of login: ${answer.type}`);
   }
 
@@ -230,8 +237,24 @@ export class SignInSessions implements SignIns {
     this.#options.onEnd(session);
   }
 
-  #stop({ worker }: LoginAppServer): void {
-    this.#stopped = Promise.allSettled([this.#stopped, worker.stop()]);
+  /** Starts an app-server, which `close` stops whatever it is asked. */
+  #open(how: Pick<LoginAppServerOptions, 'auth' | 'onLoginCompleted'>): Promise<LoginAppServer> {
+    const { onEnd: _, onChange: __, ...options } = this.#options;
+    const opening = startLoginAppServer({ ...options, ...how }).then((server) => {
+      this.#servers.add(server);
+      if (!this.#isClosed) return server;
+      this.#stop(server);
+      throw gatewayError('shutting_down');
+    });
+    this.#opening.add(opening);
+    const forget = (): unknown => this.#opening.delete(opening);
+    void opening.then(forget, forget);
+    return opening;
+  }
+
+  #stop(server: LoginAppServer): void {
+    this.#servers.delete(server);
+    this.#stopped = Promise.allSettled([this.#stopped, server.worker.stop()]).then(() => undefined);
   }
 
   #remember(session: SignInSession): void {
@@ -241,7 +264,7 @@ export class SignInSessions implements SignIns {
 
   async #revoke(auth: string): Promise<void> {
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
-    const server = await startLoginAppServer({ ...this.#options, auth });
+    const server = await this.#open({ auth });
     try {
       await server.worker.appServer.request('account/logout', undefined, { timeoutMs });
     } finally {
@@ -251,6 +274,13 @@ export class SignInSessions implements SignIns {
 }
 
 type Outcome = Pick<SignInSession, 'status'> & Partial<Pick<SignInSession, 'error'>>;
+
+/** Users open it in their browsers: an address such as `javascript:` must not get there. */
+const webUrl = (url: string): string => {
+  const protocol = URL.parse(url)?.protocol;
+  if (protocol === 'https:' || protocol === 'http:') return url;
+  throw new Error('the app-server answered with an address that is not one of a web page');
+};
 
 const unknownSignIn = (id: string): GatewayError =>
   gatewayError('unknown_sign_in', { message: `Sign-in with id '${quoted(id)}' not found.` });
