@@ -59,6 +59,12 @@ it('reserves the estimate and settles the usage', async () => {
   expect(await used()).toEqual([50, 1, 0.00016]);
 });
 
+it('is about a model in whatever case the client writes its name', async () => {
+  const { gate, used } = await openGate({ limits: [limitOf({ unit: 'requests', model: 'gpt-5*' })] });
+  await gate.enter(askOf({ requests: [requestOf({ model: 'GPT-5.2' })] }));
+  expect(await used()).toEqual([1]);
+});
+
 it('gives back what was not used', async () => {
   const { gate, settled, used } = await openGate({ limits: [limitOf()] });
   const waiting = await gate.enter(askOf());

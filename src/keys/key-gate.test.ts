@@ -62,7 +62,7 @@ describe('forwarded requests', () => {
 
   it('count as requests, and as tokens if they are text', async () => {
     const { gate, settled, used } = await openGate({
-      limits: [limitOf(), limitOf({ unit: 'requests' }), limitOf({ model: 'gpt-*' })],
+      limits: [limitOf(), limitOf({ unit: 'requests', model: '*' }), limitOf({ model: 'gpt-*' })],
     });
     (await gate.forward(forward))(true);
     (await gate.forward({ ...forward, isText: false }))(true);

@@ -137,10 +137,7 @@ export class KeyGate implements TurnGate {
     if (key === null) return () => {};
     if (key.models.length > 0 || key.limits.some(({ unit }) => unit === 'cost')) throw forwardRefusal();
     // Limits for some models only are not about it: its model is unknown.
-    const limits = limitsFor(
-      key.limits.filter(({ model }) => model === null),
-      '',
-    );
+    const limits = limitsFor(key.limits, '');
     if (limits.size === 0) return () => {};
     const spent = { ...NOTHING_SPENT, turns: 1, inputTokens: isText ? bytesToTokens(bytes) : 0 };
     const { reservations } = this.#deps;

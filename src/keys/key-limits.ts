@@ -14,13 +14,17 @@ export const limitName = ({ unit, window, model }: Omit<KeyLimit, 'max'>): strin
 export const limitsFor = (limits: readonly KeyLimit[], model: string): ReadonlyMap<string, KeyLimit> => {
   const found = new Map<string, KeyLimit>();
   for (const limit of limits) {
-    if (limit.model !== null && !matchesPattern(limit.model, model)) continue;
+    if (limit.model !== null && !isAbout(limit.model, model)) continue;
     const name = limitName(limit);
     const other = found.get(name);
     if (other === undefined || limit.max < other.max) found.set(name, limit);
   }
   return found;
 };
+
+/** Some backends accept names in any case: another case must not get around a limit. */
+const isAbout = (pattern: string, model: string): boolean =>
+  matchesPattern(pattern.toLowerCase(), model.toLowerCase());
 
 export const claimsOf = (
   limits: ReadonlyMap<string, KeyLimit>,

@@ -121,6 +121,33 @@ describe('other clients', () => {
   });
 });
 
+it('counts what a named key sends, also if it is compressed or the client leaves', async () => {
+  const made = await proxy.post('/v1/codex/keys', {
+    name: 'embeds',
+    limits: [{ unit: 'tokens', window: 'month', max: 2 * MAX_BODY, model: '*' }],
+  });
+  const { id, key } = (await made.json()) as { readonly id: string; readonly key: string };
+  const used = async (): Promise<unknown> =>
+    /"used":(\d+)/.exec(await (await proxy.get(`/v1/codex/keys/${id}/limits`)).text())?.[1];
+  const post = (body: string | Buffer<ArrayBuffer>, init: RequestInit = {}): Promise<Response> =>
+    fetch(`${proxy.url}/v1/embeddings`, {
+      method: 'POST',
+      body,
+      ...init,
+      headers: { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string>) },
+    });
+  const left = new AbortController();
+  provider.use(() => left.abort());
+  await expect(post('x'.repeat(300), { signal: left.signal })).rejects.toThrow();
+  await expect.poll(used).toBe('100');
+  provider.use((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.writeHead(500).end()));
+  await post('x'.repeat(3_000));
+  await expect.poll(used).toBe('100');
+  provider.use((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.writeHead(200).end()));
+  await post(gzipSync('x'.repeat(300_000)), { headers: { 'content-encoding': 'gzip' } });
+  await expect.poll(used).toBe(String(100 + Math.ceil(MAX_BODY / 3)));
+});
+
 describe('a forwarded request', () => {
   it('arrives byte for byte, with the key of the provider and without what is only for this server', async () => {
     provider.use(async (incoming, outgoing) => {

@@ -75,6 +75,13 @@ const headersOf = (http: Request, { distributed }: Exchange): Record<string, str
   return { ...others, traceparent, ...(tracestate === null ? {} : { tracestate }) };
 };
 
+/** The size of a text; null: unknown before it was read, so it counts as much as it may have. */
+const textBytes = (headers: Headers): number | null => {
+  const length = headers.get('content-length');
+  const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity';
+  return length === null || !isPlain ? null : Number(length);
+};
+
 /** For a reverse proxy in front of this server. */
 const UNBUFFERED = { 'x-accel-buffering': 'no' };
 
@@ -91,18 +98,22 @@ const forward = async (
   { target, gate, endpoint, maxBytes }: Forwarding,
 ): Promise<Response> => {
   const { signal } = exchange;
-  let hasAnswered = false;
+  let isUsed = false;
   const counted = await gate.forward({
     caller: exchange.caller(),
     isText: endpoint.provider === 'embeddings',
-    // Without a length, as much as it may have.
-    bytes: Number(http.headers.get('content-length') ?? maxBytes),
+    bytes: textBytes(http.headers) ?? maxBytes,
     signal,
   });
-  exchange.atEnd(() => counted(hasAnswered));
+  exchange.atEnd(() => counted(isUsed));
   const permit = await target.line.enter(exchange.caller(), 1, signal);
   exchange.atEnd(() => permit.leave());
   const ended = Promise.withResolvers<void>();
+  // The provider answers a request whose client has left, too.
+  const onGone = (): void => {
+    isUsed = true;
+  };
+  http.signal.addEventListener('abort', onGone, { once: true });
   const { status, headers, body } = await target.forwarder.forward({
     path: endpoint.path + new URL(http.url).search,
     headers: headersOf(http, exchange),
@@ -113,7 +124,8 @@ const forward = async (
       ended.resolve();
     },
   });
-  hasAnswered = status < 400;
+  http.signal.removeEventListener('abort', onGone);
+  isUsed = status < 400;
   if (!(body instanceof ReadableStream)) return new Response(body, { status, headers });
   const isStream = headers['content-type']?.startsWith('text/event-stream') === true;
   exchange.note({ stream: isStream });
