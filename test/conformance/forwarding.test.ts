@@ -138,7 +138,7 @@ it('counts what a named key sends, also if it is compressed or the client leaves
     });
   const left = new AbortController();
   provider.use(() => left.abort());
-  await expect(post('x'.repeat(300), { signal: left.signal })).rejects.toThrow();
+  await expect(post('x'.repeat(300), { signal: left.signal })).rejects.toThrow('aborted');
   await expect.poll(used).toBe('100');
   provider.use((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.writeHead(500).end()));
   await post('x'.repeat(3_000));
