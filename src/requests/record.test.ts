@@ -156,6 +156,12 @@ describe('recordOf', () => {
     expect(record({ status: failed.status, errorCode: code, failure: failed }).error?.source).toBe(source);
   });
 
+  it('does not keep what the model said in place of an image', () => {
+    const failed = failure('image_not_generated', { message: 'It said: a secret' });
+    const { error } = record({ status: 502, errorCode: failed.code, failure: failed });
+    expect(error?.message).toBe('The model answered without an image.');
+  });
+
   it('finds the failure of a stream in its turn', () => {
     const failed = failure('upstream_error', { code: 'odd' });
     const turn = { usage: null, firstEventMs: 1, durationMs: 2 };

@@ -1,6 +1,6 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { TraceSpan } from '../canonical/context/trace.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
+import { failure, type Failure } from '../canonical/failure/failure.ts';
 import {
   toAccessLine,
   type AccessFacts,
@@ -149,8 +149,8 @@ const usageOf = ({ turn }: Partial<AccessFacts>): RequestUsage | null => {
 };
 
 /** A stream that has begun fails in its turn. */
-const failureOf = ({ failure, turn }: Partial<AccessFacts>): Failure | null => {
-  if (failure != null) return failure;
+const failureOf = ({ failure: failed, turn }: Partial<AccessFacts>): Failure | null => {
+  if (failed != null) return failed;
   if (turn?.ending.kind === 'thrown') return turn.ending.failure;
   const outcome = turn?.ending.kind === 'ended' ? turn.ending.outcome : null;
   return outcome?.kind === 'failed' ? outcome.failure : null;
@@ -158,8 +158,12 @@ const failureOf = ({ failure, turn }: Partial<AccessFacts>): Failure | null => {
 
 const errorOf = (code: string, failed: Failure | null, upstreamStatus: unknown): RequestError => ({
   code: named(code) ?? '',
-  message: failed === null ? null : failed.message.slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+  message: failed === null ? null : messageOf(failed).slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
   param: failed?.param ?? null,
   source: failed === null ? 'server' : errorSourceOf(failed),
   upstreamStatus: typeof upstreamStatus === 'number' && upstreamStatus >= 400 ? upstreamStatus : null,
 });
+
+/** Without the words of the model, which this message quotes. */
+const messageOf = ({ kind, message }: Failure): string =>
+  kind === 'image_not_generated' ? failure(kind).message : message;
