@@ -30,6 +30,8 @@ const MAX_ATTEMPTS = 20;
 /** What administrators do with named keys, over HTTP and on the command line. */
 export class KeyAdmin {
   readonly #options: KeyAdminOptions;
+  /** The last change by this process. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: KeyAdminOptions) {
     this.#options = options;
@@ -81,7 +83,8 @@ export class KeyAdmin {
   async rotate(id: string, overlapMs: number): Promise<KeyWithSecret> {
     const { store, ambient } = this.#options;
     const { secret, hash, hint } = mintSecret();
-    const row = await store.rotate(id, { hash, hint, until: ambient.clock.now() + overlapMs });
+    const until = ambient.clock.now() + overlapMs;
+    const row = await this.#inTurn(() => store.rotate(id, { hash, hint, until }));
     if (row === null) {
       await this.#row(id);
       throw gatewayError('key_already_revoked');
@@ -118,7 +121,18 @@ export class KeyAdmin {
     return key;
   }
 
-  async #change(id: string, to: (key: ApiKey) => ApiKey): Promise<ApiKey> {
+  #change(id: string, to: (key: ApiKey) => ApiKey): Promise<ApiKey> {
+    return this.#inTurn(() => this.#changeNow(id, to));
+  }
+
+  /** Only changes by other processes can make a change start again: a revocation never fails for many changes here. */
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #changeNow(id: string, to: (key: ApiKey) => ApiKey): Promise<ApiKey> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const row = await this.#row(id);
       if (row.revokedAt !== null) throw gatewayError('key_already_revoked');

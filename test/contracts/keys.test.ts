@@ -117,6 +117,19 @@ describeStores('administrators of keys', (open) => {
     });
   });
 
+  it('can revoke a key while it is changed all the time', async () => {
+    const harness = open();
+    const admin = adminOf(harness, harness.store);
+    const { key } = await admin.create({ name: 'busy' });
+    const changes = Array.from({ length: 50 }, (_, index) => [
+      admin.change(key.id, { note: String(index) }),
+      admin.rotate(key.id, 0),
+    ]).flat();
+    const revoked = admin.revoke(key.id);
+    await Promise.all(changes);
+    expect(await revoked).toMatchObject({ note: '49', revokedAt: harness.clock.time });
+  });
+
   it('rotate with an overlap, under the same id', async () => {
     const harness = open();
     const live = await liveOf(harness, harness.store);
