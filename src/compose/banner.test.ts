@@ -43,6 +43,13 @@ describe('banner', () => {
     );
   });
 
+  it.each(['0.0.0.0', '[::]'])('names an address of the console that works, for %s', (host) => {
+    const url = `http://${host}:11435`;
+    expect(show({ kind: 'demo' }, { hasConsole: true, url }).split('\n')).toContain(
+      '  console  http://127.0.0.1:11435/console (sign in with the key)',
+    );
+  });
+
   it('warns that captures contain requests', () => {
     expect(show({ kind: 'demo' }, { captureDir: '/var/captures' }).split('\n').slice(0, 3)).toEqual([
       '',

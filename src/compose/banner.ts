@@ -38,6 +38,10 @@ export interface BannerFacts {
   readonly secretSettings: readonly string[];
 }
 
+/** Where a browser on this machine opens the console, which is not served at the address that means all addresses. */
+const consoleOf = (url: string): string =>
+  `${url.replace(/(?<=\/\/)(?:0\.0\.0\.0|\[::\])(?=:)/, '127.0.0.1')}/console`;
+
 /** The text shown at the start: the backend, the address, the key, and a first request. */
 export const banner = ({
   url,
@@ -59,7 +63,7 @@ export const banner = ({
     ...captureWarning(captureDir),
     '  codex-app-server-proxy',
     `  URL      ${url}/v1`,
-    ...(hasConsole ? [`  console  ${url}/console (sign in with the key)`] : []),
+    ...(hasConsole ? [`  console  ${consoleOf(url)} (sign in with the key)`] : []),
     `  key      ${key.description}`,
     `  backend  ${describeState(state)}`,
     ...modelOf(state, model),
