@@ -122,6 +122,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
 
   it.each([
     [['create'], 'keys create needs --name NAME.'],
+    [['change', 'x', '--json'], 'keys change needs a flag for what to change, such as --note or --limit.'],
     [['create', '--name', 'x', '--overlap', '1h'], 'keys create does not accept --overlap.'],
     [['list', '--name', 'x'], 'keys list does not accept --name.'],
     [

@@ -148,6 +148,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   change: {
     flags: POLICY_FLAGS,
     async run({ admin, flags, now, find, done }) {
+      if (!POLICY_FLAGS.some((flag) => flags.has(flag)))
+        throw new PlainError('keys change needs a flag for what to change, such as --note or --limit.');
       const key = await admin.change((await find()).id, fieldsOf(flags, now));
       done(key, `The key ${titleOf(key)} was changed.`);
     },
