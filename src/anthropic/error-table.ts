@@ -69,7 +69,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   model_not_found: NOT_FOUND,
   response_not_found: NOT_FOUND,
   unknown_sign_in: NOT_FOUND,
-  sign_in_pending: { ...INVALID, isFinal: true },
+  sign_in_pending: { ...error(409, 'invalid_request_error'), isFinal: true },
   sign_in_failed: { ...BAD_GATEWAY, isFinal: true },
   sign_out_failed: { ...BAD_GATEWAY, isFinal: true },
   unknown_response: NOT_FOUND,

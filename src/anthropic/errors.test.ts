@@ -69,10 +69,20 @@ describe('anthropicErrors', () => {
       return headers['x-should-retry'] === 'false';
     });
     expect(final.toSorted()).toEqual([
+      'address_not_allowed',
+      'console_not_served',
       'image_not_generated',
       'insufficient_quota',
       'invalid_api_key',
+      'key_already_revoked',
+      'key_expired',
+      'key_paused',
+      'key_revoked',
+      'missing_scope',
+      'sign_in_failed',
+      'sign_in_pending',
       'sign_in_required',
+      'sign_out_failed',
       'store_corrupt',
       'too_many_output_items',
       'tool_choice_not_satisfied',

@@ -9,7 +9,7 @@ export class KeyConcurrency {
     const running = this.#running.get(keyId) ?? 0;
     if (running + turns > max) {
       throw gatewayError('concurrency_limit', {
-        message: `This API key runs at most ${max} ${max === 1 ? 'turn' : 'turns'} at the same time: ${running} ${running === 1 ? 'is' : 'are'} running or waiting, and this request needs ${turns}.`,
+        message: `This key runs at most ${max} ${max === 1 ? 'turn' : 'turns'} at the same time: ${running} ${running === 1 ? 'is' : 'are'} running or waiting, and this request needs ${turns}.`,
         retryAfterSeconds: 1,
       });
     }

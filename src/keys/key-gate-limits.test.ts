@@ -86,7 +86,7 @@ it('refuses with 429 and says which limit, and when it resets', async () => {
     type: 'rate_limit_error',
     code: 'key_limit_exceeded',
     message:
-      'This API key has reached its limit of 250 tokens per minute: 200 are used, and this request may use up to 200. The limit resets at 2026-11-17T12:01:00.000Z.',
+      'This key has reached its limit of 250 tokens per minute: 200 are used, and this request may use up to 200. The limit resets at 2026-11-17T12:01:00.000Z.',
     param: null,
     retryAfterSeconds: 30,
     headers: {},
@@ -110,7 +110,7 @@ it('tells clients not to retry if the reset is far away, or never helps', async 
   const small = await openGate({ limits: [limitOf({ window: 'month', max: 150, model: 'gpt-*' })] });
   expect(await failureFrom(small.gate.enter(askOf()))).toMatchObject({
     message:
-      "This request may use up to 200 tokens, and this API key may use at most 150 tokens per month for the models 'gpt-*'. Send less input, or a lower limit for the output.",
+      "This request may use up to 200 tokens, and this key may use at most 150 tokens per month for the models 'gpt-*'. Send less input, or a lower limit for the output.",
     retryAfterSeconds: null,
     headers: { 'x-should-retry': 'false' },
   });

@@ -21,8 +21,7 @@ describe('what a key may run', () => {
       status: 404,
       code: 'model_not_found',
       param: 'model',
-      message:
-        "The model 'gpt-5.2' does not exist or you do not have access to it. This API key may use: o*.",
+      message: "The model 'gpt-5.2' does not exist or you do not have access to it. This key may use: o*.",
     });
   });
 
@@ -47,7 +46,7 @@ describe('what a key may run', () => {
       code: 'concurrency_limit',
       retryAfterSeconds: 1,
       message:
-        'This API key runs at most 3 turns at the same time: 2 are running or waiting, and this request needs 2.',
+        'This key runs at most 3 turns at the same time: 2 are running or waiting, and this request needs 2.',
     });
     first.leave();
     first.leave();

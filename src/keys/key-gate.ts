@@ -175,5 +175,5 @@ export class KeyGate implements TurnGate {
 const forwardRefusal = (): GatewayError =>
   gatewayError('model_not_found', {
     message:
-      'This API key cannot use this endpoint: it is limited to some models or has a limit of the cost, and this server does not read the model of a request that it passes on to another provider.',
+      'This key cannot use this endpoint: it is limited to some models or has a limit of the cost, and this server does not read the model of a request that it passes on to another provider.',
   });

@@ -50,6 +50,6 @@ export const neededPrice = (
   if (price !== null) return price;
   throw gatewayError('unsupported_value', {
     param,
-    message: `This API key has a limit of the cost, and the model '${model}' has no price. The operator of this server has to add one to \`prices\` in the config file.`,
+    message: `This key has a limit of the cost, and the model '${model}' has no price. The operator of this server has to add one to \`prices\` in the config file.`,
   });
 };

@@ -40,8 +40,8 @@ describe('withinEffort', () => {
     expect(['none', 'low', 'medium', 'extreme'].map((effort) => effortOf(effort, null))).toEqual([
       'none',
       'low',
-      "Unsupported value: 'medium'. This API key allows a reasoning effort of at most 'low'.",
-      "Unsupported value: 'extreme'. This API key allows a reasoning effort of at most 'low'.",
+      "Unsupported value: 'medium'. This key allows a reasoning effort of at most 'low'.",
+      "Unsupported value: 'extreme'. This key allows a reasoning effort of at most 'low'.",
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('withinEffort', () => {
       without: null,
       onlyLower: 'none',
       onlyHigher:
-        "This API key allows a reasoning effort of at most 'low', which the model 'm' does not support.",
+        "This key allows a reasoning effort of at most 'low', which the model 'm' does not support.",
     });
   });
 });

@@ -13,7 +13,7 @@ export const mayUseModel = ({ models }: Pick<ApiKey, 'models'>, model: string): 
 export const modelRefusal = ({ models }: Pick<ApiKey, 'models'>, model: string, param: string) =>
   gatewayError('model_not_found', {
     param,
-    message: `The model '${model}' does not exist or you do not have access to it. This API key may use: ${models.join(', ')}.`,
+    message: `The model '${model}' does not exist or you do not have access to it. This key may use: ${models.join(', ')}.`,
   });
 
 /** The default effort of most models, for those whose default is unknown. */
@@ -40,7 +40,7 @@ export const withinEffort = (
     if (isWithin(effort)) return request;
     throw gatewayError('unsupported_value', {
       param,
-      message: `Unsupported value: '${effort}'. This API key allows a reasoning effort of at most '${ceiling}'.`,
+      message: `Unsupported value: '${effort}'. This key allows a reasoning effort of at most '${ceiling}'.`,
     });
   }
   const efforts = info?.efforts ?? null;
@@ -49,7 +49,7 @@ export const withinEffort = (
   if (lowered === undefined) {
     throw gatewayError('unsupported_value', {
       param,
-      message: `This API key allows a reasoning effort of at most '${ceiling}', which the model '${request.model}' does not support.`,
+      message: `This key allows a reasoning effort of at most '${ceiling}', which the model '${request.model}' does not support.`,
     });
   }
   return { ...request, reasoning: { ...request.reasoning, effort: lowered } };

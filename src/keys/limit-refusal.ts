@@ -34,8 +34,8 @@ export const limitRefusal = (
   const models = model === null ? '' : ` for the models '${model}'`;
   const what = `${limit.max} ${UNIT_WORDS[unit]} ${WINDOW_WORDS[window]}${models}`;
   const message = isTooLarge
-    ? `This request may use up to ${shown(amount)} ${UNIT_WORDS[unit]}, and this API key may use at most ${what}. Send less input, or a lower limit for the output.`
-    : `This API key has reached its limit of ${what}: ${shown(used)} are used, and this request may use up to ${shown(amount)}. The limit resets at ${at}.`;
+    ? `This request may use up to ${shown(amount)} ${UNIT_WORDS[unit]}, and this key may use at most ${what}. Send less input, or a lower limit for the output.`
+    : `This key has reached its limit of ${what}: ${shown(used)} are used, and this request may use up to ${shown(amount)}. The limit resets at ${at}.`;
   const failed = failure('key_limit_exceeded', {
     message,
     ...(isTooLarge ? {} : { retryAfterSeconds }),

@@ -131,7 +131,7 @@ export class LiveKeys implements KeyDirectory {
     return lostAt === null || this.#options.clock.now() - lostAt <= MAX_AGE_MS
       ? null
       : gatewayError('store_unavailable', {
-          message: 'The database of this server has been unavailable for too long to check this API key.',
+          message: 'The database of this server has been unavailable for too long to check this key.',
         });
   }
 

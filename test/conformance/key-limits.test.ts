@@ -95,7 +95,7 @@ describe('a limit', () => {
       retry: 'false',
       error: {
         message: expect.stringMatching(
-          /^This API key has reached its limit of 1 requests per day: 1 are used, and this request may use up to 1\. The limit resets at \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
+          /^This key has reached its limit of 1 requests per day: 1 are used, and this request may use up to 1\. The limit resets at \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
         ),
         type: 'rate_limit_error',
         param: null,

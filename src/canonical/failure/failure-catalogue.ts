@@ -142,7 +142,7 @@ export const FAILURES = {
   ),
   key_limit_exceeded: row(
     429,
-    'This API key has reached one of its limits.',
+    'This key has reached one of its limits.',
     'a limit of the API key would be exceeded; the message and the field `limit` name it and when it resets, and so does `retry-after`. Nothing was sent to the backend',
   ),
   // A retry after a short wait does not help.

@@ -9,16 +9,31 @@ import { mcpErrorText } from './mcp-error.ts';
 const isAboutKey = (text: string): boolean =>
   ['api key', 'apikey', 'unauthorized', 'authentication'].some((hint) => text.toLowerCase().includes(hint));
 
+/** Only another key helps. With a used-up limit the key is right. */
+const ABOUT_KEY: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'invalid_api_key',
+  'key_expired',
+  'key_paused',
+  'key_revoked',
+  'address_not_allowed',
+]);
+
 describe('messages that mention keys', () => {
   it.each(Object.keys(FAILURES) as FailureCode[])("are only those about the caller's key: %s", (kind) => {
-    expect(isAboutKey(FAILURES[kind].message)).toBe(kind === 'invalid_api_key');
+    expect(isAboutKey(FAILURES[kind].message)).toBe(ABOUT_KEY.has(kind));
   });
 
-  it('come with 401; a 403 is only for pages that may not open a WebSocket', () => {
+  it('come with 401 or 403; other 403 are for web pages, and for keys without the scope', () => {
     const statuses = Object.entries(FAILURES).map(([kind, { status }]): [string, number] => [kind, status]);
     expect(statuses.filter(([, status]) => status === 401 || status === 403)).toEqual([
       ['invalid_api_key', 401],
+      ['missing_scope', 403],
+      ['key_expired', 401],
+      ['key_paused', 401],
+      ['key_revoked', 401],
+      ['address_not_allowed', 403],
       ['origin_not_allowed', 403],
+      ['console_not_served', 403],
     ]);
   });
 
