@@ -17,6 +17,8 @@ it('takes the settings that are set, with absolute paths, and how the network is
     HTTPS_PROXY: 'http://proxy.example:3128',
     no_proxy: 'localhost',
     SSL_CERT_FILE: 'ca.pem',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: 'otel.pem',
     PATH: '/usr/bin',
     EDITOR: 'vi',
   };
@@ -29,6 +31,8 @@ it('takes the settings that are set, with absolute paths, and how the network is
       HTTPS_PROXY: 'http://proxy.example:3128',
       no_proxy: 'localhost',
       SSL_CERT_FILE: '/home/ann/ca.pem',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: '/home/ann/otel.pem',
     },
     warnings: [],
   });
@@ -41,10 +45,11 @@ it('never takes a secret, a password in a URL, or a line break', () => {
     HTTPS_PROXY: 'http://ann:hunter2@proxy.example:3128',
     PROXY_UPSTREAM_BASE_URL: 'https://ann:hunter2@api.example/v1',
     PROXY_MODEL_ALIASES: '{\n"a": "b"}',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hunter2',
   };
   const { variables, warnings } = serviceVariables(environment, '/home/ann');
   expect(variables).toEqual({});
-  expect(warnings).toHaveLength(secrets.length + 3);
+  expect(warnings).toHaveLength(secrets.length + 4);
   expect(warnings).toEqual(
     expect.arrayContaining([
       'PROXY_UPSTREAM_API_KEY is a secret and is not written into the file: put it into the config file, see docs/configuration.md.',

@@ -22,6 +22,10 @@ const NETWORK = [
   'no_proxy',
 ];
 const CERTIFICATES = ['CODEX_CA_CERTIFICATE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
+/** Read by OpenTelemetry. Their headers hold keys. */
+const TELEMETRY = /^OTEL_/;
+const TELEMETRY_SECRET = /^OTEL_\w*HEADERS$/;
+const TELEMETRY_PATH = /^OTEL_\w*(?:CERTIFICATE|CLIENT_KEY)$/;
 
 const settingNamed = (name: string): SettingRow | null =>
   (SETTINGS as Readonly<Record<string, SettingRow>>)[name] ?? null;
@@ -33,12 +37,13 @@ const settingNamed = (name: string): SettingRow | null =>
 export const serviceVariables = (environment: Environment, directory: string): ServiceVariables => {
   const variables: Record<string, string> = {};
   const warnings: string[] = [];
-  for (const name of [...Object.keys(SETTINGS), ...NETWORK, ...CERTIFICATES]) {
+  const telemetry = Object.keys(environment).filter((name) => TELEMETRY.test(name));
+  for (const name of [...Object.keys(SETTINGS), ...NETWORK, ...CERTIFICATES, ...telemetry]) {
     const value = environment[name]?.trim() ?? '';
     if (value === '') continue;
     const setting = settingNamed(name);
-    const isPath = setting?.type.isPath === true || CERTIFICATES.includes(name);
-    if (isSecret(setting, value)) {
+    const isPath = setting?.type.isPath === true || CERTIFICATES.includes(name) || TELEMETRY_PATH.test(name);
+    if (isSecret(setting, value) || TELEMETRY_SECRET.test(name)) {
       warnings.push(
         setting === null
           ? `${name} contains a password and is not written into the file: the service runs without it.`
