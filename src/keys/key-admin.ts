@@ -102,11 +102,13 @@ export class KeyAdmin {
   }
 
   /** For ever. To revoke it again changes nothing. */
-  async revoke(id: string): Promise<ApiKey> {
-    const key = await this.find(id);
-    if (key.revokedAt !== null) return key;
-    const now = this.#options.ambient.clock.now();
-    return this.#change(id, (one) => ({ ...one, revokedAt: now }));
+  revoke(id: string): Promise<ApiKey> {
+    return this.#inTurn(async () => {
+      const key = await this.find(id);
+      if (key.revokedAt !== null) return key;
+      const now = this.#options.ambient.clock.now();
+      return this.#changeNow(id, (one) => ({ ...one, revokedAt: now }));
+    });
   }
 
   /** What the key has used of its limits. */
