@@ -44,6 +44,16 @@ describe('commandLine', () => {
       'npx codex-app-server-proxy doctor',
     ],
     [
+      'npx with a file',
+      {
+        ...installed,
+        script: '/home/ann/.npm/_npx/1f/node_modules/.bin/codex-app-server-proxy',
+        environment: { npm_command: 'exec', npm_config_package: './codex-app-server-proxy-1.0.0.tgz' },
+      },
+      ['login'],
+      'npx --package ./codex-app-server-proxy-1.0.0.tgz codex-app-server-proxy login',
+    ],
+    [
       'a file in a package that is on no path',
       { ...installed, script: '/opt/package/dist/main.js' },
       ['doctor'],

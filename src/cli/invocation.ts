@@ -65,8 +65,12 @@ export const commandLine = (invocation: Invocation, command: string, ...flags: r
 
 const programOf = (invocation: Invocation, command: string, flags: readonly string[]): readonly string[] => {
   if (!invocation.isClone) {
-    const name = isOnPath(invocation) ? NAME : `npx ${NAME}`;
-    return [name, ...(command === 'serve' ? [] : [command]), ...flags];
+    return [
+      ...(isOnPath(invocation) ? [] : npxOf(invocation)),
+      NAME,
+      ...(command === 'serve' ? [] : [command]),
+      ...flags,
+    ];
   }
   const isThere = path.resolve(invocation.directory) === path.resolve(invocation.root);
   const npm = isThere
@@ -75,6 +79,13 @@ const programOf = (invocation: Invocation, command: string, flags: readonly stri
   const script = command === 'serve' ? 'start' : `run ${command}`;
   // npm consumes flags unless they follow `--`.
   return [npm, script, ...(flags.length === 0 ? [] : ['--', ...flags])];
+};
+
+/** npx with the package that it was given, such as a file: it takes a package without one from the registry, where this one is not. */
+const npxOf = ({ environment, platform }: Invocation): readonly string[] => {
+  const given = environment['npm_command'] === 'exec' ? environment['npm_config_package'] : undefined;
+  // Several packages are several lines.
+  return isSet(given) && !given.includes('\n') ? ['npx', '--package', shellQuoted(given, platform)] : ['npx'];
 };
 
 /** npx runs the package from its cache; only npx finds the copy in a project. */
