@@ -18,6 +18,7 @@ describe.skipIf(browser.isMissing)('the sign-in page', browser.needs, () => {
     const opened = await browser.open(`${proxy.url}/console/settings`);
     const { page, problems } = opened;
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement?.name')).toBe('key');
     expect(await auditPage(opened)).toEqual([]);
     await page.getByLabel('API key').fill('sk-wrong-key-0123456789');
     await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { api } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
@@ -21,6 +21,9 @@ export const SignInPage = ({ version, onSignedIn }: SignInProps) => {
   const [key, setKey] = useState('');
   const [isBusy, setIsBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const field = useRef<HTMLInputElement>(null);
+  // The only field of the page: after the title, which takes the focus first.
+  useEffect(() => field.current?.focus(), []);
 
   const signIn = async (): Promise<void> => {
     setIsBusy(true);
@@ -56,6 +59,7 @@ export const SignInPage = ({ version, onSignedIn }: SignInProps) => {
           {(control) => (
             <input
               {...control}
+              ref={field}
               type="password"
               name="key"
               autoComplete="current-password"
