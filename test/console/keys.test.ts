@@ -19,6 +19,8 @@ const createKey = async (page: Page, name: string, fill: () => Promise<void>): P
 
 const shownSecret = async (page: Page): Promise<string> => {
   const secret = await page.getByRole('region', { name: 'the secret' }).innerText();
+  // Not the button that closes it, for people who press Enter twice.
+  await expect.poll(() => page.evaluate('document.activeElement?.ariaLabel')).toBe('Copy the secret');
   await page.getByRole('button', { name: 'Done' }).click();
   return secret.trim();
 };

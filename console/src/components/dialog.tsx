@@ -10,6 +10,12 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
+/**
+ * Has the focus at first: not the button that closes the dialog, so that a second Enter does not lose a secret that is
+ * shown only once.
+ */
+const FIRST_CONTROL = ':scope > :not(header) :is(input, select, textarea, button)';
+
 /** A modal dialog: the browser keeps the focus in it, and Escape closes it. It is open while it is rendered. */
 export const Dialog = ({ title, children, onClose }: DialogProps) => {
   const id = useId();
@@ -18,6 +24,7 @@ export const Dialog = ({ title, children, onClose }: DialogProps) => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
+    dialog?.querySelector<HTMLElement>(FIRST_CONTROL)?.focus();
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement) before.focus();
