@@ -204,7 +204,15 @@ const progressLine = createProgressLine({ stream: process.stderr, environment: p
 const say = progressLine.besides((text) => void process.stderr.write(text));
 const startedAt = performance.now();
 
+/** The steps to run, by their names. */
+const chosenSteps = () => {
+  const steps = Object.entries(STEPS).filter(([name]) => flags.only === undefined || flags.only === name);
+  if (steps.length > 0) return steps;
+  throw new Error(`There is no step ${flags.only}. Steps: ${Object.keys(STEPS).join(', ')}.`);
+};
+
 const measure = async (): Promise<readonly Row[]> => {
+  const steps = chosenSteps();
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-bench-'));
   const model = await startBenchModel();
   const { baseUrl } = model;
@@ -233,7 +241,6 @@ const measure = async (): Promise<readonly Row[]> => {
     const warming = progressLine.start('warming up');
     await warmUp([bare, proxy], model).finally(() => warming.end());
     const rows: Row[] = [];
-    const steps = Object.entries(STEPS).filter(([name]) => flags.only === undefined || flags.only === name);
     for (const [index, [name, step]] of steps.entries()) {
       const left = steps.length - index - 1;
       const soFar = duration(performance.now() - startedAt);
