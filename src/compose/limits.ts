@@ -5,11 +5,10 @@ import { EarlyReserve } from '../keys/early-reserve.ts';
 import { KeyGate } from '../keys/key-gate.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 import { readLimitStatus, type LimitStatus } from '../keys/limit-status.ts';
-import { Reservations } from '../keys/reservations.ts';
+import { Reservations, type ReservationStore } from '../keys/reservations.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { LimitStore } from '../store/ports/limits.ts';
 import type { Store } from '../store/store.ts';
 
 export interface OpenLimits {
@@ -36,7 +35,7 @@ const NO_RESERVATIONS = { reserve: () => Promise.reject(gatewayError('store_unav
 const limitsIn = (
   { kind, limits }: Pick<Store, 'kind' | 'limits'>,
   { metrics, logger }: Pick<LimitDeps, 'metrics' | 'logger'>,
-): LimitStore =>
+): ReservationStore =>
   kind === 'postgres'
     ? limits
     : new EarlyReserve({

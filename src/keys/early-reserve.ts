@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Clock } from '../kit/ambient.ts';
-import type { LimitClaim, LimitStore, LimitWindow, Reservation, Reserved } from '../store/ports/limits.ts';
+import type { LimitClaim, LimitWindow, Reservation, Reserved } from '../store/ports/limits.ts';
+import type { ReservationStore } from './reservations.ts';
 
 export interface EarlyReserveOptions {
-  readonly store: LimitStore;
+  readonly store: ReservationStore;
   readonly clock: Clock;
   /** How long a reservation waits to be written. */
   readonly delayMs?: number;
@@ -40,7 +41,7 @@ const MAX_KEYS = 20_000;
  * reset by the command line, only lower them. Where there is no room, or the window is not known, the store decides, after
  * everything of the key was written.
  */
-export class EarlyReserve implements LimitStore {
+export class EarlyReserve implements ReservationStore {
   readonly #options: EarlyReserveOptions;
   readonly #keys = new Map<string, KnownKey>();
   /** Reservations that are not written yet, by their ids. */
@@ -73,16 +74,6 @@ export class EarlyReserve implements LimitStore {
   async giveBack(id: string): Promise<boolean> {
     await this.#writing.get(id);
     return this.#options.store.giveBack(id);
-  }
-
-  async reset(keyId: string): Promise<void> {
-    const known = this.#keys.get(keyId);
-    if (known !== undefined) await Promise.all(known.writing);
-    await this.#options.store.reset(keyId);
-  }
-
-  status(keyId: string): Promise<ReadonlyMap<string, LimitWindow>> {
-    return this.#options.store.status(keyId);
   }
 
   #knownOf(keyId: string): KnownKey {

@@ -1,3 +1,4 @@
+import { indented } from '../../format/indented.ts';
 import type { Item } from './conversation-answers.ts';
 
 /** A piece of an item as people read it. */
@@ -104,11 +105,5 @@ const outputOf = (output: unknown): readonly Piece[] =>
 /** JSON is indented. */
 const codeOf = (value: unknown): readonly Piece[] => [{ kind: 'code', text: printed(value) }];
 
-const printed = (value: unknown): string => {
-  if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
-  try {
-    return JSON.stringify(JSON.parse(value), null, 2);
-  } catch {
-    return value;
-  }
-};
+const printed = (value: unknown): string =>
+  typeof value === 'string' ? indented(value) : (JSON.stringify(value, null, 2) ?? '');

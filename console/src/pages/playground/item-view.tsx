@@ -1,13 +1,5 @@
+import { indented } from '../../format/indented.ts';
 import { generatedImage, partsOf, toolCallIn, type Item } from './items.ts';
-
-/** Indented where it is JSON. */
-const pretty = (text: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-};
 
 const Code = ({ text, label }: { readonly text: string; readonly label: string }) => (
   <pre class="chat-code" tabIndex={0} role="region" aria-label={label}>
@@ -39,14 +31,14 @@ export const ItemView = ({ item, text = null }: { readonly item: Item; readonly 
         <h3>
           Call of <code>{call.name}</code>
         </h3>
-        <Code text={pretty(text ?? call.input)} label={`Arguments of ${call.name}`} />
+        <Code text={indented(text ?? call.input)} label={`Arguments of ${call.name}`} />
       </section>
     );
   if (item.type.endsWith('_call_output'))
     return (
       <section class="chat-item chat-user" aria-label="Output of a tool">
         <h3>Output of the tool</h3>
-        <Code text={pretty(String(item['output']))} label="Output of the tool" />
+        <Code text={indented(String(item['output']))} label="Output of the tool" />
       </section>
     );
   if (item.type === 'reasoning') return <Reasoning item={item} text={text} />;

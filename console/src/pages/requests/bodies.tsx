@@ -1,3 +1,4 @@
+import { indented } from '../../format/indented.ts';
 import { Card } from '../../components/card.tsx';
 import { CodeBlock } from '../../components/copy-button.tsx';
 import { whole } from '../../format/numbers.ts';
@@ -38,12 +39,10 @@ export const Bodies = ({ capture }: { readonly capture: Capture }) => {
 
 const Body = ({ body, label }: { readonly body: ShownBody; readonly label: string }) => (
   <>
-    <CodeBlock text={body.truncated ? body.text : pretty(body.text)} label={label} />
+    <CodeBlock text={body.truncated ? body.text : indented(body.text)} label={label} />
     {body.truncated ? <p class="hint">The beginning of {whole(body.chars)} characters.</p> : null}
   </>
 );
-
-const pretty = (text: string): string => JSON.stringify(JSON.parse(text), null, 2);
 
 /** The request as a command, with a placeholder for the key; null: its body is not known. */
 export const asCurl = (capture: Capture, origin: string): string | null => {
