@@ -8,7 +8,7 @@ import path from 'node:path';
  */
 export interface CodexBinary {
   readonly path: string;
-  /** The version of `@openai/codex`, such as `0.166.0`. */
+  /** The version of `@openai/codex`, such as `0.169.0`. */
   readonly version: string;
 }
 

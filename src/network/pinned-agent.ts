@@ -37,6 +37,8 @@ export const createAgentPinner = (options: PinnedAgentOptions): PinAgent => {
 const agentFor = (addresses: readonly string[], { keepsConnections }: PinnedAgentOptions): Agent => {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return new Agent({
+    // A server that a client names must not gain the larger surface of HTTP/2.
+    allowH2: false,
     pipelining: keepsConnections ? 1 : 0,
     connect: {
       timeout: CONNECT_TIMEOUT_MS,

@@ -70,6 +70,7 @@ it('ignores these notifications of the app-server', () => {
     'thread/realtime/transcript/delta',
     'thread/realtime/transcript/done',
     'thread/reverted',
+    'thread/section/changed',
     'thread/settings/updated',
     'thread/started',
     'thread/status/changed',

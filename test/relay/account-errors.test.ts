@@ -20,20 +20,24 @@ describe("errors of an account's backend", () => {
       }),
       USED_UP,
     ],
-    ...['cyber_policy', 'bio_policy', 'misalignment_policy_violation', 'content_policy_violation'].flatMap(
-      (code): Case[] => {
-        const error = {
-          message: 'We cannot help with that.',
-          type: 'invalid_request_error',
-          param: null,
-          code,
-        };
-        return [
-          [`${code} as an HTTP error`, replies(400, { error }), { status: 400, error }],
-          [`${code} in the stream`, fails(error), { status: 400, error }],
-        ];
-      },
-    ),
+    ...[
+      'cyber_policy',
+      'bio_policy',
+      'misalignment_policy_violation',
+      'content_policy_violation',
+      'inference_hook_denied',
+    ].flatMap((code): Case[] => {
+      const error = {
+        message: 'We cannot help with that.',
+        type: 'invalid_request_error',
+        param: null,
+        code,
+      };
+      return [
+        [`${code} as an HTTP error`, replies(400, { error }), { status: 400, error }],
+        [`${code} in the stream`, fails(error), { status: 400, error }],
+      ];
+    }),
     [
       'a model that the account may not use',
       replies(400, {

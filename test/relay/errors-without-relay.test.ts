@@ -36,10 +36,17 @@ describe('an error of the backend, as codex reports it', () => {
       [400, 'misalignment_policy_violation', null],
     ],
     [
-      'another policy',
+      'another policy, of which codex keeps the words only',
       replies(400, error('content_policy_violation')),
+      [400, 'invalid_prompt', null],
+    ],
+    [
+      'another policy whose words tell',
+      replies(400, error('content_policy_violation', 'Your prompt was flagged by our usage policies.')),
       [400, 'content_policy_violation', null],
     ],
+    ['another policy in the stream', failsWith('bio_policy'), [400, 'invalid_prompt', null]],
+    ['a hook', failsWith('inference_hook_denied'), [400, 'inference_hook_denied', null]],
     ['a model without access', replies(400, { detail: UNENTITLED }), [404, 'model_not_found', 'model']],
     [
       'a model that is not found',

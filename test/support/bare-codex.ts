@@ -57,7 +57,6 @@ bundled.enabled = false
 [features]
 shell_tool = false
 unified_exec = false
-multi_agent = false
 apps = false
 plugins = false
 [analytics]

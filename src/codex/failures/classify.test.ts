@@ -98,6 +98,7 @@ describe('a policy violation', () => {
     'cyber_policy',
     'bio_policy',
     'misalignment_policy_violation',
+    'inference_hook_denied',
     'content_policy_violation',
     'image_content_policy_violation',
     'content_filter',

@@ -72,7 +72,7 @@ const either =
 const QUOTA = /usage_limit|usage_not_included|insufficient_quota|quota_exceeded|billing|credits_/;
 const OVERLOAD = /^(?:server_is_overloaded|slow_down|overloaded(?:_error)?)$/;
 /** cyber_policy, bio_policy, misalignment_policy_violation, content_policy_violation … */
-const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$/;
+const POLICY = /^(?:\w+_)?policy(?:_violation)?$|^content_filter$|^inference_hook_denied$/;
 const CREDENTIALS =
   /^(?:invalid_api_key|API_KEY_INVALID|token_(?:expired|invalidated|revoked)|refresh_token_\w+)$/;
 /** Codes of client errors that arrive within an answer. */

@@ -9,6 +9,7 @@ const provider = (backend: BackendTarget): string | undefined => {
     catalogueFile: '/state/catalog.json',
     codexVersion: '1.2.3',
     allowsFeedback: false,
+    untrusted: [],
   });
   return /\[model_providers\.proxy\]\n([^[]*)/.exec(text)?.[1]?.trim();
 };
@@ -29,6 +30,7 @@ describe('configToml', () => {
       catalogueFile: null,
       codexVersion: '1.2.3',
       allowsFeedback,
+      untrusted: [],
     });
     expect(text).toContain(`[feedback]\nenabled = ${allowsFeedback}\n`);
   });
@@ -70,7 +72,13 @@ describe('configToml', () => {
 
   it("sets the account URLs of a login if they differ from codex's default", () => {
     const rootOf = (backend: BackendTarget): readonly string[] =>
-      configToml({ backend, catalogueFile: '/s/catalog.json', codexVersion: '1.2.3', allowsFeedback: false })
+      configToml({
+        backend,
+        catalogueFile: '/s/catalog.json',
+        codexVersion: '1.2.3',
+        allowsFeedback: false,
+        untrusted: [],
+      })
         .split('\n')
         .slice(0, 3);
     expect([
@@ -93,6 +101,7 @@ describe('configToml', () => {
         catalogueFile: '/s/catalog.json',
         codexVersion: '1.2.3',
         allowsFeedback: false,
+        untrusted: ['/srv/a "repo"', '/srv'],
       }),
     ).toMatchInlineSnapshot(`
       "model_provider = "proxy"
@@ -129,7 +138,6 @@ describe('configToml', () => {
       [features]
       shell_tool = false
       unified_exec = false
-      multi_agent = false
       goals = false
       view_image = false
       apps = false
@@ -144,6 +152,7 @@ describe('configToml', () => {
       code_mode_host = false
       shell_snapshot = false
       memories = false
+      unified_image_budget = false
       enable_request_compression = false
       unbounded_connection_retries = false
 
@@ -163,6 +172,12 @@ describe('configToml', () => {
 
       [feedback]
       enabled = false
+
+      [projects."/srv/a \\"repo\\""]
+      trust_level = "untrusted"
+
+      [projects."/srv"]
+      trust_level = "untrusted"
       "
     `);
   });

@@ -10,6 +10,8 @@ export interface CodexSettings {
   readonly codexVersion: string;
   /** Whether codex may send feedback to OpenAI on request. */
   readonly allowsFeedback: boolean;
+  /** Folders whose own settings codex must not obey. */
+  readonly untrusted: readonly string[];
 }
 
 type TomlValue = string | number | boolean;
@@ -35,7 +37,6 @@ const CLEAN_PROMPT = {
     features: {
       shell_tool: false,
       unified_exec: false,
-      multi_agent: false,
       goals: false,
       view_image: false,
       apps: false,
@@ -50,6 +51,8 @@ const CLEAN_PROMPT = {
       code_mode_host: false,
       shell_snapshot: false,
       memories: false,
+      // Otherwise the images of a request are sent with `detail: original`, whatever the client asked for.
+      unified_image_budget: false,
       // Uncompressed, so that the relay and tests can read the bodies.
       enable_request_compression: false,
       // Report an unreachable provider at once: otherwise codex retries for seconds.
@@ -116,6 +119,7 @@ export const configToml = ({
   catalogueFile,
   codexVersion,
   allowsFeedback,
+  untrusted,
 }: CodexSettings): string => {
   const root: TomlTable = {
     model_provider: PROVIDER_ID,
@@ -131,10 +135,20 @@ export const configToml = ({
     ...CLEAN_PROMPT.tables,
     ...QUIET.tables,
     feedback: { enabled: allowsFeedback },
+    ...projectsOf(untrusted),
   };
   const sections = Object.entries(tables).map(([name, table]) => `[${name}]\n${tableToml(table)}`);
   return [tableToml(root), ...sections].join('\n');
 };
+
+/**
+ * codex trusts the folder of a thread that may write, and the repository around it: it would start the MCP
+ * servers of their `.codex/config.toml`, outside every sandbox.
+ */
+const projectsOf = (folders: readonly string[]): Readonly<Record<string, TomlTable>> =>
+  Object.fromEntries(
+    folders.map((folder) => [`projects.${tomlString(folder)}`, { trust_level: 'untrusted' }]),
+  );
 
 const tableToml = (table: TomlTable): string =>
   Object.entries(table)

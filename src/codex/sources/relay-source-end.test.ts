@@ -47,7 +47,11 @@ describe('the end of a turn', () => {
           kind: 'notified',
           notification: {
             method: 'error',
-            params: { turnId: TURN, willRetry: true, error: { message: 'x', codexErrorInfo: 'other' } },
+            params: {
+              turnId: TURN,
+              willRetry: true,
+              error: { message: 'stream disconnected before completion: closed', codexErrorInfo: 'other' },
+            },
           } as unknown as KnownNotification,
         },
       ],
@@ -71,7 +75,12 @@ describe('the end of a turn', () => {
       usage: { totalTokens: 3 },
     });
     expect(replyOf([...whole, ...whole, turnCompleted()])).toMatchObject({ usage: { totalTokens: 6 } });
-    expect(replyOf([...whole, turnCompleted({ message: 'x', codexErrorInfo: 'other' })])).toMatchObject({
+    expect(
+      replyOf([
+        ...whole,
+        turnCompleted({ message: 'internal error; agent loop died unexpectedly', codexErrorInfo: 'other' }),
+      ]),
+    ).toMatchObject({
       outcome: failed('upstream_error'),
     });
   });

@@ -43,7 +43,10 @@ describe('usage', () => {
 describe('the end', () => {
   it('completes or aborts open items', () => {
     const open = [started('agentMessage', 'm'), text('m', 'half')];
-    const failed = completed('failed', { message: 'cut', codexErrorInfo: 'other' });
+    const failed = completed('failed', {
+      message: 'stream disconnected before completion: closed',
+      codexErrorInfo: 'other',
+    });
     expect(
       start()
         .run(...open, completed())

@@ -7,7 +7,7 @@ import { incompleteReason, toFailure } from './failures.ts';
 type Info = TurnError['codexErrorInfo'];
 const told = (codexErrorInfo: Info, message = '') => toFailure({ message, codexErrorInfo });
 
-/** Messages of codex 0.166.0, seen with a backend that sent these answers. */
+/** Messages of codex 0.169.0, seen with a backend that sent these answers. */
 const unexpected = (status: string, body: string, more = ''): string =>
   `unexpected status ${status}: ${body}, url: http://10.0.0.5:4711/v1/responses${more}`;
 
@@ -60,8 +60,13 @@ describe('toFailure', () => {
         message: 'The upstream had an error while processing the request (it answered 500).',
       }),
     ],
-    ['badRequest', 'words', failure('upstream_error')],
-    ['other', 'words', failure('upstream_error')],
+    [
+      'inferenceHookDenied',
+      'words',
+      failure('content_policy_violation', { message: 'words', code: 'inference_hook_denied' }),
+    ],
+    ['badRequest', 'words', failure('invalid_prompt', { message: 'words' })],
+    ['other', 'words', failure('invalid_prompt', { message: 'words' })],
     ['sandboxError', 'words', failure('server_error')],
     [JSON.parse('"aNewName"') as Info, 'words', failure('server_error')],
   ])('%s: %s', (info, message, expected) => {
@@ -216,6 +221,11 @@ describe('toFailure', () => {
     ['broken JSON', '{"error":', failure('upstream_error')],
     ['no connection', 'Connection failed: error sending request', failure('upstream_unreachable')],
     ['a cut stream', 'stream disconnected before completion: closed', failure('upstream_error')],
+    ['a crash', 'internal error; agent loop died unexpectedly', failure('upstream_error')],
+    ['a login in renewal', 'Account credentials changed during refresh.', failure('upstream_error')],
+    ['a missing file', 'No such file or directory (os error 2)', failure('upstream_error')],
+    ['JSON that codex cannot read', 'expected value at line 1 column 1', failure('upstream_error')],
+    ['a missing key', 'Missing environment variable: `KEY`.', failure('upstream_error')],
     ['nothing', '', failure('upstream_error')],
   ])('%s', (_, message, expected) => {
     expect(told('other', message)).toEqual(expected);

@@ -49,6 +49,8 @@ const byName = (info: string, message: string): Failure => {
       return said({ code: 'cyber_policy', message });
     case 'misalignmentPolicyViolation':
       return said({ code: 'misalignment_policy_violation', message });
+    case 'inferenceHookDenied':
+      return said({ code: 'inference_hook_denied', message });
     case 'unauthorized':
       return said({ status: 401 });
     case 'internalServerError':
@@ -88,9 +90,26 @@ const byMessage = (message: string): Failure => {
   const unfinished = unfinishedAnswer(message);
   if (unfinished !== null) return unfinishedFailure(null, unfinished);
   const failed = said({ message: message.replace(/^stream disconnected before completion: /, '') });
-  // Unknown messages may be codex's own and reveal internals.
-  return failed.kind === 'upstream_error' ? failure('upstream_error') : failed;
+  if (failed.kind !== 'upstream_error') return failed;
+  // codex's own messages may reveal internals.
+  return OWN_WORDS.test(message) ? failure('upstream_error') : said({ message, status: 400 });
 };
+
+/**
+ * How codex's own messages begin or end, and its words about the login. Any other sentence is the backend's about
+ * the request, whose code codex has dropped (`content_policy_violation`, `bio_policy`, `invalid_prompt`): sending
+ * the request again does not help.
+ */
+const OWN_WORDS = new RegExp(
+  [
+    String.raw`^$|^(?:stream|error|exceeded retry limit|timeout|request timed out|spawn failed|interrupted)\b`,
+    String.raw`^(?:turn aborted|no thread|session configured|internal error|sandbox error|failed to)\b|^codex-`,
+    String.raw`^(?:unsupported operation|fatal error|missing environment variable|connection failed)\b`,
+    String.raw`\(os error \d+\)|at line \d+ column \d+$`,
+    String.raw`\bauth|\blog ?(?:in|out)\b|\bsign[ -]in\b|\bcredential|\brefresh|\baccess token\b|^account\b`,
+  ].join('|'),
+  'i',
+);
 
 /**
  * codex's message for a stream that ended too early, or whose last event it could not read; null for others.

@@ -9,7 +9,11 @@ const fails =
   (codexErrorInfo: string): Behaviour =>
   (thread) =>
     thread.send('turn/completed', {
-      turn: { id: 'turn', status: 'failed', error: { message: 'no', codexErrorInfo } },
+      turn: {
+        id: 'turn',
+        status: 'failed',
+        error: { message: 'Account credentials changed during refresh.', codexErrorInfo },
+      },
     });
 const answers: Behaviour = (thread) => thread.answer('done');
 

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure/failure.ts';
@@ -122,6 +123,69 @@ it('handles a form truncated anywhere', async () => {
   for (let end = 0; end < whole.length - 4; end += 1) {
     expect(await refusal(written(whole.slice(0, end)))).toContain('invalid_form: ');
   }
+});
+
+/** Pieces that a parser of forms could misread. */
+const piece = fc.oneof(
+  fc.constantFrom(
+    '--b',
+    '--b--',
+    '\r\n',
+    '\r',
+    '\n',
+    '\r\n\r\n',
+    '"',
+    '\\',
+    ';',
+    ':',
+    '\0',
+    '; name="a"',
+    'é',
+  ),
+  fc.constantFrom(field('a', 'x'), 'content-disposition: form-data', 'content-transfer-encoding: base64'),
+  fc.constantFrom("filename*=utf-8''%E4%zz", 'filename="../x"', 'content-type: text/plain; charset=nonsense'),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+);
+
+it('reads every form that a client writes', async () => {
+  const entry = fc.tuple(
+    // Clients escape these characters in names, each in its own way; no field has them.
+    fc.stringMatching(/^[^"\\\r\n%]+$/),
+    fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(entry, { minLength: 1, maxLength: 20 }), async (entries) => {
+      const form = new FormData();
+      for (const [name, value] of entries) {
+        if (typeof value === 'string') form.append(name, value);
+        else form.append(name, new File([value], 'f'));
+      }
+      const sent = await new Response(form).formData();
+      const parts = await Promise.all(
+        [...sent].map(async ([name, value]) =>
+          typeof value === 'string'
+            ? { name, value, isFile: false }
+            : {
+                name,
+                value: `data:image/png;base64,${Buffer.from(await value.arrayBuffer()).toString('base64')}`,
+                isFile: true,
+              },
+        ),
+      );
+      expect(await readForm(requestOf(form), { maxBytes: 1e6 })).toEqual(parts);
+    }),
+  );
+});
+
+it('reads or rejects whatever is sent as a form', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
+      const result = await refusal(written(`--b\r\n${pieces.join('')}\r\n--b--\r\n`));
+      if (typeof result === 'string') expect(result).toMatch(/^invalid_form: /);
+      else expect(result).not.toEqual([]);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 it('yields while parsing a large form', async () => {

@@ -1,4 +1,4 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Generated from @openai/codex (codex app-server generate-ts --experimental).
 // Do not edit: run `npm run protocol:update`.
 
 import type { JsonValue } from "./serde_json/JsonValue.ts";
@@ -7,6 +7,11 @@ import type { JsonValue } from "./serde_json/JsonValue.ts";
  * Client-declared capabilities negotiated during initialize.
  */
 export type InitializeCapabilities = {
+/**
+ * Present `humanCommand` approvals to a person and return only a one-time decision.
+ * Requires `experimentalApi`. Pending requests can be replayed to compatible clients.
+ */
+requiredHumanApproval?: boolean,
 /**
  * Use explicit gateway OAuth login instead of automatic browser authorization.
  * Applies to this app-server's gateway runtime; later connections cannot undo it.

@@ -1,4 +1,4 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Generated from @openai/codex (codex app-server generate-ts --experimental).
 // Do not edit: run `npm run protocol:update`.
 
 export const SERVER_NOTIFICATION_METHODS = [
@@ -76,6 +76,7 @@ export const SERVER_NOTIFICATION_METHODS = [
   "thread/realtime/transcript/delta",
   "thread/realtime/transcript/done",
   "thread/reverted",
+  "thread/section/changed",
   "thread/settings/updated",
   "thread/started",
   "thread/status/changed",

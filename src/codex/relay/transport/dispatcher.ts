@@ -15,6 +15,8 @@ export const openDispatcher = async (
 ): Promise<Dispatcher> => {
   const trust = await readTrust(targets, environment);
   const options = {
+    // One request per connection: a cut, a block page or a slow answer concerns one turn only.
+    allowH2: false,
     connect: { timeout: CONNECT_TIMEOUT_MS, ...trust },
     ...(connections === 'kept' ? { keepAliveTimeout: 60_000 } : { pipelining: 0 }),
   };

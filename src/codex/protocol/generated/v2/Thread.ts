@@ -1,4 +1,4 @@
-// Generated from @openai/codex 0.166.0 (codex app-server generate-ts --experimental).
+// Generated from @openai/codex (codex app-server generate-ts --experimental).
 // Do not edit: run `npm run protocol:update`.
 
 import type { AbsolutePathBuf } from "../AbsolutePathBuf.ts";
@@ -36,6 +36,10 @@ sessionId: string,
  * Source thread id when this thread was created by forking another thread.
  */
 forkedFromId: string | null,
+/**
+ * Parent that owns this persisted attached thread, independent of fork or spawn lineage.
+ */
+attachedToThreadId: string | null,
 /**
  * The ID of the parent thread. This will only be set if this thread is a subagent.
  */

@@ -1,0 +1,90 @@
+/**
+ * Takes another version of codex: `npm run codex:upgrade [VERSION]`, the newest one by default.
+ *
+ * Installs it exactly, prints what the change means, vendors its protocol types and features, writes the line of the
+ * changelog, and runs the checks and suites that depend on codex. `-- --no-tests` leaves those out.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+import { findCodexBinary } from '../src/codex/binary.ts';
+import { changedFacts, readBinaryFacts } from './protocol/binary-facts.ts';
+import { PACKAGE, reportOf, withChangelogLine } from './protocol/upgrade-report.ts';
+
+const ROOT = path.join(import.meta.dirname, '..');
+const CHANGELOG = path.join(ROOT, 'CHANGELOG.md');
+const NPM_MS = 10 * 60_000;
+
+/** What uses the real binary, or is made from it. */
+const SUITES = [
+  'src/codex/',
+  'src/engine/drivers/',
+  'test/pins/',
+  'test/golden/',
+  'test/scenarios/',
+  'test/relay/',
+  'test/chatgpt/',
+  'test/clients/codex',
+  'test/laws/exactness',
+  'test/conformance/clean-prompt',
+  'test/conformance/compaction',
+  'test/conformance/images',
+  'test/conformance/mcp-',
+  'test/conformance/models',
+  'test/conformance/responses-',
+  'test/conformance/reviews',
+  'test/conformance/steer',
+] as const;
+
+const npm = async (...args: readonly string[]): Promise<string> => {
+  const { stdout } = await promisify(execFile)('npm', args, { cwd: ROOT, timeout: NPM_MS });
+  return stdout.trim();
+};
+
+/** Runs a command with its output on the terminal. */
+const passes = (command: string, args: readonly string[]): Promise<boolean> => {
+  const child = spawn(command, args, { cwd: ROOT, stdio: 'inherit' });
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(String(error));
+      resolve(false);
+    });
+    child.once('close', (code) => resolve(code === 0));
+  });
+};
+
+const args = process.argv.slice(2);
+const asked = args.find((arg) => !arg.startsWith('--')) ?? (await npm('view', PACKAGE, 'version'));
+if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(asked)) {
+  throw new Error(`${asked} is not a version. Give one such as 0.169.0, or none for the newest.`);
+}
+
+const before = findCodexBinary();
+if (before.version === asked) console.log(`codex ${asked} is installed already.`);
+else {
+  const facts = await readBinaryFacts(before.path);
+  console.log(`Installing codex ${asked} in the place of ${before.version}.`);
+  await npm('install', '--save-exact', '--ignore-scripts', `${PACKAGE}@${asked}`);
+  const after = findCodexBinary();
+  if (after.version !== asked) throw new Error(`npm installed ${after.version}, not ${asked}.`);
+  const changes = changedFacts(facts, await readBinaryFacts(after.path));
+  console.log(await reportOf(changes, { from: before.version, to: asked, root: ROOT }));
+  const isVendored = await passes(process.execPath, [path.join('scripts', 'protocol.ts'), '--write']);
+  const changelog = await readFile(CHANGELOG, 'utf8');
+  await writeFile(CHANGELOG, withChangelogLine(changelog, changes, { from: before.version, to: asked }));
+  const results: (readonly [name: string, isGreen: boolean])[] = [['types and features', isVendored]];
+  if (!args.includes('--no-tests')) {
+    results.push(['npm run check', await passes('npm', ['run', '--silent', 'check'])]);
+    results.push(['suites', await passes('npx', ['vitest', 'run', ...SUITES])]);
+  }
+  for (const [name, isGreen] of results) console.log(`${isGreen ? '✓' : '✗'} ${name}`);
+  const failed = results.some(([, isGreen]) => !isGreen);
+  console.log(
+    failed
+      ? 'Read the report above, then make the failing tests pass, or go back: git checkout . && npm ci'
+      : 'Read the diff, run npm test, and commit.',
+  );
+  if (failed) process.exitCode = 1;
+}
