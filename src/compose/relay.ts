@@ -12,7 +12,7 @@ import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { reportTransport } from '../observe/transport-metrics.ts';
-import { reportRelayLosses } from '../observe/upstream-losses.ts';
+import { reportForeignTools, reportRelayLosses } from '../observe/upstream-losses.ts';
 import { openTransport } from './relay-transport.ts';
 
 export interface PlacedRelay {
@@ -97,6 +97,7 @@ export const placeRelay = async (
     ...reportRelayLosses(metrics, logger),
     onUnplaced: () => metrics.relayUnplaced.inc(),
     onAdded: (items) => metrics.upstreamAnomalies.inc({ oddity: 'prompt-addition-removed' }, items),
+    onForeignTools: reportForeignTools(metrics, logger),
     onLost: (reason) => {
       metrics.carrierLosses.inc({ reason });
       logger.error({ reason }, 'a model request of the app-server was not that of its turn; it was not sent');

@@ -148,6 +148,11 @@ export const METRICS = {
     'proxy_relay_unplaced_total',
     'Model requests of the app-server that belong to no turn; they are not sent.',
   ),
+  foreignTools: counter(
+    'proxy_foreign_tools_total',
+    'Tools in model requests of the app-server that neither the client nor its MCP servers asked for; they are removed.',
+    ['tool'],
+  ),
   carrierLosses: counter(
     'proxy_carrier_losses_total',
     'Model requests of the app-server that were not sent because they are not those of their turn, by reason: other-kind, other-turn, no-placeholder, foreign-item.',

@@ -1,3 +1,4 @@
+import { boundedLabel } from './bounded-label.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -32,6 +33,26 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
       logged.add(what);
       logger.warn({ what }, 'the upstream deviates from the Responses API; its events are repaired');
     },
+  };
+};
+
+/** Counts the tools that codex adds for itself, and logs each name once: its features have changed. */
+export const reportForeignTools = (
+  metrics: Pick<Metrics, 'foreignTools'>,
+  logger: Pick<Logger, 'warn'>,
+): ((names: readonly string[]) => void) => {
+  const label = boundedLabel();
+  const logged = new Set<string>();
+  return (names) => {
+    const tools = names.map(label);
+    for (const tool of tools) metrics.foreignTools.inc({ tool });
+    const news = tools.filter((tool) => !logged.has(tool));
+    if (news.length === 0) return;
+    for (const tool of news) logged.add(tool);
+    logger.warn(
+      { tools: news },
+      'codex offers tools of its own to the model; they are removed from every request',
+    );
   };
 };
 
@@ -71,6 +92,22 @@ const LOSSES: Readonly<Record<string, LossRow>> = {
     facts: {},
     message: 'the app-server could not read the usage of an answer, so it is absent',
   },
+};
+
+/** Counts the items that codex dropped, and logs the first: the backend will write the next ones alike. */
+export const reportUnreadItems = (metrics: LossMetrics, logger: Pick<Logger, 'warn'>): (() => void) => {
+  let isLogged = false;
+  const { count, facts } = droppedItem('unread');
+  return () => {
+    count(metrics);
+    if (!isLogged) {
+      logger.warn(
+        facts,
+        'codex could not read an upstream output item and dropped it; PROXY_WIRE=on repairs calls',
+      );
+    }
+    isLogged = true;
+  };
 };
 
 /** Counts the anomalies of a turn. Losses are logged too, each kind once per turn. */

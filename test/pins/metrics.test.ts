@@ -65,6 +65,7 @@ it('has these metrics', () => {
     'counter proxy_websocket_lent_total{socket}',
     'counter proxy_websocket_fallbacks_total{reason}',
     'counter proxy_relay_unplaced_total{}',
+    'counter proxy_foreign_tools_total{tool}',
     'counter proxy_carrier_losses_total{reason}',
     'counter proxy_prestarted_turns_total{fate}',
     'counter proxy_prestart_misses_total{}',

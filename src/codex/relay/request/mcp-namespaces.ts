@@ -1,5 +1,5 @@
 import type { McpToolInfo } from '../../../canonical/mcp/mcp-tools.ts';
-import { isJsonObject, type Json } from '../../../kit/json/json.ts';
+import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 
 /** The MCP servers of a turn, as shown to the model. */
 export interface McpShape {
@@ -29,7 +29,6 @@ export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly
     }
     if (type !== 'namespace' || !Array.isArray(tool['tools'])) return [tool];
     const members = (tool['tools'] as readonly Json[]).flatMap((member) => restored(member, name, shape));
-    // A foreign namespace stays unchanged.
     return members.length === 0 ? [] : [{ ...tool, tools: members }];
   });
 
@@ -41,4 +40,57 @@ const restored = (member: Json, namespace: string, shape: McpShape): readonly Js
   return [
     tool !== 'many' && isJsonObject(tool.inputSchema) ? { ...member, parameters: tool.inputSchema } : member,
   ];
+};
+
+/**
+ * Removes the tools that codex added for itself: the client's are not among them yet, and of the others only those of the
+ * turn's MCP servers are wanted. A switch of `config.toml` that codex renames would otherwise show codex's own tools to
+ * every model. Returns the same body if there are none.
+ */
+export const withoutForeignTools = (
+  body: JsonObject,
+  mcp: McpShape | null,
+): { readonly body: JsonObject; readonly foreign: readonly string[] } => {
+  const foreign: string[] = [];
+  const kept = (tools: readonly Json[]): readonly Json[] =>
+    tools.filter((tool) => {
+      const isWanted = mcp !== null && isMcpTool(tool, mcp);
+      if (!isWanted) foreign.push(toolName(tool));
+      return isWanted;
+    });
+  const [first, ...others] = listIn(body, 'input');
+  const tools = kept(listIn(body, 'tools'));
+  const held =
+    isJsonObject(first) && first['type'] === 'additional_tools' ? kept(listIn(first, 'tools')) : null;
+  if (foreign.length === 0) return { body, foreign };
+  return {
+    body: {
+      ...body,
+      ...('tools' in body ? { tools } : {}),
+      ...(held === null ? {} : { input: [{ ...(first as JsonObject), tools: held }, ...others] }),
+    },
+    foreign,
+  };
+};
+
+/** codex names a server's tools in its namespace, older releases in functions called `mcp__server__tool`. */
+const isMcpTool = (tool: Json, mcp: McpShape): boolean => {
+  if (!isJsonObject(tool) || typeof tool['name'] !== 'string') return false;
+  const { type, name } = tool;
+  if (type === 'function') return RESOURCE_TOOLS.has(name) || name.startsWith('mcp__');
+  return (
+    type === 'namespace' &&
+    listIn(tool, 'tools').some(
+      (member) =>
+        isJsonObject(member) &&
+        typeof member['name'] === 'string' &&
+        mcp.offered(name, member['name']) !== undefined,
+    )
+  );
+};
+
+const toolName = (tool: Json): string => {
+  const { name, type } = isJsonObject(tool) ? tool : {};
+  if (typeof name === 'string') return name;
+  return typeof type === 'string' ? type : 'unnamed';
 };

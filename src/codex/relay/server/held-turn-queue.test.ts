@@ -31,6 +31,7 @@ describe('a later model request of the turn', () => {
       relayTurn,
       model: { body, carried: carriedInput([placeholder, call, output, steered], 'px_1') },
       added: 0,
+      foreignTools: [],
       release: expect.any(Function),
     });
     released(admission);

@@ -33,6 +33,7 @@ describe('the model request of a held turn', () => {
       relayTurn,
       model: { body, carried },
       added: 0,
+      foreignTools: [],
       release: expect.any(Function),
     });
     expect(losses()).toBe(0);
@@ -174,6 +175,7 @@ describe('a review', () => {
       relayTurn,
       model: { body, carried: null },
       added: 0,
+      foreignTools: [],
       release: expect.any(Function),
     });
   });

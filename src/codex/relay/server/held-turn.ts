@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { carriedInput } from '../request/carried-input.ts';
+import { carriedInput, type CarriedInput } from '../request/carried-input.ts';
+import { withoutForeignTools } from '../request/mcp-namespaces.ts';
 import { credentialsExpiryOf, turnMetadataOf } from '../request/turn-metadata.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { listIn, type JsonObject } from '../../../kit/json/json.ts';
@@ -38,6 +39,8 @@ export type Admission =
       readonly model: ModelBody;
       /** Number of items that codex added on its own; they are left out. */
       readonly added: number;
+      /** Names of the tools that codex added on its own; they are left out. */
+      readonly foreignTools: readonly string[];
       /** Must be called when the request is over. */
       readonly release: () => void;
     }
@@ -95,8 +98,9 @@ export class HeldTurn {
       if (turnId === null) return 'dropped';
       if (metadata.turnId !== turnId) return { lost: 'other-turn' };
     }
-    const carried =
-      body === null || placeholder === null ? null : carriedInput(listIn(body, 'input'), placeholder);
+    const carriedIn = (of: JsonObject): CarriedInput | null =>
+      placeholder === null ? null : carriedInput(listIn(of, 'input'), placeholder);
+    const carried = body === null ? null : carriedIn(body);
     if (body === null || (placeholder !== null && carried === null)) return { lost: 'no-placeholder' };
     this.expiresAtMs = credentialsExpiryOf(headers, this.#clock.now());
     const relayTurn = await unlessLeft(this.#claimed.promise, left);
@@ -109,7 +113,13 @@ export class HeldTurn {
     }
     const added = this.#isAdmitted || !this.expected.isFirstOfThread ? 0 : (carried?.before ?? 0);
     this.#isAdmitted = true;
-    return { relayTurn, model: { body, carried }, added, release };
+    const cleaned = withoutForeignTools(body, relayTurn.mcp);
+    const foreignTools = cleaned.foreign;
+    const model =
+      foreignTools.length === 0
+        ? { body, carried }
+        : { body: cleaned.body, carried: carriedIn(cleaned.body) };
+    return { relayTurn, model, added, foreignTools, release };
   }
 }
 

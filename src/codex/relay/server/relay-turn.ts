@@ -9,6 +9,7 @@ import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts
 import type { AffinityKey } from '../request/affinity.ts';
 import { requestEdits, type BackendLimits, type RequestEdits, type RequestShape } from '../request/edits.ts';
 import type { Session } from '../request/headers.ts';
+import type { McpShape } from '../request/mcp-namespaces.ts';
 import { OwnItems } from '../request/own-items.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
 import { windowIdOf } from '../request/turn-metadata.ts';
@@ -108,6 +109,9 @@ export class RelayTurn implements RelayReport, ModelCall {
     if (limits.profile.isChatgpt) return this.#session;
     const traceContext = this.requestSpan.traceContext ?? context.traceContext;
     return traceContext === undefined ? this.#session : { ...this.#session, traceContext };
+  }
+  get mcp(): McpShape | null {
+    return this.#options.shape.mcp;
   }
   get turn(): Turn {
     return this.#options;

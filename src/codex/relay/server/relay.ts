@@ -57,6 +57,8 @@ export interface RelayOptions extends ForwardOptions, RenewalsOptions {
   readonly onLost: (reason: LostReason) => void;
   /** Called with the number of items that codex added to the input; they are left out. */
   readonly onAdded: (items: number) => void;
+  /** Called with the names of tools that codex added for itself; they are left out. */
+  readonly onForeignTools: (names: readonly string[]) => void;
   /** Called for an unexpected exception; the app-server's request was aborted. */
   readonly onBug: (error: unknown) => void;
 }
@@ -100,8 +102,9 @@ export const startRelay = async (options: RelayOptions): Promise<Relay> => {
       held.lost(admitted.lost);
       return;
     }
-    const { relayTurn, model, added, release } = admitted;
+    const { relayTurn, model, added, foreignTools, release } = admitted;
     if (added > 0) options.onAdded(added);
+    if (foreignTools.length > 0) options.onForeignTools(foreignTools);
     const relayed = toRelayedRequest(route, incoming.method, newestToken.applyTo(incoming.headers), {
       purpose: 'model',
       apiKey: options.apiKey,
