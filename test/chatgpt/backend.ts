@@ -54,6 +54,8 @@ export interface ChatGptBackend {
   fail(fault: Fault, times?: number, on?: Transport): void;
   /** The next `times` upgrades fail like this. */
   failUpgrade(fault: UpgradeFault, times?: number): void;
+  /** Ends idle sockets with this close code, as a service does that restarts. */
+  closeSockets(code: number): void;
   /** Sockets die without a close frame, all at once. */
   cutSockets(which: 'idle' | 'all'): void;
   /** Open sockets end: they would go on behind a page that is for new ones. */
@@ -209,6 +211,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
     },
     fail: (fault, times = Infinity, on) => faults.add(fault, times, on ?? 'both'),
     failUpgrade: (fault, times = Infinity) => sockets.fail(fault, times),
+    closeSockets: (code) => sockets.closeIdle(code),
     cutSockets: (which) => sockets.cut(which),
     cloudflare(page) {
       cloudflare.use(page);

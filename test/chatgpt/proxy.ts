@@ -14,6 +14,7 @@ import { startChatGptBackend, type ChatGptBackend } from './backend.ts';
 import type { LoginOptions } from './login.ts';
 import type { Transport } from './pending-faults.ts';
 import type { ModelRequest } from './recorded.ts';
+import { PATIENT_THREADS } from '../support/proxy.ts';
 
 /** The whole product, signed in with a made-up login, and the fake service. */
 export interface ChatGptProxy {
@@ -80,7 +81,12 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   };
   const config = loadConfig(env);
   const environment = { ...process.env, ...env };
-  const app = await createApp(config, { environment, logger, lookEveryMs: 200 });
+  const app = await createApp(config, {
+    environment,
+    logger,
+    lookEveryMs: 200,
+    threadTimes: PATIENT_THREADS,
+  });
   const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
   const send = async (at: string, init: RequestInit): Promise<Answered> => {
     const response = await fetch(listener.url + at, {

@@ -70,6 +70,11 @@ export class SocketServer {
     this.#faults.push({ fault, left: times });
   }
 
+  /** Those without a request, with a close frame. */
+  closeIdle(code: number): void {
+    for (const session of this.#sessions) if (session.isIdle) session.close(code);
+  }
+
   /** All at once, without a close frame. */
   cut(which: 'idle' | 'all'): void {
     for (const session of this.#sessions) if (which === 'all' || session.isIdle) session.cut();

@@ -66,6 +66,10 @@ export class SocketSession {
     return this.#waiting === 0;
   }
 
+  close(code: number): void {
+    this.#socket.close(code);
+  }
+
   /** Without a close frame, as a network or a load balancer ends a socket. */
   cut(): void {
     this.#socket.terminate();

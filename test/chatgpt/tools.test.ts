@@ -43,6 +43,15 @@ const formats = (): readonly string[] =>
   proxy.backend.modelRequests.map(({ requestFormat }) => requestFormat);
 
 describe('tools', () => {
+  it.each(['gpt-6.1-sol', 'gpt-5.5'])('of a client may have an output without a call: %s', async (model) => {
+    proxy.backend.use(hello);
+    const plan = { type: 'function_call_output', name: 'plan', namespace: 'editor', output: 'Approved.' };
+    const input = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go.' }] }, plan];
+    const answered = await ask({ input }, model);
+    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    expect(itemsSent(proxy.backend.modelRequests[0])).toEqual(input);
+  });
+
   it.each([
     ['gpt-6.1-sol', 'codex'],
     ['gpt-5.5', 'responses'],

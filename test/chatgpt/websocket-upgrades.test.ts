@@ -90,7 +90,39 @@ describe('a message that the service finds too large', () => {
   });
 });
 
+describe('a spare socket', () => {
+  it.each([1000, 1001, 1012])(
+    'that the service closes with %i does not make requests POSTs',
+    async (code) => {
+      const at = await fresh();
+      const spares = () =>
+        at.backend.dials.filter(
+          ({ status, frames, closed }) => status === 101 && frames === 0 && closed === null,
+        );
+      expect(outputText(await ask(at))).toBe(HELLO);
+      for (let turn = 0; turn < 2; turn += 1) {
+        at.backend.closeSockets(code);
+        await expect.poll(() => spares().length, { timeout: 20_000 }).toBeGreaterThan(0);
+        at.backend.closeSockets(code);
+        expect(outputText(await ask(at))).toBe(HELLO);
+      }
+      expect(sentBy(at)).not.toContain('http');
+    },
+  );
+});
+
 describe('a renewed token', () => {
+  it('after the upgrade is refused with 401: the request goes over a socket', async () => {
+    const at = await fresh();
+    expect(outputText(await ask(at))).toBe(HELLO);
+    at.backend.spoilTokens('expired');
+    at.backend.cutSockets('all');
+    expect(outputText(await ask(at))).toBe(HELLO);
+    expect(at.backend.refreshes).toBe(1);
+    expect(at.backend.dials.map(({ status }) => status)).toContain(401);
+    expect(sentBy(at).at(-1)).toBe('websocket');
+  });
+
   it.each(['expired', 'invalidated'] as const)(
     'after the old one is %s: its sockets are not used again',
     async (how) => {

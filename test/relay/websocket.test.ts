@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { ModelBudget, type Retry } from '../../src/canonical/context/model-budget.ts';
 import {
@@ -10,6 +10,7 @@ import {
 import { freshTransports } from '../support/socket-transport.ts';
 import { recordingTrace } from '../support/recording-trace.ts';
 import { completed, freshRelays } from './backend.ts';
+import { until } from '../support/until.ts';
 
 const start = freshRelays();
 const opened = freshTransports();
@@ -114,7 +115,7 @@ describe('a turn over a WebSocket', () => {
       answer(ws) {
         sendEvent(ws, { type: 'response.output_text.delta', delta: 'Half' });
         // Only when it has arrived: what a cut connection loses was not output.
-        void vi.waitFor(() => expect(turn.events).toHaveLength(1)).then(() => ws.terminate());
+        void until(() => turn.events.length === 1).then(() => ws.terminate());
       },
     });
     await ask().catch(() => '');

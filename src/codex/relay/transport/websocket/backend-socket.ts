@@ -18,7 +18,7 @@ const COMPRESSED_BYTES = 8 * 1024;
 const FRAGMENT_BYTES = 128 * 1024;
 const PONG_TIMEOUT_MS = 10_000;
 
-/** An unused socket that ends before this and without any message was not accepted. */
+/** A socket that ends at its first use, before this and without any message, was not accepted. */
 const NEW_MS = 10_000;
 
 /** Whether a socket was opened just now. */
@@ -32,6 +32,8 @@ export class BackendSocket {
   /** The headers of the 101. */
   readonly head: IncomingHttpHeaders;
   readonly openedAt: number;
+  /** Whether it waited idle before its first use. */
+  hasWaited = false;
   /** How many answers it was used for. */
   uses = 0;
   isOpen = true;

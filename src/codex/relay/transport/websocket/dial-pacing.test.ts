@@ -64,3 +64,32 @@ it('dials one spare socket per second', () => {
   clock.time += 400;
   expect(pacing.spareDelayMs).toBe(600);
 });
+
+it('waits longer before each next spare that is closed unused, until a socket has served an answer', () => {
+  const { clock, pacing } = paced();
+  const delays = Array.from({ length: 10 }, () => {
+    pacing.spareStarted();
+    pacing.succeeded();
+    pacing.spareLost();
+    const delay = pacing.spareDelayMs;
+    clock.time += delay;
+    return delay / 1000;
+  });
+  expect(delays).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+  expect(pacing.hasFailed).toBe(false);
+  pacing.spareStarted();
+  pacing.served();
+  expect(pacing.spareDelayMs).toBe(1_000);
+});
+
+it.each([
+  [401, false],
+  [403, true],
+  [426, true],
+  [null, true],
+])('with another login, a failure with %s still counts: %s', (status, stillCounts) => {
+  const { pacing } = paced();
+  pacing.failed(status);
+  pacing.loginChanged();
+  expect([pacing.hasFailed, pacing.spareDelayMs > 0]).toEqual([stillCounts, stillCounts]);
+});

@@ -58,6 +58,7 @@ export class IdleSockets {
         gone();
       },
     });
+    socket.hasWaited = true;
     const idle = { socket, since: this.#options.clock.now() };
     // A socket that has served an answer is known to work.
     if (socket.uses === 0) this.#sockets.unshift(idle);

@@ -21,6 +21,8 @@ interface FakeSocket {
   listen(listener: SocketListener): void;
   ping(): void;
   close(): void;
+  /** Closed by the backend. */
+  end(code: number): void;
 }
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
@@ -38,7 +40,6 @@ const pooled = () => {
     onChange: (idle, busy) => void (state.counts = [idle, busy]),
     onLent: (kind) => state.lent.push(kind),
     async dial(url, headers, listener) {
-      await vi.advanceTimersByTimeAsync(0);
       await new Promise((resolve) => setTimeout(resolve, 100));
       if (state.outcome !== '101')
         throw new DialError(typeof state.outcome === 'number' ? state.outcome : null, String(state.outcome));
@@ -53,6 +54,10 @@ const pooled = () => {
         listen: (next) => void (socket.listener = next),
         ping: () => void (socket.pings += 1),
         close: () => void (socket.isOpen = false),
+        end(code) {
+          socket.isOpen = false;
+          socket.listener.onClose(code);
+        },
       };
       sockets.push(socket);
       return socket as unknown as BackendSocket;
@@ -98,9 +103,7 @@ describe('lending', () => {
     expect(sockets.find(({ name }) => name === nameOf(failed))?.isOpen).toBe(false);
     pool.release(old, true);
     pool.release(closed, true);
-    const fake = closed as unknown as FakeSocket;
-    fake.isOpen = false;
-    fake.listener.onClose(1006);
+    (closed as unknown as FakeSocket).end(1006);
     (old as unknown as FakeSocket).openedAt = Date.now() - 55 * MINUTE;
     const next = await take();
     expect([failed, closed, old]).not.toContain(next);
@@ -205,15 +208,30 @@ describe('a refused upgrade', () => {
     expect(await lend()).not.toMatchObject({ socket: null });
   });
 
-  it('is also a socket that is closed at once', async () => {
-    const { pool, sockets, lend } = pooled();
-    pool.warm(TARGET);
+  it.each([1000, 1001, 1006, 1008, 1012])(
+    'is not a spare that the backend closes unused with %i: the next request dials',
+    async (code) => {
+      const { pool, sockets, lend } = pooled();
+      pool.warm(TARGET);
+      await vi.advanceTimersByTimeAsync(100);
+      sockets[0]?.end(code);
+      expect(await lend()).toEqual({ socket: sockets[1] });
+    },
+  );
+
+  it('with 401 says nothing about a renewed login, even if it comes after the renewal', async () => {
+    const { pool, state, lend } = pooled();
+    state.outcome = 401;
+    await lend();
+    const old = pool.lend(TARGET, { ...WISH, insists: true });
+    await vi.advanceTimersByTimeAsync(50);
+    const renewed = pool.lend(RENEWED, WISH);
+    await vi.advanceTimersByTimeAsync(60);
+    state.outcome = '101';
     await vi.advanceTimersByTimeAsync(100);
-    const [spare] = sockets;
-    if (spare === undefined) throw new Error('no spare');
-    spare.isOpen = false;
-    spare.listener.onClose(1008);
-    expect(await lend()).toMatchObject({ why: 'dial-paused' });
+    expect(await old).toMatchObject({ socket: null });
+    expect(await renewed).not.toMatchObject({ socket: null });
+    expect(await lend(RENEWED)).not.toMatchObject({ socket: null });
   });
 
   it('is waited for if there is no other way', async () => {
@@ -242,6 +260,15 @@ describe('idle sockets', () => {
       await vi.advanceTimersByTimeAsync(second === 2 ? 500 : 1_100);
     }
     expect(sockets.length).toBe(3);
+  });
+
+  it('are dialled later if the backend closed the last one unused', async () => {
+    const { pool, sockets } = pooled();
+    pool.warm(TARGET);
+    await vi.advanceTimersByTimeAsync(100);
+    sockets[0]?.end(1000);
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(sockets.length).toBe(1);
   });
 
   it('fall to one, and to none without requests for half an hour', async () => {

@@ -106,7 +106,7 @@ export class SocketPool {
     this.#changed();
   }
 
-  /** A socket was closed at once, which is like a rejected upgrade. */
+  /** A new socket was closed at its first use, which is like a rejected upgrade. */
   rejected(): void {
     this.#options.pacing.failed(null);
   }
@@ -134,6 +134,7 @@ export class SocketPool {
       for (const { take } of this.#waiters) take(none('old-login'));
       this.#shared = { dials: 0 };
       this.#login = login;
+      this.#options.pacing.loginChanged();
       this.#usedAt = this.#options.clock.now();
     }
     this.#target = target;
@@ -208,7 +209,9 @@ export class SocketPool {
       pacing.succeeded();
       return socket;
     } catch (error) {
-      pacing.failed(error instanceof DialError ? error.status : null);
+      const status = error instanceof DialError ? error.status : null;
+      // The old login says nothing about the current one.
+      if (status !== 401 || loginOf(target) === this.#login) pacing.failed(status);
       throw error;
     } finally {
       this.#dialling -= 1;
@@ -229,7 +232,8 @@ export class SocketPool {
   }
 
   #gone(socket: BackendSocket): void {
-    if (socket.uses === 0 && isNew(socket, this.#options.clock.now())) this.rejected();
+    const { clock, pacing } = this.#options;
+    if (socket.uses === 0 && isNew(socket, clock.now())) pacing.spareLost();
     this.#changed();
     this.#ensureSpare();
   }

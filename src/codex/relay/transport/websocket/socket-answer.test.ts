@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { eventsOf, freshTransports, textOf } from '../../../../../test/support/socket-transport.ts';
-import { finishAnswer, sendEvent } from '../../../../../test/support/socket-backend.ts';
+import { answerHello, finishAnswer, sendEvent } from '../../../../../test/support/socket-backend.ts';
 
 const opened = freshTransports();
 const BODY = { model: 'm', input: [{ text: 'ä' }], store: false, stream: true };
@@ -23,7 +23,7 @@ describe('an answer', () => {
     const begun = vi.fn<() => void>();
     const heard: string[] = [];
     const sending = transport.send(request(BODY, { onHeard: (sign) => heard.push(sign) })).finally(begun);
-    await vi.waitFor(() => expect(heard).toEqual(['event', 'event', 'event', 'keepalive', 'event']));
+    await expect.poll(() => heard).toEqual(['event', 'event', 'event', 'keepalive', 'event']);
     expect(begun).not.toHaveBeenCalled();
     finish();
     const answer = await sending;
@@ -57,7 +57,7 @@ describe('an answer', () => {
     const answer = await transport.send(request(BODY));
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '7']);
     expect(JSON.parse(await textOf(answer))).toEqual({ error });
-    await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBe(3));
+    await expect.poll(() => backend.sockets[0]?.readyState).toBe(3);
   });
 
   it('ends with a failure if the backend reports an error after output', async () => {
@@ -91,11 +91,32 @@ describe('an answer', () => {
     const answer = await transport.send(request(BODY, { signal: left.signal }));
     left.abort();
     await expect(textOf(answer)).rejects.toMatchObject({ name: 'AbortError' });
-    await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBe(3));
+    await expect.poll(() => backend.sockets[0]?.readyState).toBe(3);
     const second = await transport.send(request(BODY));
     second.body.destroy();
-    await vi.waitFor(() =>
-      expect(backend.sockets.filter(({ readyState }) => readyState === 1).length).toBeLessThan(2),
-    );
+    await expect
+      .poll(() => backend.sockets.filter(({ readyState }) => readyState === 1).length)
+      .toBeLessThan(2);
+  });
+});
+
+describe('a spare that the backend closes while it gets its first request', () => {
+  it.each([1000, 1001, 1012])('with %i: the request goes again on a fresh socket', async (code) => {
+    const { backend, transport, request, noted } = await opened({
+      answer: (ws, { socket }) => (socket === 0 ? ws.close(code) : answerHello(ws)),
+    });
+    transport.warm(request(BODY).url, request(BODY).headers);
+    await vi.waitFor(() => expect(noted).toEqual(['dial 101']));
+    await expect(transport.send(request(BODY))).rejects.toMatchObject({ reason: 'closed', needsPost: false });
+    const answer = await transport.send(request(BODY, { route: { transport: 'any', isFresh: true } }));
+    expect(await eventsOf(answer)).toEqual(HELLO);
+    expect(backend.posts).toEqual([]);
+  });
+
+  it('with 1008 is rejected', async () => {
+    const { transport, request, noted } = await opened({ answer: (ws) => ws.close(1008) });
+    transport.warm(request(BODY).url, request(BODY).headers);
+    await vi.waitFor(() => expect(noted).toEqual(['dial 101']));
+    await expect(transport.send(request(BODY))).rejects.toMatchObject({ reason: 'closed', needsPost: true });
   });
 });

@@ -20,13 +20,15 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024;
 const LARGE_FRAME_BYTES = 4 * 1024 * 1024;
 /** WebSocket's code for a message that is too large. */
 const TOO_LARGE = 1009;
+/** The close codes of a service that ends or restarts in an orderly way; 1005: without a code. */
+const GOING_AWAY: ReadonlySet<number> = new Set([1000, 1001, 1005, 1012]);
 
 export interface SocketAnswerOptions extends Pick<TransportRequest, 'signal' | 'onHeard'> {
   /** When the socket was taken. */
   readonly nowMs: number;
   /** Called once: nothing more is expected on the socket. */
   readonly onOver: (isReusable: boolean) => void;
-  /** The socket was opened for this request and closed before any message. */
+  /** A new socket was closed at its first use, before any message. */
   readonly onRejected: () => void;
   /** The backend rejected a message of this size. */
   readonly onTooLarge: (bytes: number) => void;
@@ -73,7 +75,7 @@ export class SocketAnswer implements SocketListener {
     else {
       signal.addEventListener('abort', this.#abort);
       this.#socket.listen(this);
-      this.#socket.send(frame).catch(() => this.#lost('closed while sending'));
+      this.#socket.send(frame).catch(() => this.#lost(null));
     }
     return this.#begun.promise;
   }
@@ -87,7 +89,7 @@ export class SocketAnswer implements SocketListener {
     if (code === TOO_LARGE && !this.#isBegun) {
       this.#options.onTooLarge(this.#frameBytes);
       this.#end(new LostSocketError('too-large', `code ${code}`, true));
-    } else this.#lost(`code ${code}`);
+    } else this.#lost(code);
   }
 
   onText(data: Buffer): void {
@@ -168,11 +170,16 @@ export class SocketAnswer implements SocketListener {
     this.#over(isReusable);
   }
 
-  #lost(detail: string): void {
-    const isUnused = this.#socket.uses <= 1 && !this.#hasFrames;
-    const isRejected = isUnused && isNew(this.#socket, this.#options.nowMs);
+  /** `code` is that of the close; null: the request could not be written. */
+  #lost(code: number | null): void {
+    const { uses, hasWaited } = this.#socket;
+    // A spare may be closed while the request is on its way. A fresh socket shows whether that was a rejection.
+    const isCrossed = hasWaited && (code === null || GOING_AWAY.has(code));
+    const isUnused = uses <= 1 && !this.#hasFrames;
+    const isRejected = isUnused && !isCrossed && isNew(this.#socket, this.#options.nowMs);
     if (isRejected) this.#options.onRejected();
     const needsPost = isRejected || this.#frameBytes > LARGE_FRAME_BYTES;
+    const detail = code === null ? 'closed while sending' : `code ${code}`;
     this.#end(new LostSocketError('closed', detail, needsPost));
   }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { eventsOf, freshTransports, textOf } from '../../../../../test/support/socket-transport.ts';
 import { answerHello, sendEvent } from '../../../../../test/support/socket-backend.ts';
@@ -146,7 +146,7 @@ describe('before the first output', () => {
       await textOf(await transport.send(request(BODY)));
       const next = transport.send(request(BODY));
       await expect(next).rejects.toMatchObject({ reason: 'out-of-turn', needsPost: false });
-      await vi.waitFor(() => expect(backend.sockets[0]?.readyState).toBeGreaterThan(1));
+      await expect.poll(() => backend.sockets[0]?.readyState).toBeGreaterThan(1);
     },
   );
 
@@ -200,7 +200,7 @@ it('opens a socket ahead for a login', async () => {
   const { backend, transport, request } = await opened();
   const { url, headers } = request(BODY);
   transport.warm(url, headers);
-  await vi.waitFor(() => expect(backend.sockets.length).toBe(1));
+  await expect.poll(() => backend.sockets.length).toBe(1);
   await textOf(await transport.send(request(BODY)));
   expect(backend.frames.map(({ socket }) => socket)).toEqual([0]);
 });
