@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { directLogin, type BackendTarget } from './backend.ts';
 import { childEnvironment, loginVariables } from './environment.ts';
 
+/** Its own: the variable of the same name in our environment has no effect. */
+const RUST_LOG = 'error,codex_api::sse::responses=debug';
 const INHERITED = { certificateFile: null, login: {} };
 
 describe('childEnvironment', () => {
@@ -35,6 +37,7 @@ describe('childEnvironment', () => {
       SSL_CERT_FILE: '/ca.pem',
       CODEX_CA_CERTIFICATE: '/own.pem',
       CODEX_HOME: '/state/run/1',
+      RUST_LOG,
     };
     const codexHome = '/state/run/1';
     expect([
@@ -50,14 +53,15 @@ describe('childEnvironment', () => {
       childEnvironment({ HTTP_PROXY: 'http://p', NO_PROXY: 'a.example, b', no_proxy: '' }, options),
       childEnvironment({ NO_PROXY: 'a.example' }, options),
     ]).toEqual([
-      { CODEX_HOME: '/h', https_proxy: 'http://p', NO_PROXY: '127.0.0.1,localhost,::1' },
+      { CODEX_HOME: '/h', RUST_LOG, https_proxy: 'http://p', NO_PROXY: '127.0.0.1,localhost,::1' },
       {
         CODEX_HOME: '/h',
+        RUST_LOG,
         HTTP_PROXY: 'http://p',
         NO_PROXY: 'a.example, b,127.0.0.1,localhost,::1',
         no_proxy: '127.0.0.1,localhost,::1',
       },
-      { CODEX_HOME: '/h', NO_PROXY: 'a.example' },
+      { CODEX_HOME: '/h', RUST_LOG, NO_PROXY: 'a.example' },
     ]);
   });
 
@@ -72,6 +76,7 @@ describe('childEnvironment', () => {
     expect(childEnvironment(ours, options)).toEqual({
       PATH: '/bin',
       CODEX_HOME: '/h',
+      RUST_LOG,
       SSL_CERT_FILE: '/h/one.pem',
     });
   });
@@ -82,7 +87,10 @@ describe('childEnvironment', () => {
     expect([
       childEnvironment(ours, options),
       childEnvironment(ours, { ...options, login: { CODEX_ACCESS_TOKEN: 'at-1' } }),
-    ]).toEqual([{ CODEX_HOME: '/h' }, { CODEX_HOME: '/h', CODEX_ACCESS_TOKEN: 'at-1' }]);
+    ]).toEqual([
+      { CODEX_HOME: '/h', RUST_LOG },
+      { CODEX_HOME: '/h', RUST_LOG, CODEX_ACCESS_TOKEN: 'at-1' },
+    ]);
   });
 });
 

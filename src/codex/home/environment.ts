@@ -26,6 +26,14 @@ const TRUST = new Set(['CODEX_CA_CERTIFICATE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'])
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1'];
 
+/**
+ * What codex writes to stderr: errors, as by default, and the output items that it could not read and dropped,
+ * which it reports nowhere else (`UNREAD_ITEM`).
+ */
+const RUST_LOG = 'error,codex_api::sse::responses=debug';
+/** Ends the line on stderr about an output item of the backend that codex dropped. */
+export const UNREAD_ITEM = 'failed to parse ResponseItem from output_item.done';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface ChildEnvironmentOptions {
@@ -59,6 +67,7 @@ export const childEnvironment = (
     ...(certificateFile === null ? {} : { SSL_CERT_FILE: certificateFile }),
     ...login,
     CODEX_HOME: codexHome,
+    RUST_LOG,
   };
 };
 

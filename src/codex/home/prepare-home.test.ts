@@ -50,6 +50,7 @@ describe('prepareHomes', () => {
         catalogueFile,
         codexVersion: binary.version,
         allowsFeedback: false,
+        untrusted: [],
       }),
       codexHome: first.path,
       certificates: 1,

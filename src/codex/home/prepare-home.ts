@@ -16,6 +16,7 @@ import { requireDiskSpace } from './disk-space.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
 import { environmentLogin } from './environment-login.ts';
 import { LoginStore, type KeptLogin } from './login-store.ts';
+import { projectFolders } from './private-folders.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
 
 /**
@@ -68,6 +69,8 @@ export interface HomesOptions {
   readonly environment: Environment;
   /** Used in place of the login in CODEX_HOME, as codex does. */
   readonly accessToken?: string | null;
+  /** Where threads work. Its own settings for codex have no effect. Default: no such folder. */
+  readonly workDir?: string;
   /** Whether app-servers may send feedback to OpenAI. Default: false. */
   readonly allowsFeedback?: boolean;
   /** Called if renewed tokens could not be saved: they stay in memory and are lost with this process. */
@@ -78,7 +81,7 @@ const COMMAND_TIMEOUT_MS = 30_000;
 const CERTIFICATE_FILE = 'certificate.pem';
 
 export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> => {
-  const { stateDir, binary, environment, allowsFeedback = false } = options;
+  const { stateDir, binary, environment, workDir, allowsFeedback = false } = options;
   // Feedback is sent over https.
   const needsNoCertificates = (backend: BackendTarget): boolean =>
     !allowsFeedback && staysOnLoopback(backend);
@@ -132,8 +135,10 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
   const filledHome = async (backend: BackendTarget, catalogue: Catalogue | null): Promise<CodexHome> => {
     const home = await emptyHome(backend);
     const catalogueFile = catalogue === null ? null : path.join(home.path, 'catalog.json');
-    const settings = { backend, catalogueFile, codexVersion: binary.version, allowsFeedback };
     try {
+      // Looked up for each home: the folder may become part of a repository later.
+      const untrusted = workDir === undefined ? [] : await projectFolders(workDir);
+      const settings = { backend, catalogueFile, codexVersion: binary.version, allowsFeedback, untrusted };
       await fillHome(home.path, {
         backend,
         login,

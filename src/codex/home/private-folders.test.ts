@@ -1,9 +1,20 @@
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openWorkFolders, requirePrivateState } from './private-folders.ts';
+import { openWorkFolders, projectFolders, requirePrivateState } from './private-folders.ts';
 import { isMapped, problemOf, UntrustedPath } from './trusted-path.ts';
 
 const OTHER_USER = 12_345;
@@ -182,5 +193,31 @@ describe('the default working directory', () => {
     expect(await open(true)).toEqual({ workDir, mcpDir: mcpDir(), instead: null });
     await chmod(workDir, 0o777);
     expect((await open(true)).workDir).toBe(workDir);
+  });
+});
+
+describe('the folders whose settings codex must not obey', () => {
+  it('are the working directory and those above it, as written and as found on the disk', async () => {
+    const root = await realpath(dir);
+    await mkdir(path.join(root, 'repo', 'a'), { recursive: true });
+    await symlink(path.join(root, 'repo'), path.join(root, 'link'));
+    const above = ['/'];
+    for (const name of root.split('/').slice(1)) above.push(path.join(above.at(-1) ?? '', name));
+    expect([...(await projectFolders(path.join(root, 'link', 'a')))].toSorted()).toEqual(
+      [...above, ...['link', 'link/a', 'repo', 'repo/a'].map((name) => path.join(root, name))].toSorted(),
+    );
+  });
+
+  it.each([
+    ['gitdir: ../repo/.git/worktrees/tree\n', true],
+    ['gitdir: ../repo/.git/modules/tree\n', false],
+    ['no path', false],
+    [`gitdir: ${'x'.repeat(100_000)}`, false],
+  ])('include the repository of a work tree: %.40s', async (text, isWorkTree) => {
+    const root = await realpath(dir);
+    const tree = path.join(root, 'tree');
+    await mkdir(tree);
+    await writeFile(path.join(tree, '.git'), text);
+    expect((await projectFolders(tree)).includes(path.join(root, 'repo'))).toBe(isWorkTree);
   });
 });

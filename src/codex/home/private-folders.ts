@@ -1,8 +1,8 @@
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 import { makePrivateDirectory } from './files.ts';
-import { untrusted, UntrustedPath } from './trusted-path.ts';
+import { partsOf, untrusted, UntrustedPath } from './trusted-path.ts';
 
 /** Paths below the state directory that no other user may control. */
 const SECRETS = ['api-key', 'signature-key', 'codex', 'codex/auth.json', 'run', 'connect'];
@@ -73,4 +73,42 @@ const takenBy = async (folder: string): Promise<string | null> => {
   if (process.getuid === undefined) return null;
   if (found.uid !== process.getuid()) return `belongs to user ${found.uid}`;
   return (found.mode & 0o022) === 0 ? null : 'may be written by other users';
+};
+
+/**
+ * The folders whose `.codex` codex would obey for a thread in this one: the folder, those above it, and the
+ * repository of a git work tree. Each as it is written and as it is found on the disk.
+ */
+export const projectFolders = async (workDir: string): Promise<readonly string[]> => {
+  const real = await realpath(workDir).catch(() => workDir);
+  const folders = [...partsOf(workDir), ...partsOf(real)];
+  const repositories = await Promise.all(folders.map(repositoryOfWorkTree));
+  return [...new Set([...folders, ...repositories.filter((repository) => repository !== null)])];
+};
+
+/** More than a path has. */
+const MAX_GIT_FILE_BYTES = 8 * 1024;
+
+/** The repository of a work tree, whose `.git` is a file with a path: `<repository>/.git/worktrees/<name>`. */
+const repositoryOfWorkTree = async (folder: string): Promise<string | null> => {
+  const file = path.join(folder, '.git');
+  // It may be anything: the folder is not trusted.
+  if ((await lstat(file).catch(() => null))?.isFile() !== true) return null;
+  const named = /^gitdir:(.*)/.exec(await startOf(file))?.[1]?.trim() ?? '';
+  const written = path.resolve(folder, named);
+  const found = await realpath(written).catch(() => written);
+  const trees = path.dirname(found);
+  return path.basename(trees) === 'worktrees' ? path.dirname(path.dirname(trees)) : null;
+};
+
+/** Empty if it cannot be read. */
+const startOf = async (file: string): Promise<string> => {
+  const handle = await open(file).catch(() => null);
+  if (handle === null) return '';
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_GIT_FILE_BYTES));
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
 };

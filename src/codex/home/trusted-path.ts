@@ -69,7 +69,7 @@ interface Rights {
 }
 
 /** `/`, `/a`, `/a/b` */
-const partsOf = (file: string): readonly string[] => {
+export const partsOf = (file: string): readonly string[] => {
   const parent = path.dirname(file);
   return parent === file ? [file] : [...partsOf(parent), file];
 };
