@@ -31,10 +31,15 @@ export interface LostResponse {
   readonly request: StoredRequest;
   /** The number of the next event. */
   readonly firstEvent: number;
+  /** Aborted while the response is prepared, if this instance may not run it any more. */
+  readonly signal: AbortSignal;
 }
 
 /** A response that stops its server each time it runs must not stop every server forever. */
 const MAX_RERUNS = 2;
+/** How many lost responses may fail at once. */
+const MAX_TAKEN = 100;
+const LEFT = new Error('this instance may not run the background response any more');
 /** For the readers of a stopped run, whose requests are aborted at the limit. */
 const READ_END_MS = 500;
 /** After runs were stopped: to write that. */
@@ -46,6 +51,8 @@ export class BackgroundRuns {
   readonly #leases: Leases;
   readonly #running = new Map<string, { readonly run: BackgroundRun; readonly ended: Promise<void> }>();
   readonly #accepted = new Set<string>();
+  /** Lost responses that were taken over and do not run yet. */
+  readonly #taken = new Map<string, AbortController>();
   readonly #stopWatching: () => void;
 
   constructor(options: BackgroundRunsOptions) {
@@ -53,7 +60,7 @@ export class BackgroundRuns {
     this.#leases = new Leases({
       store: options.store.responses,
       instance: options.instance,
-      room: options.rerun === null ? () => MAX_TAKEN : options.room,
+      room: options.rerun === null ? () => MAX_TAKEN : () => options.room() - this.#taken.size,
       onTaken: (rows) => void this.#take(rows),
       onError: options.onError,
       ...(options.leaseEveryMs === undefined ? {} : { everyMs: options.leaseEveryMs }),
@@ -82,6 +89,7 @@ export class BackgroundRuns {
 
   /** Resolves when the run has ended. */
   execute(run: BackgroundRun, detached: DetachedRun): Promise<void> {
+    this.#taken.delete(run.id);
     this.#leases.hold(run.id, () => void run.lost());
     const ended = run.execute(detached).finally(() => {
       this.#leases.drop(run.id);
@@ -104,6 +112,8 @@ export class BackgroundRuns {
   /** Waits for the running responses up to the limit, then stops the rest: a little earlier, so that readers see the end. */
   async drain(timeoutMs: number): Promise<void> {
     this.#leases.stopTaking();
+    // Other instances run them: their leases are not renewed.
+    for (const taken of this.#taken.values()) taken.abort(LEFT);
     await within(this.#all(), Math.max(timeoutMs / 2, timeoutMs - READ_END_MS));
     for (const { run } of this.#running.values()) {
       run.stop(this.#options.rerun === null ? 'interrupted' : 'left');
@@ -129,30 +139,61 @@ export class BackgroundRuns {
   }
 
   async #take(rows: readonly ResponseRow[]): Promise<void> {
-    for (const row of rows) {
+    // All at once: while the first is prepared, another instance must not take the others, nor this one.
+    const taken = rows.map((row) => ({ row, signal: this.#hold(row.id) }));
+    for (const { row, signal } of taken) {
       try {
-        await this.#takeOne(row);
+        if (signal.aborted) this.#letGo(row.id);
+        else await this.#takeOne(row, signal);
       } catch (error) {
-        // Its lease is not renewed, so it is found again.
+        // Its lease is not renewed any more, so it is found again.
+        this.#letGo(row.id);
         this.#options.onError(error);
       }
     }
   }
 
-  async #takeOne(row: ResponseRow): Promise<void> {
+  async #takeOne(row: ResponseRow, signal: AbortSignal): Promise<void> {
     const { rerun, onLost, events } = this.#options;
     const request = readResponse(row).request ?? null;
     const firstEvent = await events.next(row.id);
     const mayRun = rerun !== null && request !== null && request.reruns < MAX_RERUNS;
     onLost(row, mayRun);
-    if (!mayRun) return this.#fail(row, firstEvent);
-    const again = { ...request, reruns: request.reruns + 1 };
-    if (!(await this.#options.rows.again(row, again))) return;
+    const again = mayRun ? { ...request, reruns: request.reruns + 1 } : null;
+    if (again === null) await this.#fail(row, firstEvent);
+    if (again === null || rerun === null || !(await this.#options.rows.again(row, again))) {
+      this.#letGo(row.id);
+      return;
+    }
     // Not awaited: it runs for as long as it takes.
-    void rerun({ row, request, firstEvent }).catch(async (error: unknown) => {
+    void this.#rerun(rerun, { row, request: again, firstEvent, signal });
+  }
+
+  async #rerun(rerun: (lost: LostResponse) => Promise<void>, lost: LostResponse): Promise<void> {
+    const { row, firstEvent, signal } = lost;
+    try {
+      await rerun(lost);
+    } catch (error) {
+      // Another instance runs it now, or it was cancelled or deleted.
+      if (signal.aborted) return;
       this.#options.onError(error);
       await this.#fail(row, firstEvent).catch(this.#options.onError);
-    });
+    } finally {
+      this.#letGo(row.id);
+    }
+  }
+
+  /** Renews the lease of a response that is prepared. Its signal says if it was lost. */
+  #hold(id: string): AbortSignal {
+    const taken = new AbortController();
+    this.#taken.set(id, taken);
+    this.#leases.hold(id, () => taken.abort(LEFT));
+    return taken.signal;
+  }
+
+  /** A response that was taken over is not prepared any more. */
+  #letGo(id: string): void {
+    if (this.#taken.delete(id)) this.#leases.drop(id);
   }
 
   async #fail(row: ResponseRow, firstEvent: number): Promise<void> {
@@ -166,5 +207,3 @@ export class BackgroundRuns {
     events.hide(row.id);
   }
 }
-
-const MAX_TAKEN = 100;

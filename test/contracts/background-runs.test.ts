@@ -4,7 +4,11 @@ import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import { unlessAborted } from '../../src/kit/async/abort.ts';
 import { BackgroundRows } from '../../src/state/background-rows.ts';
 import type { BackgroundRun } from '../../src/state/background-run.ts';
-import { BackgroundRuns } from '../../src/state/background-runs.ts';
+import {
+  BackgroundRuns,
+  type BackgroundRunsOptions,
+  type LostResponse,
+} from '../../src/state/background-runs.ts';
 import { ResponseEvents } from '../../src/state/response-events.ts';
 import { readResponse } from '../../src/state/stored-response.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -22,7 +26,12 @@ const textOf = ({ event, data }: Frame): string =>
 const frame = (event: string, number: number): Frame => ({ event, data: { sequence_number: number } });
 
 /** An instance on a store. */
-const instanceOf = (harness: StoreHarness, store: Store, name: string) => {
+const instanceOf = (
+  harness: StoreHarness,
+  store: Store,
+  name: string,
+  rerun: BackgroundRunsOptions['rerun'] = null,
+) => {
   const errors: unknown[] = [];
   const ending = async (owner: string, id: string, first: number): Promise<readonly string[]> => {
     const row = await store.responses.find(owner, id);
@@ -39,7 +48,7 @@ const instanceOf = (harness: StoreHarness, store: Store, name: string) => {
     ending,
     instance: name,
     room: () => 10,
-    rerun: null,
+    rerun,
     onBug: onError,
     onError,
     onChange() {},
@@ -101,6 +110,15 @@ const never = new AbortController().signal;
 
 const statusOf = async ({ store }: StoreHarness, id: string): Promise<string | undefined> =>
   (await store.responses.at('alice', id))?.status;
+
+/** A response whose instance has stopped, with the request that runs it again. */
+const leaveResponse = async (harness: StoreHarness, id: string): Promise<void> => {
+  const dead = instanceOf(harness, harness.store, harness.newId('instance'));
+  const run = dead.open(id);
+  await dead.runs.add(run, { body: {}, headers: {}, reruns: 0 });
+  run.discard();
+  await dead.runs.drain(0);
+};
 
 describeStores('background runs', (open) => {
   it('show their events when they are stored, and end with their last one', async () => {
@@ -219,6 +237,68 @@ describeStores('background runs', (open) => {
     expect(await reading).toEqual([event, textOf(frame('response.failed', 1)), DONE]);
     await Promise.all([one.runs.drain(0), dead.runs.drain(0)]);
   });
+
+  it('are leased while they are prepared to run again', async () => {
+    const harness = open();
+    const responseId = harness.newId('resp');
+    await leaveResponse(harness, responseId);
+    const prepared = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const rerunBy =
+      (name: string) =>
+      async ({ row }: LostResponse) => {
+        if (row.id === responseId) begun.push(name);
+        await prepared.promise;
+      };
+    let looks = 0;
+    const another = await harness.openAnother();
+    const watched: Store = {
+      ...another,
+      responses: {
+        ...another.responses,
+        leases(max) {
+          looks += 1;
+          return another.responses.leases(max);
+        },
+      },
+    };
+    const one = instanceOf(harness, harness.store, harness.newId('instance'), rerunBy('one'));
+    const two = instanceOf(harness, watched, harness.newId('instance'), rerunBy('two'));
+    one.runs.start();
+    await until(() => begun.length > 0);
+    two.runs.start();
+    await until(() => looks > 20);
+    prepared.resolve();
+    await Promise.all([one.runs.drain(0), two.runs.drain(0)]);
+    expect([begun, one.errors, two.errors]).toEqual([['one'], [], []]);
+  });
+
+  it.each(['are taken over by another instance', 'have a server that stops'] as const)(
+    'are left as they are if they %s while they are prepared to run again',
+    async (how) => {
+      const harness = open();
+      const responseId = harness.newId('resp');
+      await leaveResponse(harness, responseId);
+      const lost = Promise.withResolvers<LostResponse>();
+      const prepared = Promise.withResolvers<void>();
+      const one = instanceOf(harness, harness.store, harness.newId('instance'), async (given) => {
+        if (given.row.id === responseId) lost.resolve(given);
+        await unlessAborted(prepared.promise, given.signal);
+      });
+      one.runs.start();
+      const { signal } = await lost.promise;
+      if (how === 'have a server that stops') await one.runs.drain(0);
+      else {
+        const all = await harness.store.responses.leases(1_000);
+        const lease = { instance: harness.newId('instance'), beat: 0 };
+        const taken = all.filter(({ id }) => id === responseId);
+        await harness.store.responses.take(lease, taken);
+      }
+      await until(() => signal.aborted);
+      await one.runs.drain(0);
+      expect([await statusOf(harness, responseId), one.errors]).toEqual(['queued', []]);
+    },
+  );
 
   it('are interrupted when their server stops', async () => {
     const harness = open();

@@ -11,7 +11,7 @@ import type { BackgroundLimits } from '../../turns/background-limits.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { RunCall } from '../../turns/run-deps.ts';
 import { prepareRun } from '../../turns/start-run.ts';
-import { translateBody } from '../../turns/translate.ts';
+import { translateBody, type Translated } from '../../turns/translate.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { sseResponse } from '../answer/sse-response.ts';
@@ -47,6 +47,8 @@ export interface BackgroundRequest extends ReadTurn {
   readonly held: HeldBytes;
 }
 
+const NEVER = new AbortController().signal;
+
 interface Serving {
   readonly api: Api;
   readonly source: TurnSource;
@@ -75,6 +77,7 @@ export const serveBackground = async (
       trace,
     },
     firstEvent: 0,
+    signal: NEVER,
     deps,
   });
   keepTrace(started.ended);
@@ -94,13 +97,15 @@ interface Starting {
   };
   /** The number of its first event; above 0: it runs again. */
   readonly firstEvent: number;
+  /** Aborted: it must not run. */
+  readonly signal: AbortSignal;
   readonly deps: Serving['deps'];
 }
 
 /** Rejects if nothing runs. */
 const startBackground = async (
   { parsed, state, held, background, stored }: BackgroundRequest,
-  { api, call, firstEvent, deps }: Starting,
+  { api, call, firstEvent, signal, deps }: Starting,
 ): Promise<{ readonly ignored: readonly string[]; readonly ended: Promise<void> }> => {
   const { runs, limits, observer, onEnded } = deps.background;
   const { caller, requestId, startedAt } = call;
@@ -141,6 +146,10 @@ const startBackground = async (
       },
       deps,
     );
+    if (signal.aborted) {
+      prepared.giveUp();
+      throw signal.reason;
+    }
     if (!isAgain) {
       await runs.add(run, stored).catch((error: unknown) => {
         prepared.giveUp();
@@ -169,30 +178,34 @@ const startBackground = async (
   }
 };
 
-const NEVER = new AbortController().signal;
-
 /** Runs a response again whose server has stopped, until it has ended. Rejects if it cannot. */
 export const rerunBackground = async (
   api: Api,
-  { row, request, firstEvent }: LostResponse,
+  { row, request, firstEvent, signal }: LostResponse,
   deps: Serving['deps'],
 ): Promise<void> => {
   const headers = new Headers(request.headers);
   const startedAt = deps.ambient.clock.now();
   const trace = openTrace({ startedAt, distributed: null }, NO_TRACE, deps);
-  const held = deps.bodies.open(row.owner, NEVER, () => {});
-  const source = {
-    headers,
-    caller: row.owner,
-    models: await deps.models.names(),
-    signal: NEVER,
-    trace,
-    onBytes: (bytes: number) => held.grow(bytes),
-    local: null,
-    again: { id: row.id, createdAt: Math.floor(row.createdAt / 1000) },
+  const held = deps.bodies.open(row.owner, signal, () => {});
+  const translate = async (): Promise<Translated> => {
+    held.grow(row.body.length);
+    const source = {
+      headers,
+      caller: row.owner,
+      models: await deps.models.names(),
+      signal,
+      trace,
+      onBytes: (bytes: number) => held.grow(bytes),
+      local: null,
+      again: { id: row.id, createdAt: Math.floor(row.createdAt / 1000) },
+    };
+    return translateBody(api, request.body, source, deps);
   };
-  held.grow(row.body.length);
-  const translated = await translateBody(api, request.body, source, deps);
+  const translated = await translate().catch((error: unknown) => {
+    held.letGo();
+    throw error;
+  });
   const background = backgroundOf(translated.parsed);
   if (background === null) throw new Error('the stored request is not one of a background response');
   const call = {
@@ -204,7 +217,7 @@ export const rerunBackground = async (
     trace,
   };
   const again = { ...translated, background, held, stored: null };
-  const { ended } = await startBackground(again, { api, call, firstEvent, deps });
+  const { ended } = await startBackground(again, { api, call, firstEvent, signal, deps });
   await ended;
 };
 
