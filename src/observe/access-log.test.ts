@@ -64,7 +64,7 @@ describe('toAccessLine', () => {
         route: '*',
         status: 404,
         durationMs: 1,
-        errorCode: 'unknown_url',
+        failure: failure('unknown_url'),
       }),
     ).toEqual({
       requestId: 'req_2',
@@ -110,7 +110,11 @@ describe('toAccessLine', () => {
   });
 
   it('reports a turn as failed that the proxy stopped because of an error', () => {
-    const line = toAccessLine({ ...facts, errorCode: 'server_error', turn: turn({ kind: 'abandoned' }) });
+    const line = toAccessLine({
+      ...facts,
+      failure: failure('server_error'),
+      turn: turn({ kind: 'abandoned' }),
+    });
     expect([line.outcome, line.errorCode]).toEqual(['failed', 'server_error']);
   });
 });

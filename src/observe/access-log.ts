@@ -49,11 +49,10 @@ export interface AccessFacts {
   readonly copilotTraceId?: string | null;
   /** The kind of side request that was detected, such as a title. */
   readonly intercept?: string | null;
-  readonly errorCode?: string | null;
   readonly turn?: TurnSummary | null;
-  /** The failure of the request; that of a started stream is only in the turn. Not logged, like all that follows. */
+  /** The failure of the request; that of a started stream is only in the turn. Only its code is logged. */
   readonly failure?: Failure | null;
-  /** The id of the answer. */
+  /** The id of the answer. Not logged, like all that follows. */
   readonly answerId?: string | null;
   /** The model that answers, if it is not the requested one. */
   readonly servedModel?: string | null;
@@ -69,7 +68,7 @@ export interface AccessFacts {
   readonly spans?: RequestSpans | null;
 }
 
-const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
+const outcomeOf = (turn: TurnSummary, failed: Failure | null): string => {
   switch (turn.ending.kind) {
     case 'ended':
       return turn.ending.outcome.kind;
@@ -77,19 +76,18 @@ const outcomeOf = (turn: TurnSummary, errorCode: string | null): string => {
       return 'failed';
     case 'abandoned':
       // With an error, the proxy stopped reading; without one, the client disconnected.
-      return errorCode === null ? 'abandoned' : 'failed';
+      return failed === null ? 'abandoned' : 'failed';
     default:
       return assertNever(turn.ending);
   }
 };
 
-/** A started stream keeps its status 200: its failure is only in the turn. */
-const turnErrorCode = (turn: TurnSummary): string | null => {
-  if (turn.ending.kind === 'thrown') return turn.ending.failure.code;
-  if (turn.ending.kind === 'ended' && turn.ending.outcome.kind === 'failed') {
-    return turn.ending.outcome.failure.code;
-  }
-  return null;
+/** The failure of a request. A started stream keeps its status 200: its failure is only in the turn. */
+export const failureIn = ({ failure, turn }: Pick<AccessFacts, 'failure' | 'turn'>): Failure | null => {
+  if (failure != null) return failure;
+  const ending = turn?.ending;
+  if (ending?.kind === 'thrown') return ending.failure;
+  return ending?.kind === 'ended' && ending.outcome.kind === 'failed' ? ending.outcome.failure : null;
 };
 
 /** The client in the log, under field names that operators already query. */
@@ -98,6 +96,7 @@ const clientEntry = ({ name, source, reasons }: ClientFacts) => ({ family: name,
 /** The log line of a request: ids, times and counts. Its input has no content and no keys. */
 export const toAccessLine = (facts: AccessFacts) => {
   const turn = facts.turn ?? null;
+  const failed = failureIn(facts);
   return {
     requestId: facts.requestId,
     method: facts.method,
@@ -114,9 +113,9 @@ export const toAccessLine = (facts: AccessFacts) => {
     intercept: facts.intercept ?? null,
     firstEventMs: turn?.firstEventMs ?? null,
     durationMs: facts.durationMs,
-    outcome: turn === null ? null : outcomeOf(turn, facts.errorCode ?? null),
+    outcome: turn === null ? null : outcomeOf(turn, failed),
     inputTokens: turn?.usage?.inputTokens ?? null,
     outputTokens: turn?.usage?.outputTokens ?? null,
-    errorCode: facts.errorCode ?? (turn === null ? null : turnErrorCode(turn)),
+    errorCode: failed?.code ?? null,
   };
 };

@@ -76,7 +76,7 @@ describe('LiveFeed', () => {
     await next(texts);
     const flush = async (): Promise<void> => {
       for (let nth = 0; nth < 1_500; nth += 1) feed.changed(watched(`x${nth}`), 'request.ended');
-      await vi.waitFor(() => expect(feed.readers).toBe(1));
+      await expect.poll(() => feed.readers).toBe(1);
       await new Promise((resolve) => setTimeout(resolve, 5));
     };
     await flush();

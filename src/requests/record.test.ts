@@ -132,7 +132,6 @@ describe('recordOf', () => {
     const failed = failure('rate_limit_exceeded', { message: 'x'.repeat(600) });
     const facts = {
       status: 429,
-      errorCode: failed.code,
       failure: failed,
       spans: { spans: [span('model-request', { transport: 'http', status: 429 })], dropped: 0 },
     };
@@ -153,12 +152,12 @@ describe('recordOf', () => {
     ['upstream_unreachable', 'backend'],
   ] as const)('%s is a matter of the %s', (code, source) => {
     const failed = failure(code);
-    expect(record({ status: failed.status, errorCode: code, failure: failed }).error?.source).toBe(source);
+    expect(record({ status: failed.status, failure: failed }).error?.source).toBe(source);
   });
 
   it('does not keep what the model said in place of an image', () => {
     const failed = failure('image_not_generated', { message: 'It said: a secret' });
-    const { error } = record({ status: 502, errorCode: failed.code, failure: failed });
+    const { error } = record({ status: 502, failure: failed });
     expect(error?.message).toBe('The model answered without an image.');
   });
 

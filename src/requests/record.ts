@@ -1,14 +1,15 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { TraceSpan } from '../canonical/context/trace.ts';
+import { errorSourceOf, type ErrorSource } from '../canonical/failure/error-source.ts';
 import { failure, type Failure } from '../canonical/failure/failure.ts';
 import {
+  failureIn,
   toAccessLine,
   type AccessFacts,
   type RequestSummary,
   type SessionFacts,
 } from '../observe/access-log.ts';
 import type { StartedRequest } from '../observe/request-observer.ts';
-import { errorSourceOf, type ErrorSource } from './error-source.ts';
 
 /** What is known about a request: names, times and counts, no content. */
 export interface RequestRecord {
@@ -62,7 +63,7 @@ interface RequestUsage {
 
 interface RequestError {
   readonly code: string;
-  readonly message: string | null;
+  readonly message: string;
   readonly param: string | null;
   readonly source: ErrorSource;
   /** The HTTP status of the backend. */
@@ -89,6 +90,7 @@ export const recordOf = ({ id, instance, request, facts, isEnded }: RecordSource
   const status = facts.status ?? null;
   const line = toAccessLine({ requestId, method, route, durationMs: 0, ...facts, status: status ?? 0 });
   const spans = facts.spans?.spans ?? [];
+  const failed = failureIn(facts);
   const sent = spans.findLast(({ name }) => name === 'model-request')?.facts ?? {};
   return {
     id,
@@ -113,7 +115,7 @@ export const recordOf = ({ id, instance, request, facts, isEnded }: RecordSource
     usage: usageOf(facts),
     ignored: (facts.ignored ?? []).slice(0, MAX_IGNORED).map((name) => name.slice(0, MAX_NAME_CHARS)),
     retries: facts.retries ?? 0,
-    error: line.errorCode === null ? null : errorOf(line.errorCode, failureOf(facts), sent['status']),
+    error: failed === null ? null : errorOf(failed, sent['status']),
     size: facts.request ?? null,
     named: facts.named ?? null,
     traceparent: line.traceparent,
@@ -148,19 +150,11 @@ const usageOf = ({ turn }: Partial<AccessFacts>): RequestUsage | null => {
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
 };
 
-/** A stream that has begun fails in its turn. */
-const failureOf = ({ failure: failed, turn }: Partial<AccessFacts>): Failure | null => {
-  if (failed != null) return failed;
-  if (turn?.ending.kind === 'thrown') return turn.ending.failure;
-  const outcome = turn?.ending.kind === 'ended' ? turn.ending.outcome : null;
-  return outcome?.kind === 'failed' ? outcome.failure : null;
-};
-
-const errorOf = (code: string, failed: Failure | null, upstreamStatus: unknown): RequestError => ({
-  code: named(code) ?? '',
-  message: failed === null ? null : messageOf(failed).slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
-  param: failed?.param ?? null,
-  source: failed === null ? 'server' : errorSourceOf(failed),
+const errorOf = (failed: Failure, upstreamStatus: unknown): RequestError => ({
+  code: named(failed.code) ?? '',
+  message: messageOf(failed).slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+  param: failed.param,
+  source: errorSourceOf(failed),
   upstreamStatus: typeof upstreamStatus === 'number' && upstreamStatus >= 400 ? upstreamStatus : null,
 });
 

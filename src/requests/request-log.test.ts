@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
+import type { TraceSpan } from '../canonical/context/trace.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { AccessFacts } from '../observe/access-log.ts';
+import type { TurnSummary } from '../observe/observer.ts';
 import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
 import { LogWriter } from './log-writer.ts';
 import { ANY_REQUEST, RequestLog } from './request-log.ts';
 
-const SEARCH = { ...ANY_REQUEST, limit: 100 };
+const SEARCH = { ...ANY_REQUEST, limit: 500 };
 
 const open = (store: RequestStore | null = null, maxInMemory = 500) => {
   let minted = 0;
@@ -22,7 +24,7 @@ const open = (store: RequestStore | null = null, maxInMemory = 500) => {
         ? null
         : { store, ttlMs: 50, writer: new LogWriter({ store, maxRows: 9, onLost() {}, onError() {} }) },
     print: ({ event }) => event,
-    onSkipped: () => skipped.push('skipped'),
+    onSkipped: (reason) => skipped.push(reason),
   });
   const begin = (
     requestId: string,
@@ -78,14 +80,33 @@ describe('RequestLog', () => {
     },
   );
 
-  it('keeps few failures without a key in a minute', async () => {
+  it.each([
+    { of: 'without a key', keyId: null, reason: 'no_key' },
+    { of: 'of one key', keyId: 'key_1', reason: 'key' },
+  ])('keeps few failures $of in a minute', async ({ keyId, reason }) => {
     const { begin, facts, kept, skipped, clock } = open();
-    const stranger = (): void => begin('s')?.end?.(facts({ status: 401, keyId: null }));
-    for (let nth = 0; nth < 62; nth += 1) stranger();
-    expect([(await kept()).length, skipped.length]).toEqual([60, 2]);
+    const fail = (of: string | null = keyId): void =>
+      begin('f', { method: 'GET', route: '/v1/responses/:id' })?.end?.(facts({ status: 404, keyId: of }));
+    for (let nth = 0; nth < 62; nth += 1) fail();
+    expect([(await kept()).length, skipped]).toEqual([60, [reason, reason]]);
+    fail('key_2');
     clock.time += 60_000;
-    stranger();
-    expect([(await kept()).length, skipped.length]).toEqual([61, 2]);
+    fail();
+    expect([(await kept()).length, skipped.length]).toEqual([62, 2]);
+  });
+
+  it('keeps few answers of a key that needed no model, and all that asked it', async () => {
+    const { begin, facts, kept, skipped } = open();
+    const usage = { inputTokens: 0, outputTokens: 0 } as NonNullable<TurnSummary['usage']>;
+    const ending = { kind: 'ended', outcome: { kind: 'completed' } } as TurnSummary['ending'];
+    const turn = { ending, usage, firstEventMs: 1, durationMs: 1 };
+    const asked = { spans: [{ name: 'model-request', facts: {} } as unknown as TraceSpan], dropped: 0 };
+    for (let nth = 0; nth < 62; nth += 1) {
+      begin('empty')?.end?.(facts({ turn }));
+      begin('lost')?.end?.(facts({ status: 502, spans: asked }));
+      begin('answered')?.end?.(facts({ turn: { ...turn, usage: { ...usage, inputTokens: 1 } } }));
+    }
+    expect([(await kept()).length, skipped.length]).toEqual([184, 2]);
   });
 
   it('keeps a limited number in memory, or none', async () => {

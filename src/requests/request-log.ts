@@ -21,8 +21,8 @@ export interface RequestLogOptions {
   /** Where they are kept longer; null: nowhere. */
   readonly kept: KeptRequests | null;
   readonly print: (message: FeedMessage) => string;
-  /** A request is not kept: too many requests without a key fail. */
-  readonly onSkipped: () => void;
+  /** A request is not kept: too many of this key, or without one, cost their sender nothing. */
+  readonly onSkipped: (reason: 'key' | 'no_key') => void;
 }
 
 export interface KeptRequests {
@@ -41,8 +41,8 @@ export interface FoundRequests {
 /** Health checks, and pages with what they load: many, and of no interest. */
 const UNWATCHED = /^\/(?:healthz|readyz|metrics|console(?:\/.*)?|docs\/.*)?$/;
 
-/** Failed requests without a key that are kept in a minute: they cost their sender nothing, and they replace others. */
-const MAX_STRANGERS = 60;
+/** Requests without a model request that are kept in a minute, of each key and of all without one: they replace others. */
+const MAX_FREE = 60;
 const MINUTE_MS = 60_000;
 
 /**
@@ -54,7 +54,8 @@ export class RequestLog implements RequestObserver {
   readonly #options: RequestLogOptions;
   readonly #memory: MemoryHistory;
   readonly #running = new Map<string, RunningRequest>();
-  #strangers = { since: 0, count: 0 };
+  /** The free requests of this minute, by the id of their key. */
+  #free = { since: 0, counts: new Map<string | null, number>() };
 
   constructor(options: RequestLogOptions) {
     this.#options = options;
@@ -155,23 +156,32 @@ export class RequestLog implements RequestObserver {
 
   #keep(request: RunningRequest, facts: AccessFacts): void {
     request.end(facts);
-    if (facts.keyId == null && !this.#hasRoomForStranger()) {
-      this.#options.onSkipped();
+    const ended = { record: request.record(), spans: boundedSpans(facts.spans ?? NO_SPANS) };
+    if (isFree(ended) && !this.#hasRoomForFree(ended.record.keyId)) {
+      this.#options.onSkipped(ended.record.keyId === null ? 'no_key' : 'key');
       return;
     }
-    const ended = { record: request.record(), spans: boundedSpans(facts.spans ?? NO_SPANS) };
     this.#memory.add(ended);
     const { kept, ambient } = this.#options;
     kept?.writer.add(rowOf(ended, ambient.clock.now() + kept.ttlMs));
   }
 
-  #hasRoomForStranger(): boolean {
+  #hasRoomForFree(keyId: string | null): boolean {
     const now = this.#options.ambient.clock.now();
-    if (Math.abs(now - this.#strangers.since) >= MINUTE_MS) this.#strangers = { since: now, count: 0 };
-    this.#strangers.count += 1;
-    return this.#strangers.count <= MAX_STRANGERS;
+    if (Math.abs(now - this.#free.since) >= MINUTE_MS) this.#free = { since: now, counts: new Map() };
+    const count = (this.#free.counts.get(keyId) ?? 0) + 1;
+    this.#free.counts.set(keyId, count);
+    return count <= MAX_FREE;
   }
 }
+
+/** It cost its sender nothing: it failed, or had nothing to answer, and the model was not asked. */
+const isFree = ({ record, spans }: EndedRequest): boolean => {
+  const { status, error, usage } = record;
+  const hasFailed = error !== null || (status ?? 0) >= 400;
+  const isEmpty = usage !== null && usage.inputTokens + usage.outputTokens === 0;
+  return (hasFailed || isEmpty) && !spans.spans.some(({ name }) => name === 'model-request');
+};
 
 /** Requests with the same beginning of an id that are looked at. */
 const MAX_NAMESAKES = 100;

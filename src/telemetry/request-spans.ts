@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api';
 
 import type { DistributedTrace, SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
+import { failureIn, type AccessFacts } from '../observe/access-log.ts';
 import type { StartedRequest } from '../observe/request-observer.ts';
 import { attributesOf, type Attributes, type Inference } from './conventions.ts';
 import type { PresetIds } from './preset-ids.ts';
@@ -157,9 +157,8 @@ const requestAttributes = (facts: AccessFacts, { requestId, backgroundId }: Star
 });
 
 /** A stream that fails has the status 200: its turn says so. */
-const errorOf = ({ status, errorCode, turn }: AccessFacts): string | null => {
-  const ending = turn?.ending;
-  if (ending?.kind === 'thrown') return ending.failure.code;
-  if (ending?.kind === 'ended' && ending.outcome.kind === 'failed') return ending.outcome.failure.code;
-  return status >= SERVER_ERROR ? (errorCode ?? String(status)) : null;
+const errorOf = ({ status, failure, turn }: AccessFacts): string | null => {
+  const failed = failureIn({ turn: turn ?? null });
+  if (failed !== null) return failed.code;
+  return status >= SERVER_ERROR ? (failure?.code ?? String(status)) : null;
 };

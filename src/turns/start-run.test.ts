@@ -30,7 +30,11 @@ const api = responsesApi({
   stores: false,
   dialect: dialectSettings(),
 });
-const formats = createFormatChecks({ clock: fixedAmbient().clock, onUnchecked() {} });
+const formats = createFormatChecks({
+  clock: fixedAmbient().clock,
+  onUnchecked() {},
+  times: { timeoutMs: 30_000, waitMs: 30_000 },
+});
 afterAll(() => formats.close());
 
 /** A turn whose events come one by one, when the test says so. */
@@ -85,6 +89,7 @@ const prepared = async (
     bytes: 10,
     start: async () => {},
     grow() {},
+    keep() {},
     settle() {},
     letGo: () => void holds.delete('body'),
   };

@@ -79,8 +79,8 @@ export const prepareRun = async (
         try {
           return (await begin()).events[0];
         } catch (error) {
-          const { status, code } = failureOf(error);
-          if (!prepared.signal.aborted) call.note({ status, errorCode: code });
+          const failed = failureOf(error);
+          if (!prepared.signal.aborted) call.note({ status: failed.status, failure: failed });
           throw error;
         }
       };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../canonical/failure/failure.ts';
+import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
 import type { AccessFacts } from '../observe/access-log.ts';
 import type { TurnEnding } from '../observe/observer.ts';
 import { countsOf, isAnswered, isCounted, NO_USAGE } from './usage-counts.ts';
@@ -26,10 +27,15 @@ const factsOf = (ending: TurnEnding | null, different: Partial<AccessFacts> = {}
 });
 
 const COMPLETED: TurnEnding = { kind: 'ended', outcome: { kind: 'completed' } };
-const failed = (code: Parameters<typeof failure>[0]): TurnEnding => ({
+const failed = (code: FailureCode): TurnEnding => ({
   kind: 'ended',
   outcome: { kind: 'failed', failure: failure(code) },
 });
+
+const rejected = (code: FailureCode): AccessFacts => {
+  const rejection = failure(code);
+  return factsOf(null, { status: rejection.status, failure: rejection });
+};
 
 describe('countsOf', () => {
   it('counts the tokens of an answered request', () => {
@@ -49,16 +55,12 @@ describe('countsOf', () => {
   });
 
   it.each([
-    ['a rejected body', factsOf(null, { status: 400, errorCode: 'invalid_value' }), 'clientErrors'],
-    ['a limit', factsOf(null, { status: 429, errorCode: 'rate_limit_exceeded' }), 'limitErrors'],
-    [
-      'a refusal of the backend',
-      factsOf(null, { status: 400, errorCode: 'upstream_forbidden' }),
-      'upstreamErrors',
-    ],
-    ['a backend that cannot be reached', factsOf(null, { status: 502, errorCode: 'x' }), 'upstreamErrors'],
-    ['a full server', factsOf(null, { status: 503, errorCode: 'server_overloaded' }), 'serverErrors'],
-    ['a full backend', factsOf(null, { status: 503, errorCode: 'upstream_overloaded' }), 'upstreamErrors'],
+    ['a rejected body', rejected('invalid_value'), 'clientErrors'],
+    ['a limit', rejected('rate_limit_exceeded'), 'limitErrors'],
+    ['a refusal of the backend', rejected('upstream_forbidden'), 'upstreamErrors'],
+    ['a backend that cannot be reached', rejected('upstream_unreachable'), 'upstreamErrors'],
+    ['a full server', rejected('server_overloaded'), 'serverErrors'],
+    ['a full backend', rejected('upstream_overloaded'), 'upstreamErrors'],
     ['a stream that failed', factsOf(failed('upstream_error')), 'upstreamErrors'],
     ['a stream that met a limit', factsOf(failed('rate_limit_exceeded')), 'limitErrors'],
     ['a stream that threw', factsOf({ kind: 'thrown', failure: failure('server_error') }), 'serverErrors'],
@@ -67,7 +69,7 @@ describe('countsOf', () => {
     ['a client that left before the turn', factsOf(null, { status: 499 }), 'cancelled'],
     [
       'a bug while the answer was sent',
-      factsOf({ kind: 'abandoned' }, { errorCode: 'server_error' }),
+      factsOf({ kind: 'abandoned' }, { failure: failure('server_error') }),
       'serverErrors',
     ],
   ] as const)('counts %s as an error', (_, facts, kind) => {
@@ -77,7 +79,7 @@ describe('countsOf', () => {
   it('does not count the request that started a background response', () => {
     expect(isCounted(factsOf(null))).toBe(false);
     expect(isCounted(factsOf(COMPLETED))).toBe(true);
-    expect(isCounted(factsOf(null, { status: 429 }))).toBe(true);
-    expect(isCounted(factsOf(null, { errorCode: 'server_error' }))).toBe(true);
+    expect(isCounted(factsOf(null, { status: 499 }))).toBe(true);
+    expect(isCounted(rejected('server_error'))).toBe(true);
   });
 });

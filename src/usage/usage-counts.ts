@@ -1,4 +1,5 @@
-import type { AccessFacts } from '../observe/access-log.ts';
+import { errorSourceOf, type ErrorSource } from '../canonical/failure/error-source.ts';
+import { failureIn, type AccessFacts } from '../observe/access-log.ts';
 import type { UsageCounts } from '../store/ports/usage.ts';
 
 export const NO_USAGE: UsageCounts = {
@@ -26,50 +27,38 @@ export const addCounts = (a: UsageCounts, b: UsageCounts): UsageCounts =>
 /** For the log only: the client has disconnected. */
 const CLIENT_GONE = 499;
 
-/** How a request ended. `status`: of the answer, or of the failure that ended a stream with the status 200. */
-interface End {
-  readonly status: number;
-  /** The error's row in the catalogue, as far as it is known. */
-  readonly kind: string | null;
-}
-
-const endOf = ({ status, errorCode = null, turn }: AccessFacts): End => {
-  const ending = turn?.ending;
-  if (ending?.kind === 'thrown') return ending.failure;
-  if (ending?.kind === 'ended' && ending.outcome.kind === 'failed') return ending.outcome.failure;
-  if (status >= 400) return { status, kind: errorCode };
-  // With an error, this server stopped reading; without one, the client disconnected or cancelled.
-  if (errorCode !== null) return { status: 500, kind: errorCode };
-  // Without a turn it was a background response that was cancelled before it could run.
-  return ending === undefined || ending.kind === 'abandoned'
-    ? { status: CLIENT_GONE, kind: null }
-    : { status, kind: null };
-};
-
 type ErrorKind = 'clientErrors' | 'limitErrors' | 'upstreamErrors' | 'serverErrors' | 'cancelled';
 
+/** The request log names the same source. */
+const KINDS: Readonly<Record<ErrorSource, ErrorKind>> = {
+  client: 'clientErrors',
+  key: 'clientErrors',
+  server: 'serverErrors',
+  account: 'upstreamErrors',
+  backend: 'upstreamErrors',
+};
+
 /** Null: it was answered. */
-const errorKind = ({ status, kind }: End): ErrorKind | null => {
-  if (status < 400) return null;
-  if (status === 429) return 'limitErrors';
-  if (status === CLIENT_GONE) return 'cancelled';
-  if (kind?.startsWith('upstream_') === true) return 'upstreamErrors';
-  if (status < 500) return 'clientErrors';
-  // This server's own failures have these two.
-  return status === 500 || status === 503 ? 'serverErrors' : 'upstreamErrors';
+const errorKind = (facts: AccessFacts): ErrorKind | null => {
+  const failed = failureIn(facts);
+  if (failed !== null) return failed.status === 429 ? 'limitErrors' : KINDS[errorSourceOf(failed)];
+  // A client disconnects before the answer, or during it. A background response without a turn was cancelled while it waited.
+  const ending = facts.turn?.ending;
+  if (facts.status === CLIENT_GONE || ending === undefined || ending.kind === 'abandoned') return 'cancelled';
+  return null;
 };
 
 /** Whether the answer came, be it incomplete. */
 export const isAnswered = (facts: AccessFacts): boolean =>
-  facts.turn?.ending.kind === 'ended' && errorKind(endOf(facts)) === null;
+  facts.turn?.ending.kind === 'ended' && errorKind(facts) === null;
 
 /** Whether a request ran a turn or failed to. One that only started a background response did neither. */
-export const isCounted = ({ status, errorCode, turn }: AccessFacts): boolean =>
-  turn != null || status >= 400 || errorCode != null;
+export const isCounted = ({ status, failure, turn }: AccessFacts): boolean =>
+  turn != null || failure != null || status === CLIENT_GONE;
 
 /** What one request of a turn used. */
 export const countsOf = (facts: AccessFacts): UsageCounts => {
-  const kind = errorKind(endOf(facts));
+  const kind = errorKind(facts);
   const usage = facts.turn?.usage ?? null;
   return {
     ...NO_USAGE,

@@ -1,9 +1,10 @@
-import type { Failure } from '../canonical/failure/failure.ts';
-import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
+import type { Failure } from './failure.ts';
+import type { FailureCode } from './failure-catalogue.ts';
 
 /**
- * Who has to act, or whose limit it was. `client`: the request itself. `key`: what its key may do. `server`: this server.
- * `account`: the login or plan of this server at the backend. `backend`: the backend and the model.
+ * Who has to act, or whose limit it was. `client`: the request itself, also if the backend rejected it for what it contains.
+ * `key`: what its key may do. `server`: this server. `account`: the login or plan of this server at the backend. `backend`:
+ * the backend and the model. The request log shows it, and the errors of usage are counted by it.
  */
 export type ErrorSource = 'client' | 'key' | 'server' | 'account' | 'backend';
 
@@ -18,21 +19,15 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   concurrency_limit: 'key',
   key_limit_exceeded: 'key',
   background_limit: 'server',
-  websocket_connection_limit_reached: 'server',
   model_request_limit_exceeded: 'server',
-  endpoint_not_supported: 'server',
   client_too_slow: 'client',
-  mcp_server_unavailable: 'server',
   insufficient_quota: 'account',
   upstream_unauthorized: 'account',
   account_unavailable: 'account',
   sign_in_required: 'account',
+  sign_in_failed: 'account',
+  sign_out_failed: 'account',
   rate_limit_exceeded: 'backend',
-  context_length_exceeded: 'backend',
-  content_policy_violation: 'backend',
-  moderation_blocked: 'backend',
-  invalid_prompt: 'backend',
-  model_not_found: 'client',
   upstream_error: 'backend',
   upstream_forbidden: 'backend',
   upstream_blocked: 'backend',
@@ -40,6 +35,7 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   upstream_timeout: 'backend',
   upstream_overloaded: 'backend',
   too_many_output_items: 'backend',
+  answer_too_large: 'backend',
   tool_choice_not_satisfied: 'backend',
   image_not_generated: 'backend',
 };
