@@ -69,5 +69,6 @@ export const RESPONSES_SAMPLES: readonly Sample[] = [
     encrypted_content: 'gAAAA',
   }),
   responses(FUNCTION_CALL, { type: 'function_call_output', call_id: 'call_1', output: '12:00' }),
+  responses({ type: 'function_call_output', name: 'plan', namespace: 'editor', output: 'Approved.' }),
   responses(CUSTOM_CALL, { type: 'custom_tool_call_output', call_id: 'call_1', output: 'Done.' }),
 ];

@@ -89,7 +89,7 @@ const runSteps = async (
     else if ('item' in step) items.other(step);
     else if ('event' in step) items.event(step.event);
     else if ('raw' in step) connection.write(step.raw);
-    else if ('wait' in step) await connection.wait(step.wait);
+    else if ('wait' in step) await (typeof step.wait === 'number' ? connection.wait(step.wait) : step.wait);
     else if ('fail' in step) return { status: 'failed', error: { ...step.fail } };
     else if ('incomplete' in step) return { status: 'incomplete', reason: step.incomplete };
     else if ('cut' in step) {

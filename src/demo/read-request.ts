@@ -54,8 +54,13 @@ export const freshToolOutputs = (body: JsonObject): readonly ToolOutput[] => {
   const items = inputItems(body);
   const before = items.findLastIndex((item) => !isToolOutput(item));
   return items.slice(before + 1).map((item) => {
-    const call = items.find((other) => other['call_id'] === item['call_id'] && other['name'] !== undefined);
-    return { name: stringOf(call?.['name']), output: textOf(item['output']) };
+    const callId = item['call_id'] ?? null;
+    // An output without a call names its tool itself.
+    const named =
+      callId === null
+        ? item
+        : items.find((other) => other['call_id'] === callId && other['name'] !== undefined);
+    return { name: stringOf(named?.['name']), output: textOf(item['output']) };
   });
 };
 

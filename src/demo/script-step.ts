@@ -14,7 +14,8 @@ export type ScriptStep =
   | { readonly event: ModelEvent }
   /** Raw bytes, not necessarily valid SSE. */
   | { readonly raw: string }
-  | { readonly wait: number }
+  /** For a time in milliseconds, or for what a test does next. */
+  | { readonly wait: number | Promise<void> }
   /** Ends the answer with `response.failed`. */
   | { readonly fail: { readonly code: string; readonly message: string } }
   /** Ends the answer with `response.incomplete`. */

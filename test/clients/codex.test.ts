@@ -150,6 +150,20 @@ describe.concurrent('codex app-server', () => {
     });
   });
 
+  it('hands in a result that no call of the model asked for, as after an approved plan', async () => {
+    const client = await startAppServer(await openRoom());
+    const { id, run, say } = await openThread(client);
+    expect(await say('Hello?')).toBe('completed');
+    const toolOutput = { name: 'plan', namespace: 'editor', output: 'The user approved the plan.' };
+    expect(await run('turn/start', { input: [], toolOutput })).toBe('completed');
+    await client.close();
+    const asked = proxy.model.requests.filter(({ body }) => body['prompt_cache_key'] === id);
+    const last = (asked.at(-1)?.body['input'] ?? []) as readonly JsonObject[];
+    expect(last.filter(({ type }) => type === 'function_call_output')).toEqual([
+      { type: 'function_call_output', id: expect.any(String), ...toolOutput },
+    ]);
+  });
+
   it.each(['proxy', 'OpenAI'])('compacts a conversation and continues it: provider %s', async (name) => {
     const client = await startAppServer(await openRoom({ name }));
     const { id, run, say } = await openThread(client);

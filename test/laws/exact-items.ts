@@ -175,8 +175,19 @@ const callPair: fc.Arbitrary<readonly JsonObject[]> = callType.chain((kind) =>
     )
     .map((pair) => [...pair]),
 );
+/** Codex sends such an output after an approved plan. */
+const uncalled: fc.Arbitrary<readonly JsonObject[]> = merged(
+  fc.constant({ type: 'function_call_output', name: 'plan' }),
+  id,
+  status,
+  notes,
+  maybe('namespace', fc.constant('editor')),
+  fc.oneof(text, fc.array(inputPart, { maxLength: 3 })).map((output) => ({ output })),
+  caller,
+).map((item) => [item]);
 const calls: fc.Arbitrary<readonly JsonObject[]> = fc.oneof(
   callPair,
+  uncalled,
   fc.tuple(callPair, callPair).map(([one, other]) => [one[0], other[0], other[1], one[1]] as JsonObject[]),
 );
 
@@ -240,7 +251,7 @@ const withCallIds = (blocks: readonly (readonly JsonObject[])[], style: string):
       const isPaired =
         typeof type === 'string' && /^(?:function_call|custom_tool_call|tool_search_)/.test(type);
       const pair = block.length === 2 ? 0 : [0, 1, 1, 0][index];
-      return isPaired ? { ...item, call_id: `${style}${at}-${pair}` } : item;
+      return isPaired && block.length > 1 ? { ...item, call_id: `${style}${at}-${pair}` } : item;
     }),
   );
 

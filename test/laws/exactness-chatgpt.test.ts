@@ -55,12 +55,20 @@ const LOADED: JsonObject = {
   ],
 };
 
-/** Another such row. */
+/** Two other such rows. */
 const shown = (): JsonObject => {
   const image_url = `http://127.0.0.1:${(images.address() as AddressInfo).port}/a.png`;
   return {
     model: 'gpt-5.5',
-    input: [{ role: 'user', content: [{ type: 'input_image', image_url, detail: 'low' }] }],
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_image', image_url, detail: 'low' },
+          { type: 'input_file', filename: 'a.md', file_data: 'data:text/markdown;base64,IyBIaQ==' },
+        ],
+      },
+    ],
   };
 };
 

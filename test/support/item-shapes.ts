@@ -140,7 +140,7 @@ const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
   const kind = initial.type.endsWith('_call') ? 'hosted-call' : 'opaque';
   return {
     prefix,
-    head: (id) => ({ kind, id, raw: { ...initial, id } }),
+    head: (id) => ({ kind, id, raw: { ...initial, ...idsOf(initial, id) } }),
     told: events.map(([type, more]): ItemChange => {
       const [of = '', status = ''] = type.split('.');
       // Some of them are known to be text.
@@ -152,9 +152,13 @@ const hostedShape = ({ prefix, initial, ended, events }: HostedItem): Shape => {
         ...(more === undefined ? {} : { more }),
       };
     }),
-    ended: ({ id }) => ({ kind, id, raw: { ...initial, ...ended, id } }),
+    ended: ({ id }) => ({ kind, id, raw: { ...initial, ...ended, ...idsOf(initial, id) } }),
   };
 };
+
+/** The ids of an item that is passed through. An answer may have several of a kind, and no two calls share an id. */
+const idsOf = (raw: JsonObject, id: string): JsonObject =>
+  'call_id' in raw ? { id, call_id: `call_${id}` } : { id };
 
 const SEARCH = { type: 'tool_search_call', call_id: 'c', execution: 'client' } as const;
 
@@ -163,12 +167,16 @@ const whole = fc.constantFrom<Shape[]>(
   ...Object.values<HostedItem>(HOSTED_ITEMS).map(hostedShape),
   {
     prefix: 'tsc',
-    head: (id) => ({ kind: 'hosted-call', id, raw: { ...SEARCH, id, status: 'in_progress', arguments: {} } }),
+    head: (id) => ({
+      kind: 'hosted-call',
+      id,
+      raw: { ...SEARCH, ...idsOf(SEARCH, id), status: 'in_progress', arguments: {} },
+    }),
     told: [],
     ended: ({ id }) => ({
       kind: 'hosted-call',
       id,
-      raw: { ...SEARCH, id, status: 'completed', arguments: { query: 'q' } },
+      raw: { ...SEARCH, ...idsOf(SEARCH, id), status: 'completed', arguments: { query: 'q' } },
     }),
   },
   {

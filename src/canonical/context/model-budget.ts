@@ -49,8 +49,11 @@ export const MAX_RETRIES = 20;
 /** A retry does not start later than this: the client has waited long enough. */
 export const RETRY_WITHIN_MS = 30 * 60_000;
 
+/** What the model may write in one answer, in characters. The longest answers of today's models have 2 MB. */
+export const MAX_ANSWER_CHARS = 32 * 1024 * 1024;
+
 /**
- * Limits the model requests and the retries of one answer. Several loops ask a model again (lost workers, rejected
+ * Limits the model requests, the retries and the text of one answer. Several loops ask a model again (lost workers, rejected
  * requests, forced calls, repairs, MCP tools), and separate limits would multiply. So all of them share one budget.
  */
 export class ModelBudget {
@@ -59,6 +62,7 @@ export class ModelBudget {
   #limit: number;
   #used = 0;
   #retries = 0;
+  #written = 0;
   #isReported = false;
 
   constructor(limit: number, options: BudgetOptions = {}) {
@@ -100,6 +104,12 @@ export class ModelBudget {
   /** Allows one more request, because the client has sent new input. */
   grant(): void {
     this.#limit += 1;
+  }
+
+  /** Counts what the model has written. Returns false if the answer must end. */
+  write(chars: number): boolean {
+    this.#written += chars;
+    return this.#written <= MAX_ANSWER_CHARS;
   }
 
   /** The failure that ends the answer. */

@@ -187,6 +187,13 @@ export const FAILURES = {
     'the backend sent more output items in one answer than this server accepts',
     { final: true },
   ),
+  // Nor would it be shorter.
+  answer_too_large: row(
+    502,
+    'The answer of the upstream is too large: at most 32 MB are accepted.',
+    'the backend wrote more than 32 MB of text, calls and other items in one answer, such as a model that repeats itself without end; what was streamed before is not lost',
+    { final: true },
+  ),
   // This server has already retried.
   tool_choice_not_satisfied: row(
     502,

@@ -123,7 +123,11 @@ export interface ToolOutput {
   readonly kind: 'tool-output';
   readonly id?: string;
   readonly tool: 'function' | 'custom';
-  readonly callId: string;
+  /** Null: no call of the model asked for this output, so `name` says which tool it is from. */
+  readonly callId: string | null;
+  /** Only of an output without a call. */
+  readonly name?: string;
+  readonly namespace?: string;
   readonly output: string | readonly Part[];
   /** Other fields from the client, such as the caller and its name. */
   readonly more?: JsonObject;

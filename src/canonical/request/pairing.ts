@@ -17,6 +17,7 @@ export const findPairingProblem = (items: readonly Item[]): PairingProblem | nul
   for (const [index, item] of items.entries()) {
     if (item.kind !== 'tool-call' && item.kind !== 'tool-output') continue;
     const { callId, tool } = item;
+    if (callId === null) continue;
     const call = open.get(callId);
     if (item.kind === 'tool-call') {
       if (call !== undefined) return { kind: 'duplicate-call', index, callId };

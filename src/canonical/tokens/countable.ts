@@ -59,7 +59,7 @@ export function* countableItem(item: Item, model: string): Generator<Countable> 
       yield { texts: [item.name, item.input], tokens: TOKENS_OF_MESSAGE };
       return;
     case 'tool-output':
-      yield tokensOnly(TOKENS_OF_MESSAGE);
+      yield { texts: item.name === undefined ? [] : [item.name], tokens: TOKENS_OF_MESSAGE };
       if (typeof item.output === 'string') yield { texts: [item.output], tokens: 0 };
       else for (const part of item.output) yield countablePart(part, model);
       return;

@@ -88,7 +88,7 @@ describe('ids, for a ChatGPT login', () => {
       historyOf(call(one), call(two), call('call_3'), output(two), output(one), output('call_3')),
       CHATGPT_HISTORY,
     );
-    const ids = fitted.items.map((item) => ('callId' in item ? item.callId : ''));
+    const ids = fitted.items.map((item) => ('callId' in item ? (item.callId ?? '') : ''));
     expect(ids).toEqual([ids[0], ids[1], 'call_3', ids[1], ids[0], 'call_3']);
     expect(ids[0]).toMatch(/^a{47}_[0-9a-f]{16}$/);
     expect(ids[1]).not.toBe(ids[0]);
@@ -212,7 +212,7 @@ describe('any client history', () => {
         expect(findPairingProblem(fitted.items)).toBe(null);
         const ids = fitted.items.flatMap((item) => ('id' in item && item.id !== undefined ? [item.id] : []));
         expect(new Set(ids).size).toBe(ids.length);
-        const callIds = fitted.items.map((item) => ('callId' in item ? item.callId : ''));
+        const callIds = fitted.items.map((item) => ('callId' in item ? (item.callId ?? '') : ''));
         expect([...ids, ...callIds].filter((text) => text.length > 64)).toEqual([]);
         const places = fitted.items.map((_, index) => placeOf(fitted, index));
         expect([...places, ...ignored].toSorted((a, b) => Number(a) - Number(b))).toEqual([

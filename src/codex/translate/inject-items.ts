@@ -1,8 +1,15 @@
 import { summaryMessage } from '../../canonical/request/compaction.ts';
-import { isSummary, rawOf, type Item, type Message, type Part } from '../../canonical/request/item.ts';
+import {
+  isSummary,
+  rawOf,
+  type Item,
+  type Message,
+  type Part,
+  type ToolOutput,
+} from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import type { JsonObject } from '../../kit/json/json.ts';
+import { present, type JsonObject } from '../../kit/json/json.ts';
 import type { RequestStrategy } from './request-strategy.ts';
 import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
 
@@ -90,7 +97,7 @@ export const toResponseItem = (item: Item): JsonObject => {
       return {
         type: typeOf(item),
         ...idOf(item),
-        call_id: item.callId,
+        ...(item.callId === null ? toolNameOf(item) : { call_id: item.callId }),
         output: output(item.output),
       };
     case 'compaction':
@@ -150,6 +157,9 @@ export const toContentItem = (part: Part, fromAssistant: boolean): JsonObject =>
       return assertNever(part);
   }
 };
+
+/** Which tool an output without a call is from. */
+const toolNameOf = ({ name, namespace }: ToolOutput): JsonObject => present({ name, namespace });
 
 const idOf = (item: { readonly id?: string }): { id?: string } =>
   item.id === undefined ? {} : { id: item.id };

@@ -151,8 +151,9 @@ export class McpTurn implements McpShape {
       this.#show(call, outcome);
     }
     const items = request.items.map((item): Item => {
-      const outcome = item.kind === 'tool-output' ? results.get(item.callId) : undefined;
-      if (item.kind !== 'tool-output' || outcome === undefined) return item;
+      if (item.kind !== 'tool-output' || item.callId === null) return item;
+      const outcome = results.get(item.callId);
+      if (outcome === undefined) return item;
       return { ...item, output: fromOutputText(mcpOutputOf(endedCall(mcpCall('', ''), '', outcome).raw)) };
     });
     return { ...request, items, toolChoice: this.#choice(request.toolChoice) };

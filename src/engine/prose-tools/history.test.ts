@@ -53,6 +53,15 @@ describe('a history in prose', () => {
     expect(proseHistory(items).map(({ place }) => place)).toEqual([0, 1, 4, 6, 7, 8]);
   });
 
+  it('names the tool of an output that no call asked for', async () => {
+    const { callId: _, ...rest } = output('', 'Approved.');
+    const plan: Item = { ...rest, callId: null, name: 'plan', namespace: 'editor' };
+    expect(await written([say('user', 'hi'), plan])).toEqual([
+      say('user', 'hi'),
+      say('user', '<tool_result name="editor.plan">Approved.</tool_result>'),
+    ]);
+  });
+
   it('keeps other items in their places', async () => {
     const items: readonly Item[] = [
       say('assistant', 'x'),

@@ -14,7 +14,7 @@ export interface ProseItem {
   readonly written: readonly Written[];
 }
 
-/** An output has the title of the tool that was called. */
+/** An output has the title of the tool that it is from. */
 type Written = Message | ToolCall | (ToolOutput & { readonly title: string | null });
 
 /**
@@ -34,12 +34,20 @@ export const proseHistory = (items: readonly Item[]): readonly ProseItem[] => {
       else if (last?.written.at(-1)?.kind === 'tool-call') last.written.push(item);
       else history.push({ place, head: messageBy('assistant'), written: [item] });
     } else if (item.kind === 'tool-output') {
-      const output = { ...item, title: titles.get(item.callId) ?? null };
+      const output = { ...item, title: titleOfOutput(item, titles) };
       if (last?.written.at(-1)?.kind === 'tool-output') last.written.push(output);
       else history.push({ place, head: messageBy('user'), written: [output] });
     } else if (!isOfToolSearch(item)) history.push({ place, head: item, written: [] });
   }
   return history;
+};
+
+const titleOfOutput = (
+  { callId, name, namespace }: ToolOutput,
+  titles: ReadonlyMap<string, string>,
+): string | null => {
+  if (callId !== null) return titles.get(callId) ?? null;
+  return name === undefined ? null : titleOf({ name, ...(namespace === undefined ? {} : { namespace }) });
 };
 
 /** Loaded tools are described with all others, so the search for them is dropped. */
@@ -99,12 +107,9 @@ const partsOf = (item: Written): readonly Part[] => {
   if (item.kind === 'message') return item.parts;
   if (item.kind === 'tool-call') return [textOf(writeCall(writtenOf(item)))];
   const name = item.title === null ? '' : ` name="${attribute(item.title)}"`;
+  const call = item.callId === null ? '' : ` call_id="${attribute(item.callId)}"`;
   const output = typeof item.output === 'string' ? [textOf(item.output)] : item.output;
-  return [
-    textOf(`<tool_result${name} call_id="${attribute(item.callId)}">`),
-    ...output,
-    textOf('</tool_result>'),
-  ];
+  return [textOf(`<tool_result${name}${call}>`), ...output, textOf('</tool_result>')];
 };
 
 const textOf = (text: string): Part => ({ kind: 'text', text });

@@ -24,7 +24,9 @@ export const asCustomCalls = (items: readonly Item[], names: ReadonlySet<string>
   const custom = new Set<string>();
   return items.map((item): Item => {
     if (item.kind === 'tool-output') {
-      return custom.delete(item.callId) ? withoutId({ ...item, tool: 'custom' }) : item;
+      return item.callId !== null && custom.delete(item.callId)
+        ? withoutId({ ...item, tool: 'custom' })
+        : item;
     }
     if (item.kind !== 'tool-call' || item.tool === 'custom' || !names.has(item.name)) return item;
     custom.add(item.callId);

@@ -11,6 +11,7 @@ import {
   type Part,
   type RawItem,
   type ToolCall,
+  type ToolOutput,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, present, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
@@ -154,14 +155,12 @@ const translate = (
     case 'function_call_output':
     case 'custom_tool_call_output': {
       const parsed = parseBody(schemas[type], value, at);
-      const { caller, name, namespace } = { name: null, namespace: null, ...parsed };
       return {
         kind: 'tool-output',
         ...idAndNotes(parsed),
-        callId: parsed.call_id,
+        ...outputOrigin({ name: null, namespace: null, ...parsed }, at),
         output: readToolOutput(parsed.output, `${at}.output`, unread),
         tool: type === 'function_call_output' ? 'function' : 'custom',
-        ...otherFields({ caller, name, namespace }),
       };
     }
     case 'compaction': {
@@ -198,6 +197,23 @@ const toolCall = (
     ? { tool: 'function', input: parsed.arguments }
     : { tool: 'custom', input: parsed.input }),
 });
+
+/**
+ * The call that an output belongs to. An output that no call asked for has only the name of its tool: codex sends one
+ * after an approved plan, for example.
+ */
+const outputOrigin = (
+  { call_id: callId, caller, name, namespace }: Omit<z.output<typeof schemas.function_call_output>, 'type'>,
+  at: string,
+): Pick<ToolOutput, 'callId' | 'name' | 'namespace' | 'more'> => {
+  if ((callId ?? null) !== null || !name) {
+    return {
+      callId: parseBody(idText, callId, `${at}.call_id`),
+      ...otherFields({ caller, name, namespace }),
+    };
+  }
+  return { callId: null, name, ...(namespace ? { namespace } : {}), ...otherFields({ caller }) };
+};
 
 const message = (parsed: z.output<typeof schemas.message>, at: string, unread: string[]): Message => ({
   kind: 'message',

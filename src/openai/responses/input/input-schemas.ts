@@ -28,7 +28,7 @@ const callHead = {
   caller,
   async: z.boolean().nullish(),
 };
-const outputHead = { ...head, call_id: idText, output: z.unknown(), caller };
+const outputHead = { ...head, output: z.unknown(), caller };
 
 /** Other type names of a compaction that is sent back. */
 const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
@@ -54,10 +54,16 @@ export const schemas = {
   function_call_output: z.object({
     type: z.enum(['function_call_output', 'tool_output']),
     ...outputHead,
+    // Without it, the name says which tool the output is from.
+    call_id: idText.nullish(),
     name: z.string().nullish(),
     namespace: z.string().nullish(),
   }),
-  custom_tool_call_output: z.object({ type: z.literal('custom_tool_call_output'), ...outputHead }),
+  custom_tool_call_output: z.object({
+    type: z.literal('custom_tool_call_output'),
+    ...outputHead,
+    call_id: idText,
+  }),
   compaction: z.object({
     type: z.enum(['compaction', ...COMPACTION_TOO]),
     id,

@@ -8,7 +8,7 @@ import {
   type ToolOutput,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import type { JsonObject } from '../../../kit/json/json.ts';
+import { present, type JsonObject } from '../../../kit/json/json.ts';
 import { breakpointOf } from '../../shared/cache-breakpoint.ts';
 import { withIncluded, type Includable, type Includes } from './include.ts';
 import { projectInputPart } from './project-part.ts';
@@ -82,11 +82,11 @@ const outputPart = (part: Part): JsonObject =>
 
 const inputPart = (part: Part): JsonObject => ({ ...projectInputPart(part), ...breakpointOf(part) });
 
-const toolOutput = ({ tool, callId, output, more }: ToolOutput, id: string): JsonObject => ({
+const toolOutput = ({ tool, callId, name, namespace, output, more }: ToolOutput, id: string): JsonObject => ({
   id,
   type: tool === 'function' ? 'function_call_output' : 'custom_tool_call_output',
   status: 'completed',
-  call_id: callId,
+  ...present({ call_id: callId, name, namespace }),
   output: typeof output === 'string' ? output : output.map(inputPart),
   ...more,
 });
