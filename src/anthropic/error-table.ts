@@ -97,6 +97,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   store_corrupt: BROKEN,
   upstream_error: BAD_GATEWAY,
   too_many_output_items: BAD_GATEWAY,
+  answer_too_large: BAD_GATEWAY,
   tool_choice_not_satisfied: BAD_GATEWAY,
   image_not_generated: BAD_GATEWAY,
   upstream_unauthorized: BAD_GATEWAY,

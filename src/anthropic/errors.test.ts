@@ -70,6 +70,7 @@ describe('anthropicErrors', () => {
     });
     expect(final.toSorted()).toEqual([
       'address_not_allowed',
+      'answer_too_large',
       'console_not_served',
       'image_not_generated',
       'insufficient_quota',

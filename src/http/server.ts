@@ -10,6 +10,7 @@ import type { Logger } from '../observe/log.ts';
 import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
 import { errorFormOf, isForAnthropic } from './answer/error-form.ts';
 import { errorResponse } from './answer/error-response.ts';
+import { largeBytesOf } from './answer/json-response.ts';
 import { hasSessionCookie } from './console/session-cookie.ts';
 import type { Exchange, OpenExchange } from './exchange/exchange.ts';
 import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
@@ -17,6 +18,7 @@ import type { Authenticator } from './guards/authenticate.ts';
 import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import type { ErrorForm } from '../turns/api.ts';
+import type { BodyBudget } from '../turns/body-budget.ts';
 import { isLocalCaller, isOnThisMachine } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 import { INFER, requireScope } from './guards/scopes.ts';
@@ -46,6 +48,8 @@ export interface ServerDeps {
   readonly logger: Logger;
   readonly metrics: ExchangesDeps['metrics'];
   readonly observer: ExchangesDeps['observer'];
+  /** Counts large answers until their clients have them. */
+  readonly bodies: BodyBudget;
   /** How long an upload may stall. */
   readonly uploadIdleTimeoutMs: number;
 }
@@ -84,6 +88,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     const isOpen = route.access === 'local' && exchange.isLocal();
     const asked = isOpen ? { ...route, access: 'open' as const } : route;
     const response = await respond(http, asked, exchange);
+    if (connectionInfo !== undefined) holdAnswer(response, exchange, connectionInfo);
     exchange.note({ status: response.status });
     response.headers.set('x-request-id', requestId);
     if (isForAnthropic(http)) response.headers.set('request-id', requestId);
@@ -91,6 +96,15 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
     return isOwn(http) ? response : deps.cors.share(response, http.headers.get('origin'));
+  };
+
+  /** A client that does not read must not keep more than its share in memory. Before what was loaded for it is let go. */
+  const holdAnswer = (response: Response, exchange: Exchange, connectionInfo: ConnectionInfo): void => {
+    const bytes = largeBytesOf(response);
+    if (bytes === 0) return;
+    const held = deps.bodies.open(exchange.caller(), exchange.signal, () => connectionInfo.cut());
+    held.keep(bytes);
+    connectionInfo.onTaken(() => held.letGo());
   };
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
@@ -127,8 +141,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     fetch: router(deps.routes, answer),
     refuse(failed, origin = null) {
       const requestId = deps.ambient.ids.mint('req');
-      const { status, code } = failed;
-      const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, errorCode: code };
+      const { status } = failed;
+      const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, failure: failed };
       deps.logger.info(toAccessLine(line), 'request');
       deps.metrics.requests.inc({ route: NO_ROUTE, status: String(status) });
       const response = errorResponse(failed);

@@ -52,6 +52,16 @@ const growthOf = (held: HeldBytes, bytes: number): unknown => {
 };
 
 describe('createBodyBudget', () => {
+  it('keeps the bytes of an answer in any case; the key with the most gives way to others', async () => {
+    const { begin, open, told, names } = budgetOf(100);
+    for (const name of ['a1', 'a2', 'a3']) open(name).keep(40);
+    expect([told.bytes, names()]).toEqual([120, []]);
+    expect(growthOf(open('a4'), 1)).toEqual(full());
+    await begin('b1', 30, 30);
+    expect(names()).toEqual(['a3', 'a2']);
+    expect(told.bytes).toBe(70);
+  });
+
   it('holds received bytes until they are released once', async () => {
     const { begin, told } = budgetOf(100);
     const held = await begin('a1', 60, 20);

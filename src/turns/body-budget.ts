@@ -3,7 +3,7 @@ import type { Clock } from '../kit/ambient.ts';
 import { FairLine } from '../kit/async/fair-line.ts';
 import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';
 
-/** Limits the total size of the bodies of all current requests. */
+/** Limits the total size of the bodies of all current requests, and of the answers that their clients have not read. */
 export interface BodyBudget {
   /** Holds nothing yet. `onYield` is called at most once: the request has to end with this error. */
   open(caller: string, signal: AbortSignal, onYield: (error: GatewayError) => void): HeldBytes;
@@ -18,6 +18,8 @@ export interface HeldBytes {
   start(announced: number): Promise<void>;
   /** Adds bytes received or derived. Throws if there is no room for them, or if this body was dropped for another. */
   grow(bytes: number): void;
+  /** Adds bytes that are in memory already, such as those of an answer: nothing is refused, but others may have to yield. */
+  keep(bytes: number): void;
   /** The turn runs: the body is no longer dropped for others. */
   settle(): void;
   /** The request is over. Idempotent; also valid while waiting. */
@@ -106,6 +108,9 @@ class Budget implements BodyBudget {
         if (refusal !== null) throw refusal;
         if (!isOver) this.#grow(entry, Math.min(bytes, this.#options.maxBytes - entry.held));
       },
+      keep: (bytes) => {
+        if (!isOver) this.#keep(entry, bytes);
+      },
       settle: () => {
         entry.isFixed = true;
       },
@@ -114,11 +119,21 @@ class Budget implements BodyBudget {
   }
 
   #grow(entry: Entry, more: number): void {
-    if (!this.#ledger.fits(more)) {
-      const yielding = this.#ledger.yieldingTo(entry, more);
-      if (yielding === null) throw this.#refusal(FULL);
-      for (const one of yielding) one.giveWay();
-    }
+    const yielding = this.#yieldingTo(entry, more);
+    if (yielding === null) throw this.#refusal(FULL);
+    this.#hold(entry, more, yielding);
+  }
+
+  #keep(entry: Entry, more: number): void {
+    this.#hold(entry, more, this.#yieldingTo(entry, more) ?? []);
+  }
+
+  #yieldingTo(entry: Entry, more: number): readonly Entry[] | null {
+    return this.#ledger.fits(more) ? [] : this.#ledger.yieldingTo(entry, more);
+  }
+
+  #hold(entry: Entry, more: number, yielding: readonly Entry[]): void {
+    for (const one of yielding) one.giveWay();
     this.#ledger.hold(entry, more);
     this.#options.onChange(this.#ledger.held);
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -180,7 +180,7 @@ describe('runChoices', () => {
     await Promise.resolve();
     expect(log).toEqual(['0 starts']);
     accepted.resolve();
-    await vi.waitFor(() => expect(log).toHaveLength(6));
+    await expect.poll(() => log).toHaveLength(6);
     expect(log).toEqual(['0 starts', '0 begins', '1 starts', '1 begins', '2 starts', '2 begins']);
     ends.resolve();
     expect(await reading).toEqual(Array.from({ length: 3 }, () => [started, completed]));

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { connect, type Socket } from 'node:net';
+
+import { afterEach, describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
 import { beginStream } from '../support/begin-stream.ts';
@@ -256,5 +258,61 @@ describe('request bodies in memory', () => {
     open();
     expect([(await first).status, (await small).status]).toEqual([200, 200]);
     expect((await limited.post(RESPONSES, large)).status).toBe(200);
+  });
+});
+
+describe('answers that are not read', () => {
+  const OTHER = 'sk-other-0123456789';
+  const MB = 1024 * 1024;
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  /** A client that sends a request and reads only the first bytes of its answer: its status. */
+  const unread = (on: TestProxy, path: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(on.url);
+      const socket = connect(Number(port), hostname);
+      sockets.push(socket);
+      socket.on('error', reject);
+      socket.once('data', (data: Buffer) => {
+        socket.pause();
+        resolve(Number(data.toString('latin1').split(' ')[1]));
+      });
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: proxy\r\nauthorization: Bearer ${on.key}\r\n\r\n`);
+    });
+
+  const bytesInFlight = async (on: TestProxy): Promise<number> =>
+    Number((await metric(on, 'proxy_bytes_in_flight')).split(' ')[1]);
+
+  it('count until they are read or their connection is gone, and give way to another key', async () => {
+    const proxy = await start(hello, {
+      PROXY_API_KEY: `sk-test-key-0123456789,${OTHER}`,
+      PROXY_MAX_BYTES_IN_FLIGHT_MB: '64',
+      PROXY_QUEUE_TIMEOUT_MS: '200',
+    });
+    const message = { type: 'message' as const, role: 'user' as const, content: 'x'.repeat(7 * MB) };
+    const items = [message, message];
+    const { id } = await proxy.openai.conversations.create({ items });
+    await eventually(async () => (await bytesInFlight(proxy)) === 0);
+    const path = `/v1/conversations/${id}/items`;
+    const ends: number[] = [];
+    for (let nth = 0; nth < 6; nth += 1) ends.push(await unread(proxy, path));
+    expect(ends).toEqual([200, 200, 200, 200, 503, 503]);
+    const held = await bytesInFlight(proxy);
+    expect(held).toBeGreaterThan(4 * 14 * MB);
+    expect(held).toBeLessThanOrEqual(64 * MB);
+
+    const authorization = { authorization: `Bearer ${OTHER}` };
+    const answer = await proxy.post('/v1/conversations', { items }, { headers: authorization });
+    expect(answer.status).toBe(200);
+    expect(await bytesInFlight(proxy)).toBeLessThan(held - 10 * MB);
+
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await bytesInFlight(proxy)) === 0);
+    const read = await proxy.get(path);
+    expect((await read.text()).length).toBeGreaterThan(14 * MB);
+    await eventually(async () => (await bytesInFlight(proxy)) === 0);
   });
 });

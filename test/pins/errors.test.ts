@@ -8,6 +8,7 @@ it('has these error codes, each with its status and type', () => {
   expect(visible.toSorted()).toEqual([
     'account_unavailable 503 server_error',
     'address_not_allowed 403 invalid_request_error',
+    'answer_too_large 502 server_error',
     'background_limit 429 rate_limit_error',
     'client_too_slow 500 server_error',
     'concurrency_limit 429 rate_limit_error',

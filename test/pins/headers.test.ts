@@ -18,6 +18,7 @@ import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { dialectSettings } from '../support/dialect-settings.ts';
 import { modelList } from '../support/models.ts';
+import { testBodies } from '../support/serve-routes.ts';
 
 const ambient: Ambient = {
   clock: { now: () => 1_700_000_000_000 },
@@ -49,6 +50,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
     ambient,
     logger: createLogger({ level: 'silent' }),
     metrics: createMetrics(),
+    bodies: testBodies(),
     uploadIdleTimeoutMs: 30_000,
   });
   return server.fetch(new Request(`http://proxy${path}`, { method, headers }));

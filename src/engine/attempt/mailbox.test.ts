@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { turnsOfLoop } from '../../../test/support/turns-of-loop.ts';
+import { turnsWhileReading } from '../../../test/support/turns-of-loop.ts';
 import { charsIn } from '../../kit/json/json.ts';
 import { collect, turnEvents } from '../../../test/support/turn-events.ts';
 import { COALESCE_ABOVE, EVENT_BYTES, Mailbox } from './mailbox.ts';
@@ -68,9 +68,9 @@ describe('Mailbox', () => {
 
   it('yields to other requests while a long one is read', async () => {
     const mailbox = new Mailbox(Infinity);
-    mailbox.push(Array.from({ length: 200_000 }, () => started('m')));
+    mailbox.push(Array.from({ length: 2_000 }, () => started('m')));
     mailbox.close();
-    expect(await turnsOfLoop(() => collect(mailbox))).toBeGreaterThan(1);
+    expect(await turnsWhileReading(mailbox)).toBeGreaterThan(10);
   });
 
   it('joins nothing while the reader keeps up', async () => {

@@ -1,3 +1,4 @@
+import { MAX_ANSWER_CHARS } from '../../canonical/context/model-budget.ts';
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
@@ -13,6 +14,7 @@ import type { DrivenTurn, TurnSignal } from '../drivers/driven-turn.ts';
 import type { AttemptParams } from '../drivers/driver.ts';
 import { McpTurn } from '../mcp/mcp-turn.ts';
 import { ToolSpans } from '../mcp/tool-spans.ts';
+import { AnswerSize } from './answer-size.ts';
 import type { AttemptDeps } from './attempt-deps.ts';
 import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import { Mailbox } from './mailbox.ts';
@@ -20,8 +22,8 @@ import { rpcFailure } from './rpc-failure.ts';
 import { turnAnomalies } from './turn-anomalies.ts';
 import { TurnWatch } from './turn-watch.ts';
 
-/** More unread text than this means that the client does not read. */
-const MAILBOX_MAX_BYTES = 32 * 1024 * 1024;
+/** More unread text than this means that the client does not read. Less than an answer may have. */
+const MAILBOX_MAX_BYTES = MAX_ANSWER_CHARS / 2;
 
 /** One attempt at a turn on one worker. The driver runs the turn; this reads its signals and delivers its events. */
 export class TurnAttempt {
@@ -31,6 +33,7 @@ export class TurnAttempt {
   readonly #params: AttemptParams;
   readonly #mailbox: Mailbox;
   readonly #watch: TurnWatch;
+  readonly #size = new AnswerSize();
   /** Signals that arrive before the turn's id is known. */
   #early: TurnSignal[] | null = [];
   #source: TurnSource | null = null;
@@ -203,9 +206,17 @@ export class TurnAttempt {
     this.letGo();
   }
 
-  #deliver(events: readonly TurnEvent[]): void {
-    const [first] = events;
+  /** The same events, or with the end of an answer that has become too large. */
+  #withinSize(events: readonly TurnEvent[]): readonly TurnEvent[] {
+    const chars = events.reduce((sum, event) => sum + this.#size.of(event), 0);
+    if (this.#params.context.budget.write(chars) || this.#source?.ended !== false) return events;
+    return [...events, ...this.#source.end({ kind: 'failed', failure: failure('answer_too_large') })];
+  }
+
+  #deliver(received: readonly TurnEvent[]): void {
+    const [first] = received;
     if (first === undefined) return;
+    const events = this.#withinSize(received);
     this.#mcp?.count(events);
     this.#tools?.see(events);
     // A turn that fails before the answer has no preface.

@@ -189,7 +189,7 @@ const MAX_END = 200;
 const identityOf = (item: Item | undefined): readonly unknown[] => {
   if (item?.kind === 'tool-output') {
     const { callId, output } = item;
-    return [excerptOf(callId), ...(typeof output === 'string' ? [excerptOf(output)] : partsOf(output))];
+    return [excerptOf(callId ?? ''), ...(typeof output === 'string' ? [excerptOf(output)] : partsOf(output))];
   }
   return item?.kind === 'message' ? [item.role, ...partsOf(item.parts)] : [item?.kind];
 };

@@ -221,7 +221,7 @@ describe('repairCalls', () => {
     };
     const many = Array.from({ length: 50 }, (_, index) => call('f', 'x', `c${index}`)).flat();
     const running = run({ check }, [accepted, ...many, ended(CALLED, 1)]);
-    await vi.waitFor(() => expect(checks).toBe(1));
+    await expect.poll(() => checks).toBe(1);
     await vi.advanceTimersByTimeAsync(10_000);
     expect((await running).events).toHaveLength(many.length + 2);
     expect(checks).toBeLessThan(8);

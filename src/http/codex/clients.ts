@@ -1,3 +1,7 @@
+import type { ModelNames } from '../../canonical/models/model-names.ts';
+import type { ModelDirectory } from '../../engine/model-directory.ts';
+import type { KeyDirectory } from '../../keys/key-directory.ts';
+import { namesFor } from '../../keys/key-models.ts';
 import type { Route } from '../server.ts';
 import { isHttps } from '../console/own-page.ts';
 
@@ -13,19 +17,22 @@ export interface ConnectedClient {
 }
 
 export interface ClientsRouteDeps {
-  /** For a server at this address. */
-  readonly clients: (url: string) => Promise<readonly ConnectedClient[]>;
+  /** For a server at this address, and a key that may use these models. */
+  readonly clients: (url: string, names: ModelNames) => readonly ConnectedClient[];
+  readonly models: ModelDirectory;
+  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
 }
 
 /** The clients that can be set up, for the address at which the caller reaches this server. */
-export const clientsRoute = ({ clients }: ClientsRouteDeps): Route => ({
+export const clientsRoute = ({ clients, models, keyDirectory }: ClientsRouteDeps): Route => ({
   method: 'GET',
   path: '/v1/codex/clients',
   access: 'key',
   scopes: ['infer', 'read'],
-  async handle({ url, headers }) {
+  async handle({ url, headers }, exchange) {
     const address = `${isHttps(headers) ? 'https' : 'http'}://${new URL(url).host}`;
-    const data = (await clients(address)).map(({ tryIt, ...client }) => ({
+    const names = namesFor(await models.names(), keyDirectory.byId(exchange.caller()));
+    const data = clients(address, names).map(({ tryIt, ...client }) => ({
       object: 'codex.client' as const,
       ...client,
       try_it: tryIt,

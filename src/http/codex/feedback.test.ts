@@ -9,7 +9,15 @@ const exchange = {
   caller: () => 'ann',
   atEnd() {},
 } as unknown as Exchange;
-const room = { caller: 'key_1', bytes: 0, start: async () => {}, grow() {}, settle() {}, letGo() {} };
+const room = {
+  caller: 'key_1',
+  bytes: 0,
+  start: async () => {},
+  grow() {},
+  keep() {},
+  settle() {},
+  letGo() {},
+};
 
 const post = async (body: unknown, takesFeedback: boolean): Promise<readonly unknown[]> => {
   const sent: unknown[] = [];

@@ -1,7 +1,7 @@
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
-import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { Scope } from '../../keys/caller.ts';
+import { namesFor } from '../../keys/key-models.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
@@ -19,16 +19,17 @@ import {
 export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSettings {
   /** The account of the active backend. */
   readonly codexAccount: () => CodexAccount;
-  readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codexVersion: string;
 }
 
 /** Information from the app-server and its account, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
-  const { codexAccount, models, mcp, codexVersion } = deps;
+  const { codexAccount, models, keyDirectory, mcp, codexVersion } = deps;
   return [
-    asked('/v1/codex/models', INFER_OR_READ, async () => projectCodexModels(await models.names())),
+    asked('/v1/codex/models', INFER_OR_READ, async (caller) =>
+      projectCodexModels(namesFor(await models.names(), keyDirectory.byId(caller))),
+    ),
     asked('/v1/codex/account', READ, async () => projectAccount(await codexAccount().account())),
     asked('/v1/codex/rate-limits', INFER_OR_READ, async () =>
       projectRateLimits(await codexAccount().rateLimits()),
@@ -45,10 +46,15 @@ export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
 
 const READ: readonly Scope[] = ['read'];
 
-const asked = (path: string, scopes: readonly Scope[], answer: () => Promise<object>): Route => ({
+/** `answer` gets the id of the caller's key. */
+const asked = (
+  path: string,
+  scopes: readonly Scope[],
+  answer: (caller: string) => Promise<object>,
+): Route => ({
   method: 'GET',
   path,
   access: 'key',
   scopes,
-  handle: async () => Response.json(await answer()),
+  handle: async (_http, exchange) => Response.json(await answer(exchange.caller())),
 });

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { isLoopbackAddress } from '../guards/local-caller.ts';
 
@@ -16,6 +16,10 @@ export interface ConnectionInfo {
   readonly address: string;
   /** Whether the peer is on this machine; it may be a reverse proxy. */
   readonly isFromLoopback: boolean;
+  /** Calls the listener once when the client has taken the whole answer, or the connection is gone. */
+  onTaken(listener: () => void): void;
+  /** Ends the connection: the rest of the answer is dropped. */
+  cut(): void;
 }
 
 /** Far below any usable network, and enough to make holding a connection costly. */
@@ -24,9 +28,29 @@ export const MIN_UPLOAD_BYTES_PER_SECOND = 1_024;
 /** Checks per timeout. */
 const LOOKS = 5;
 
-export const connectionInfoOf = (incoming: IncomingMessage): ConnectionInfo => ({
+/** `outgoing` is null for a connection that is upgraded. */
+export const connectionInfoOf = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse | null,
+): ConnectionInfo => ({
   address: incoming.socket.remoteAddress ?? '',
   isFromLoopback: isLoopbackAddress(incoming.socket.remoteAddress ?? ''),
+  onTaken(listener) {
+    const { socket } = incoming;
+    if (socket.destroyed || outgoing === null) {
+      listener();
+      return;
+    }
+    const taken = (): void => {
+      socket.off('close', taken);
+      outgoing.off('close', taken);
+      listener();
+    };
+    // A response that waits behind another one on its connection has no `close` of its own.
+    socket.on('close', taken);
+    outgoing.on('close', taken);
+  },
+  cut: () => incoming.socket.destroy(),
   onStall(timeoutMs, listener) {
     const needed = (MIN_UPLOAD_BYTES_PER_SECOND * timeoutMs) / 1000;
     let seen = incoming.socket.bytesRead;

@@ -81,7 +81,7 @@ export class Exchanges {
   /** The failure to report to the client of an exchange that threw. Bugs are logged. */
   failed(exchange: Exchange, error: unknown): Failure {
     const failed = failureOf(error);
-    exchange.note({ errorCode: failed.code, failure: failed });
+    exchange.note({ failure: failed });
     if (failed.kind === 'invalid_json') this.#deps.metrics.parseFailures.inc({ of: 'request_body' });
     if (failed.kind === 'server_error' && !exchange.signal.aborted) {
       const err = error instanceof GatewayError ? (error.cause ?? error) : error;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { testBodies } from '../../../test/support/serve-routes.ts';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { unlessAborted } from '../../kit/async/abort.ts';
@@ -48,6 +49,7 @@ const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
       destination: { write: (line) => void log.push(JSON.parse(line)) },
     }),
     metrics: createMetrics(),
+    bodies: testBodies(),
     uploadIdleTimeoutMs,
   });
   listener = await listen(server.fetch, { host: '127.0.0.1', port: 0, refuse: server.refuse });

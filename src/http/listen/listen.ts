@@ -72,7 +72,7 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
   const answers = new WeakMap<Socket, ServerResponse>();
   const refused = new WeakSet<object>();
 
-  const answer = async (http: Request, incoming: IncomingMessage): Promise<Response> => {
+  const answer = async (http: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
     if (connections.isExcess(incoming.socket)) {
       const response = refuse(resourceFailure(), http.headers.get('origin'));
       response.headers.set('connection', 'close');
@@ -81,14 +81,14 @@ export const listen = async (fetch: Fetch, options: ListenOptions): Promise<List
     setIncoming(http, incoming);
     const response = isNameless(incoming)
       ? refuse(NAMELESS, http.headers.get('origin'))
-      : await fetch(http, connectionInfoOf(incoming));
+      : await fetch(http, connectionInfoOf(incoming, outgoing));
     // Its body will not come: the next bytes on this connection could be mistaken for it.
     if (awaitingContinue.has(incoming)) response.headers.set('connection', 'close');
     return response;
   };
 
   const send = async (http: Request, exchange: HttpBindings): Promise<Response> => {
-    const response = await answer(http, exchange.incoming);
+    const response = await answer(http, exchange);
     if (!isStream(response)) return response;
     void writeStream(response, exchange.outgoing);
     return RESPONSE_ALREADY_SENT;

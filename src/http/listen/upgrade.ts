@@ -118,7 +118,7 @@ export const acceptUpgrades = (server: Server, options: UpgradeOptions): (() => 
     const asked = await options.upgrades()?.ask({
       path: pathOf(incoming),
       headers: headersOf(incoming),
-      connectionInfo: connectionInfoOf(incoming),
+      connectionInfo: connectionInfoOf(incoming, null),
     });
     if (asked === undefined) socket.destroy();
     else if (asked instanceof Response) options.answer(socket, asked);

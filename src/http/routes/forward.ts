@@ -120,7 +120,7 @@ const forward = async (
     openBody: (onChunk) => bodyStream(http, { maxBytes, onChunk }),
     signal,
     onEnd(error) {
-      if (error !== null && !http.signal.aborted) exchange.note({ errorCode: failureOf(error).code });
+      if (error !== null && !http.signal.aborted) exchange.note({ failure: failureOf(error) });
       ended.resolve();
     },
   });

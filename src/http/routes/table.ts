@@ -44,7 +44,7 @@ export interface RouteDeps {
   readonly mcp: McpDirectory;
   readonly usage: UsageRouteDeps['usage'];
   readonly limitsOf: UsageRouteDeps['limitsOf'];
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'mcp' | 'bodies'> &
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'keyDirectory' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;
   readonly login: LoginRouteDeps;
@@ -94,7 +94,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
     scopes: INFER_OR_READ,
     handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
   },
-  ...codexRoutes({ ...deps.codex, models: deps.models, mcp: deps.mcp, bodies: deps.turns }),
+  ...codexRoutes({ ...deps, ...deps.codex, bodies: deps.turns }),
   ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),

@@ -81,7 +81,7 @@ const streamed = (
     onGone: () => exchange.abort(),
     onEnd: exchange.hold(),
     onBug(error) {
-      exchange.note({ errorCode: failure('server_error').code });
+      exchange.note({ failure: failure('server_error') });
       deps.onBug(error, exchange);
     },
     endOfBroken: () => endOfBrokenStream(api, run, deps.ambient.clock),

@@ -181,7 +181,7 @@ const write = async (
     await writeAll(run.events());
   } catch (error) {
     if (signal.aborted) return null;
-    exchange.note({ errorCode: failure('server_error').code });
+    exchange.note({ failure: failure('server_error') });
     turns.onBug(error, exchange);
     await writeAll(endOfBrokenStream(api, run, turns.ambient.clock));
   }

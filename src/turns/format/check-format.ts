@@ -5,7 +5,12 @@ import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { isLongerThan } from '../../kit/json/json-writer.ts';
 import { Recent } from '../../kit/collections/recent.ts';
-import { besideModule, createThreadPool, type GiveUpReason } from '../../threads/thread-pool.ts';
+import {
+  besideModule,
+  createThreadPool,
+  type GiveUpReason,
+  type ThreadTimes,
+} from '../../threads/thread-pool.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
 /** Whether a finished answer matches the requested format; null: unknown. */
@@ -25,8 +30,8 @@ export type Unchecked = GiveUpReason | 'too_large' | 'unknown';
 export interface FormatChecksOptions {
   readonly clock: Clock;
   readonly onUnchecked: (reason: Unchecked) => void;
-  /** For one schema, and for one answer. */
-  readonly timeoutMs?: number;
+  /** For one schema, and for one answer, where they differ from the usual ones. */
+  readonly times?: Partial<ThreadTimes>;
 }
 
 /** Larger than any realistic schema; answers to larger ones go unchecked. */
@@ -45,9 +50,10 @@ export const createFormatChecks = (options: FormatChecksOptions): FormatChecks =
     file: besideModule(import.meta.url, 'format-thread'),
     // One key uses at most two of them.
     threads: 3,
-    timeoutMs: options.timeoutMs ?? 1_000,
+    timeoutMs: 1_000,
     waitMs: 3_000,
     maxWaiting: 64,
+    ...options.times,
   });
   const known = new Recent<Known>(MAX_KNOWN, KNOWN_FOR_MS, options.clock);
   const unchecked = (reason: Unchecked): null => {
