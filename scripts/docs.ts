@@ -20,6 +20,7 @@ import { describeClient, describeConnect } from './pages/clients.ts';
 import { describeConfigFile } from './pages/config-schema.ts';
 import { describeDecisions } from './pages/decisions.ts';
 import { describeRoutes } from './pages/http-api.ts';
+import { describePayloads } from './pages/payloads.ts';
 import { describeAllParameters } from './pages/parameters.ts';
 import { describeBlocks } from './pages/message-blocks.ts';
 import { describeStateMatrix } from './pages/state-matrix.ts';
@@ -105,6 +106,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'docs/parameters.md': describeAllParameters,
   'docs/store-schema.md': describeStoreSchema,
   'docs/translation/chat-completions-to-jsonrpc.md': describeChatTranslation,
+  'docs/translation/payloads.md': describePayloads,
   'docs/translation/responses-to-jsonrpc.md': describeResponsesTranslation,
 };
 

@@ -188,7 +188,7 @@ const NOTES: Notes = {
       requests: '',
       client_errors: 'rejected for what the client sent',
       limit_errors: 'answered with 429',
-      upstream_errors: 'failures of the backend',
+      upstream_errors: 'failures of the backend, or of the account at it',
       server_errors: 'failures of this server',
       cancelled: 'the client disconnected or cancelled',
       input_tokens: '',

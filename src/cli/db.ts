@@ -1,3 +1,4 @@
+import { jsonLines } from '../kit/text/printable.ts';
 import path from 'node:path';
 
 import { storeFile } from '../compose/describe-store.ts';
@@ -43,7 +44,7 @@ type Action = (admin: StoreAdmin, world: CommandContext, given: Given) => Promis
 const ACTIONS: Readonly<Record<string, Action>> = {
   async status(admin, world, { isJson }) {
     const status: StoreStatus = await admin.status();
-    world.out(isJson ? `${JSON.stringify(status, null, 2)}\n` : describeStatus(status));
+    world.out(isJson ? jsonLines(status) : describeStatus(status));
   },
   async backup(admin, world, { argument }) {
     // npm scripts run in the project's folder; npm passes the one of the user in a variable.

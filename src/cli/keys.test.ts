@@ -99,6 +99,16 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect((await run('show', 'Ada')).out).toContain('status      revoked\n');
   });
 
+  it('are shown as JSON without control characters', async () => {
+    const note = '\u009b31m\u001b[2J\u202e';
+    const made = await run('create', '--name', 'loud', '--note', note, '--json');
+    const { id } = JSON.parse(made.out) as Readonly<Record<string, string>>;
+    for (const { out } of [made, await run('show', 'loud', '--json'), await run('list', '--json')]) {
+      expect(out).toContain(String.raw`"note": "\u009b31m\u001b[2J\u202e"`);
+    }
+    expect(await shown('loud')).toMatchObject({ id, note });
+  });
+
   it('say until when they work', async () => {
     expect((await run('create', '--name', 'visitor', '--expires', '2999-01-31')).err).toContain(
       ' It works until 2999-01-31 00:00 UTC.\n',

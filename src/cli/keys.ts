@@ -7,6 +7,7 @@ import { KeyAdmin, type KeyWithSecret } from '../keys/key-admin.ts';
 import { projectKey } from '../keys/project-key.ts';
 import { readOverlap } from '../keys/read-overlap.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
+import { jsonLines } from '../kit/text/printable.ts';
 import { shownTime } from '../kit/text/shown-time.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext, Flags, Run } from './command.ts';
@@ -78,7 +79,7 @@ const callOf = (
   const admin = new KeyAdmin({ store: store.keys, limits: store.limits, ambient: systemAmbient });
   const now = systemAmbient.clock.now();
   const isJson = flags.has('json');
-  const print = (value: object): void => world.out(`${JSON.stringify(value, null, 2)}\n`);
+  const print = (value: object): void => world.out(jsonLines(value));
   const all = (): Promise<readonly ApiKey[]> => admin.list({ after: null, limit: MAX_KEYS });
   return {
     admin,
@@ -130,9 +131,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       const found = await all();
       const data = found.map((key) => projectKey(key, now));
       world.out(
-        flags.has('json')
-          ? `${JSON.stringify({ object: 'list', data, has_more: false }, null, 2)}\n`
-          : describeKeys(found, now),
+        flags.has('json') ? jsonLines({ object: 'list', data, has_more: false }) : describeKeys(found, now),
       );
     },
   },
@@ -140,9 +139,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: [],
     async run({ flags, find, world, now }) {
       const key = await find();
-      world.out(
-        flags.has('json') ? `${JSON.stringify(projectKey(key, now), null, 2)}\n` : describeKey(key, now),
-      );
+      world.out(flags.has('json') ? jsonLines(projectKey(key, now)) : describeKey(key, now));
     },
   },
   change: {

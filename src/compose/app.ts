@@ -35,7 +35,7 @@ import { openForwarding } from './forwarding.ts';
 import { routesOf } from './routes.ts';
 import { originIn } from './signatures.ts';
 import { openSignIns } from './sign-ins.ts';
-import { openThreads } from './threads.ts';
+import { openThreads, type ThreadTimes } from './threads.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -71,6 +71,8 @@ export interface AppDeps {
   readonly leaseEveryMs?: number;
   /** Of WebSockets, where they differ from the usual ones. */
   readonly socketTimes?: Partial<ConnectionTimes>;
+  /** Of jobs in worker threads, where they differ from the usual ones. */
+  readonly threadTimes?: ThreadTimes;
 }
 
 const LOOK_EVERY_MS = 2_000;
@@ -92,7 +94,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const shared = await openSharedMemory(state.store, config, logger);
   const unread = openUnreadTotal(config, metrics);
   const reasoning = openReasoningMemory(config, metrics, shared);
-  const threads = openThreads(config, logger, metrics);
+  const threads = openThreads(config, { logger, metrics, times: deps.threadTimes });
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
   const active = await openActiveBackend({
@@ -155,6 +157,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     ambient: systemAmbient,
     logger,
     metrics,
+    bodies: turns.bodies,
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
   background?.start(apis, turns);
@@ -210,6 +213,7 @@ const openHomes = (
     binary: findCodexBinary(),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
     accessToken: config.upstream.accessToken,
+    workDir: config.codex.workDir,
     allowsFeedback: config.codex.feedback,
     onUnsavedLogin: (err) =>
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),

@@ -59,7 +59,7 @@ export const openRequestLog = (
     maxInMemory: Math.min(maxRows, MAX_IN_MEMORY),
     kept,
     print: (message) => printMessage(message, keyNames),
-    onSkipped: () => metrics.requestLogLost.inc({ reason: 'no_key' }),
+    onSkipped: (reason) => metrics.requestLogLost.inc({ reason }),
   });
   return { log, instance, keyNames };
 };

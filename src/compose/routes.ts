@@ -79,7 +79,7 @@ const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend
   codexAccount: () => active.backend.codexAccount,
   codexModels: () => active.backend.codexModels(),
   clock: systemAmbient.clock,
-  clients: clientsOf(active.models),
+  clients: clientsOf(),
   settings: shownSettings(config),
   sources: shownSources(config),
   codexVersion: homes.binary.version,

@@ -1,5 +1,6 @@
 import type { Failure } from '../canonical/failure/failure.ts';
 import { accessTokenRejected, accessTokenUnconfirmed } from '../codex/failures/access-token.ts';
+import { UNREAD_ITEM } from '../codex/home/environment.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createWorkerSpawner } from '../codex/worker/spawn-worker.ts';
@@ -12,6 +13,7 @@ import { boundedLabel } from '../observe/bounded-label.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';
+import { reportUnreadItems } from '../observe/upstream-losses.ts';
 import { VERSION } from '../version.ts';
 import type { BackendDeps } from './backend.ts';
 import type { OpenModels } from './models.ts';
@@ -36,6 +38,7 @@ export const createPool = (
 ): WorkerPool => {
   const { backend } = placed;
   const unknownMethod = boundedLabel();
+  const onUnreadItem = reportUnreadItems(metrics, logger);
   return createWorkerPool({
     spawnWorker: warmed(driver, {
       isNeeded: backend.kind === 'login',
@@ -46,7 +49,11 @@ export const createPool = (
         reportsContent: wiring.reportsContent,
         reportsTools: mcp.deployment.size > 0 || mcp.reach !== null,
         clientInfo: { name: 'codex-app-server-proxy', title: null, version: VERSION },
-        onStderr: (line) => logger.debug({ line }, 'app-server stderr'),
+        onStderr: (line) => {
+          logger.debug({ line }, 'app-server stderr');
+          // With the relay the content does not come from codex.
+          if (wiring.reportsContent && line.trimEnd().endsWith(UNREAD_ITEM)) onUnreadItem();
+        },
         onCall: rpcMetrics(metrics, logger),
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),

@@ -27,7 +27,7 @@ export const COMPATIBILITY_METRICS = {
   ),
   responseItemParseErrors: counter(
     'proxy_response_item_parse_errors_total',
-    'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired).',
+    'Upstream output items that violate the Responses API, by error: `no_type` and `no_name` (the item is dropped), `no_call_id` and `arguments` (not text; the item is repaired); without the relay `unread` (codex dropped the item, such as a call without a call id, and does not say which).',
     ['response_item_parse_error'],
   ),
   parseFailures: counter(

@@ -35,7 +35,7 @@ export const STORE_METRICS = {
   ),
   requestLogLost: counter(
     'proxy_request_log_lost_total',
-    'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `no_key` (too many requests without a valid key failed within a minute).',
+    'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `key` (too many requests of one key failed within a minute before the model was asked), `no_key` (the same without a valid key).',
     ['reason'],
   ),
   storeSwept: counter('proxy_store_swept_total', 'Expired rows that were deleted from the store.'),

@@ -17,7 +17,7 @@ const openGuide = (timeoutMs = 20_000, tick = 0) => {
   const guide = createThreadedGuide({
     clock: { now: () => (now += tick) },
     onUnexplained: (reason) => unexplained.push(reason),
-    timeoutMs,
+    times: { timeoutMs, waitMs: 20_000 },
   });
   open.push(guide);
   return { guide, unexplained };

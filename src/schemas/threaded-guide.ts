@@ -1,14 +1,19 @@
 import type { Guidance, ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/collections/recent.ts';
-import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+import {
+  besideModule,
+  createThreadPool,
+  type GiveUpReason,
+  type ThreadTimes,
+} from '../threads/thread-pool.ts';
 
 export interface ThreadedGuideOptions {
   readonly clock: Clock;
   /** A tool is not described. */
   readonly onUnexplained: (reason: GiveUpReason | 'too_large') => void;
-  /** For one schema. */
-  readonly timeoutMs?: number;
+  /** For one schema, where they differ from the usual ones. */
+  readonly times?: Partial<ThreadTimes>;
 }
 
 export interface ThreadedGuide extends ToolGuide {
@@ -27,18 +32,15 @@ const MAX_KNOWN = 200;
 const KNOWN_FOR_MS = 10 * 60_000;
 
 /** Describes schemas in a worker thread, because they are untrusted and may take for ever. */
-export const createThreadedGuide = ({
-  clock,
-  onUnexplained,
-  timeoutMs = 1_000,
-}: ThreadedGuideOptions): ThreadedGuide => {
+export const createThreadedGuide = ({ clock, onUnexplained, times }: ThreadedGuideOptions): ThreadedGuide => {
   const pool = createThreadPool<string, Guidance | null>({
     file: besideModule(import.meta.url, 'guide-thread'),
     // One key uses one of them.
     threads: 2,
-    timeoutMs,
+    timeoutMs: 1_000,
     waitMs: 5_000,
     maxWaiting: 256,
+    ...times,
   });
   const known = new Recent<Guidance | null>(MAX_KNOWN, KNOWN_FOR_MS, clock);
 

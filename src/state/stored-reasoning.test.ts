@@ -171,6 +171,39 @@ describe('reasoning in the store', () => {
     await Promise.all([one.shared.settled(), two.shared.settled()]);
     expect([...memory.rows]).toEqual([]);
   });
+
+  it('is forgotten at once by the instance that drops it, before the store has written that', async () => {
+    const unreadable = failure('invalid_prompt', { code: 'invalid_encrypted_content' });
+    const { memory, start, pass } = opened();
+    const { backend, shared, sent } = start();
+    const turn = continues(['a']);
+    backend.remember(asks(), [thought('rs_1'), call('a')]);
+    await shared.settled();
+    memory.holdDrops = true;
+    backend.refused(turn, unreadable);
+    expect(await sent(turn)).not.toContain('rs_1');
+    // However long the store takes.
+    pass(10 * MINUTE_MS);
+    expect([await sent(turn), memory.rows.size]).toEqual(['message tool-call tool-output', 1]);
+    memory.holdDrops = false;
+    backend.remember(asks(), [thought('rs_2'), call('a')]);
+    expect(await sent(turn)).toContain('rs_2');
+  });
+
+  it('is forgotten although it was being read while it was dropped', async () => {
+    const { start } = opened();
+    const one = start();
+    one.backend.remember(asks(), [thought('rs_1'), call('a')]);
+    await one.shared.settled();
+    const two = start();
+    const turn = continues(['a']);
+    const loading = two.backend.load(turn, two.backend.recall(turn).missing);
+    two.backend.remember(asks(), [thought('rs_2'), call('a')]);
+    two.backend.remember(asks(), [call('a')]);
+    expect(await loading).toBe(false);
+    await two.shared.settled();
+    expect(await two.sent(turn)).not.toContain('rs_');
+  });
 });
 
 describe('the store', () => {

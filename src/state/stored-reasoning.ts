@@ -48,7 +48,7 @@ const FORM = 1;
 export class StoredReasoning implements SharedReasoning {
   readonly #options: StoredReasoningOptions;
   readonly #savedAt = new WeakMap<CallingAnswer, number>();
-  /** Keys that were looked for without success. */
+  /** Keys that were looked for without success, or are dropped. */
   readonly #absent = new Map<string, { readonly since: number; readonly pauseMs: number }>();
   readonly #waiting = new Map<string, Write>();
   #waitingChars = 0;
@@ -68,6 +68,8 @@ export class StoredReasoning implements SharedReasoning {
     if (found === null) return loaded;
     const values = new Map([...found].map(([hash, text]) => [hash, this.#read(text)]));
     for (const [hash, key] of hashes) {
+      // It may have been dropped in the meantime.
+      if (this.#isAbsent(hash)) continue;
       const value = values.get(hash);
       const answer = typeof value === 'string' ? values.get(value) : value;
       if (answer !== undefined && answer !== null && typeof answer !== 'string') loaded.set(key, answer);
@@ -109,11 +111,12 @@ export class StoredReasoning implements SharedReasoning {
 
   #missed(hash: string): void {
     const { pauseMs = FIRST_PAUSE_MS / 2 } = this.#absent.get(hash) ?? {};
+    this.#markAbsent(hash, Math.min(2 * pauseMs, LAST_PAUSE_MS));
+  }
+
+  #markAbsent(hash: string, pauseMs: number): void {
     this.#absent.delete(hash);
-    this.#absent.set(hash, {
-      since: this.#options.clock.now(),
-      pauseMs: Math.min(2 * pauseMs, LAST_PAUSE_MS),
-    });
+    this.#absent.set(hash, { since: this.#options.clock.now(), pauseMs });
     forgetOldest(this.#absent, MAX_ABSENT);
   }
 
@@ -132,6 +135,8 @@ export class StoredReasoning implements SharedReasoning {
   #write(hash: string, value: string | null): void {
     const { clock, ttlMs, onOverflow } = this.#options;
     this.#absent.delete(hash);
+    // A drop holds at once: until it is written, the store still has the value.
+    if (value === null) this.#markAbsent(hash, Infinity);
     this.#take(hash);
     this.#waiting.set(hash, { value, expiresAt: clock.now() + ttlMs });
     this.#waitingChars += value?.length ?? 0;
@@ -169,6 +174,9 @@ export class StoredReasoning implements SharedReasoning {
     await access.write(() =>
       value === null ? memory.drop('reasoning', [hash]) : memory.put('reasoning', hash, value, expiresAt),
     );
+    // Another instance may write it again; a read that began before the drop has ended by then.
+    if (value === null && this.#absent.has(hash) && !this.#waiting.has(hash))
+      this.#markAbsent(hash, FIRST_PAUSE_MS);
   }
 }
 

@@ -25,14 +25,17 @@ export type JobOutcome<Result> =
 /** `late`: timed out. `crowded`: waited too long, or was dropped for another key. `broken`: the thread ended by itself. */
 export type GiveUpReason = 'late' | 'crowded' | 'broken';
 
-export interface ThreadPoolOptions {
-  /** The thread's module, which calls `serveJobs`. */
-  readonly file: URL;
-  readonly threads: number;
+export interface ThreadTimes {
   /** For a job, once its thread is ready. */
   readonly timeoutMs: number;
   /** For a job in the queue. */
   readonly waitMs: number;
+}
+
+export interface ThreadPoolOptions extends ThreadTimes {
+  /** The thread's module, which calls `serveJobs`. */
+  readonly file: URL;
+  readonly threads: number;
   /** Above this, the newest job of the key with the most jobs is dropped. */
   readonly maxWaiting: number;
   readonly maxMemoryMb?: number;

@@ -1,6 +1,11 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
-import { besideModule, createThreadPool, type GiveUpReason } from '../threads/thread-pool.ts';
+import {
+  besideModule,
+  createThreadPool,
+  type GiveUpReason,
+  type ThreadTimes,
+} from '../threads/thread-pool.ts';
 
 /** Counts tokens, takes a prefix of so many tokens, or decodes tokens. The model's name decides the encoding. */
 export type TokenJob = { readonly model: string } & (
@@ -15,6 +20,8 @@ type TokenResult = number | string | null;
 export interface ThreadedTokenizerOptions {
   /** The result was estimated, because the tokenizer did not answer in time. */
   readonly onGuess: (reason: GiveUpReason) => void;
+  /** Of one job, where they differ from the usual ones. */
+  readonly times?: Partial<ThreadTimes>;
 }
 
 export interface ThreadedTokenizer extends Tokenizer, TokenCounter {
@@ -41,6 +48,7 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     // The first job waits until the table is loaded.
     waitMs: 10_000,
     maxWaiting: 1_000,
+    ...options.times,
   });
   const ask = async (job: TokenJob, caller: string): Promise<TokenResult> => {
     const outcome = await pool.run(job, caller);

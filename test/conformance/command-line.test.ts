@@ -63,7 +63,7 @@ describe('the command', () => {
     expect(await run(['--version'], older)).toEqual({
       code: 1,
       out: '',
-      err: 'codex-app-server-proxy needs Node 22.18 or newer (npm start brings its own); this is Node 20.20.2.\n',
+      err: 'codex-app-server-proxy needs Node 22.19 or newer (npm start brings its own); this is Node 20.20.2.\n',
     });
   });
 });

@@ -113,6 +113,30 @@ describe('a named key', () => {
     });
   });
 
+  it('sees only the models that it may use, wherever models are named', async () => {
+    const namesAt = async (path: string, key: string): Promise<readonly string[]> => {
+      const answer = await fetch(proxy.url + path, { headers: { authorization: `Bearer ${key}` } });
+      const { data, models } = (await answer.json()) as Record<
+        string,
+        readonly Readonly<Record<string, string>>[]
+      >;
+      return [...new Set((models ?? data ?? []).map(({ slug, id }) => slug ?? id ?? ''))];
+    };
+    const all = await make({ name: 'all models', scopes: ['infer', 'read'] });
+    const known = await namesAt('/v1/codex/models', all.key);
+    expect(known.length).toBeGreaterThan(3);
+    const [, model = ''] = known;
+    const { key } = await make({ name: 'one model', scopes: ['infer', 'read'], models: [model] });
+    for (const path of ['/v1/codex/models', '/v1/models?client_version=1', '/backend-api/codex/models'])
+      expect([path, await namesAt(path, key)]).toEqual([path, [model]]);
+    const clients = await fetch(`${proxy.url}/v1/codex/clients`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const others = known.filter((name) => !model.includes(name));
+    const text = await clients.text();
+    expect([text.includes(model), others.filter((name) => text.includes(`"${name}`))]).toEqual([true, []]);
+  });
+
   it('may do what its scopes say', async () => {
     const [infer, read, admin] = await Promise.all(
       ['infer', 'read', 'admin'].map((scope) => make({ name: scope, scopes: [scope] })),

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses/responses';
 
+import type { JsonObject } from '../../src/kit/json/json.ts';
+import { openSocket } from '../support/client-socket.ts';
+import { freshProxies } from '../support/open-proxy.ts';
 import { hello, inTurn, parallelCalls, says, toolCall } from '../support/scripts.ts';
 import { openChecked } from './responses-checked.ts';
 import { sentItems } from './responses-sent.ts';
@@ -212,5 +215,63 @@ describe('an undeclared tool call', () => {
       tools: [WEATHER],
     });
     expect([response.output_text, response.output.length]).toEqual(['Then without.', 1]);
+  });
+});
+
+describe('an output that no call asked for', () => {
+  const PLAN = {
+    type: 'function_call_output',
+    name: 'plan',
+    namespace: 'editor',
+    output: 'Approved.',
+  } as const;
+  const HISTORY = [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'What is the weather?' }] },
+    PLAN,
+  ];
+  const wireOff = freshProxies();
+
+  it('reaches the model with the name of its tool', async () => {
+    const input = [QUESTION, { call_id: null, ...PLAN }];
+    const answered = await proxy.post('/v1/responses', { model: 'gpt-5.5', input });
+    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    expect(sentItems(proxy.model)).toEqual(HISTORY);
+  });
+
+  it('reaches the model without the relay', async () => {
+    const at = await wireOff(hello, { PROXY_WIRE: 'off' });
+    const answered = await at.post('/v1/responses', { model: 'gpt-5.5', input: [QUESTION, PLAN] });
+    expect([answered.status, answered.headers.get('x-proxy-ignored-params')]).toEqual([200, null]);
+    expect(sentItems(at.model)).toEqual(HISTORY);
+  });
+
+  it('is stored, listed and sent again', async () => {
+    const answered = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: [QUESTION, PLAN] });
+    const { id } = (await answered.json()) as { readonly id: string };
+    const listed = (await (await proxy.get(`/v1/responses/${id}/input_items`)).json()) as {
+      readonly data: readonly JsonObject[];
+    };
+    expect(listed.data[0]).toEqual({ id: expect.stringMatching(/^fco_/), status: 'completed', ...PLAN });
+    await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'And now?', previous_response_id: id });
+    expect(sentItems(proxy.model).slice(0, 2)).toEqual(HISTORY);
+  });
+
+  it('is accepted by a WebSocket', async () => {
+    const socket = await openSocket(proxy);
+    const ended = await socket.create({ model: 'gpt-5.5', input: [QUESTION, PLAN] });
+    socket.ws.close();
+    expect(ended).toMatchObject({ type: 'response.completed' });
+    expect(sentItems(proxy.model)).toEqual(HISTORY);
+  });
+
+  it.each([
+    [{ name: undefined }, "Missing required parameter: 'input[1].call_id'."],
+    [{ type: 'custom_tool_call_output' }, "Missing required parameter: 'input[1].call_id'."],
+    [{ call_id: 'call_1' }, 'No tool call found for function call output with call_id call_1.'],
+  ])('is rejected if it does not say where it is from: %j', async (change, message) => {
+    const input = [QUESTION, { ...PLAN, ...change }];
+    const answered = await proxy.post('/v1/responses', { model: 'gpt-5.5', input });
+    expect(answered.status).toBe(400);
+    expect(await answered.json()).toMatchObject({ error: { message } });
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 
@@ -243,7 +243,7 @@ describe('structured output', () => {
       proxy.log
         .filter((line) => line['requestId'] === response._request_id)
         .map((line) => `${String(line['level'])} ${String(line['msg'])}`);
-    await vi.waitFor(() => expect(lines()).toHaveLength(2), 10_000);
+    await expect.poll(() => lines()).toHaveLength(2);
     expect(lines().toSorted()).toEqual([
       'info request',
       'warn the answer does not match the requested format',

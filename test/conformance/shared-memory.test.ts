@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions';
 import { Client } from 'pg';
-import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { startModelServer, type Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
@@ -163,12 +163,14 @@ describe('the second round on another instance with the same PostgreSQL', () => 
     const [one, other] = [await serve(env('one')), await serve(env('other'))];
     const secondRound = await firstRound(one);
     // They are written while the client runs its tools: the cache id, and the reasoning by both calls. The key came first.
-    await vi.waitFor(async () => {
-      const { rows } = await database.query<{ readonly kind: string }>(
-        'select kind from memory order by kind',
-      );
-      expect(rows.map(({ kind }) => kind)).toEqual(['cache-id', 'reasoning', 'reasoning', 'signature-key']);
-    }, 30_000);
+    await expect
+      .poll(async () => {
+        const { rows } = await database.query<{ readonly kind: string }>(
+          'select kind from memory order by kind',
+        );
+        return rows.map(({ kind }) => kind);
+      })
+      .toEqual(['cache-id', 'reasoning', 'reasoning', 'signature-key']);
     await database.end();
     const onOther = await secondRound(other);
     expect(onOther.items).toEqual(WHOLE);

@@ -1,4 +1,4 @@
-import { Agent } from 'undici';
+import { Agent, fetch as fetchWith } from 'undici';
 
 /** One answer, as received. */
 export interface Seen {
@@ -19,16 +19,18 @@ export const watchedFetch = () => {
     close: (): Promise<void> => dispatcher.destroy(),
     async fetch(url: string | URL | Request, init?: RequestInit): Promise<Response> {
       const options: object = { ...init, dispatcher };
-      const response = await fetch(url, options);
+      // A dispatcher works only with the fetch of its own package, not with that of Node.
+      const { status, headers, body, url: reached } = await fetchWith(url as string, options);
       const one: Seen = {
-        path: new URL(response.url).pathname,
-        status: response.status,
-        headers: response.headers,
-        isStream: response.headers.get('content-type')?.startsWith('text/event-stream') ?? false,
+        path: new URL(reached).pathname,
+        status,
+        headers: new Headers([...headers]),
+        isStream: headers.get('content-type')?.startsWith('text/event-stream') ?? false,
         text: '',
       };
       seen.push(one);
-      if (response.body === null) return response;
+      const head = { status, headers: one.headers };
+      if (body === null) return new Response(null, head);
       const decoder = new TextDecoder();
       const copy = new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {
@@ -36,7 +38,7 @@ export const watchedFetch = () => {
           controller.enqueue(chunk);
         },
       });
-      return new Response(response.body.pipeThrough(copy), response);
+      return new Response(body.pipeThrough(copy), head);
     },
   };
 };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { auditPage, openConsoleBrowser, settled, tabStops } from '../support/console-browser.ts';
+import { auditPage, openConsoleBrowser, tabStops } from '../support/console-browser.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hello, reasoningThenText, toolCall } from '../support/scripts.ts';
 
@@ -89,8 +89,8 @@ describe.skipIf(browser.isMissing)('the page Conversations', browser.needs, () =
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { level: 1, name: 'Conversations' }).waitFor();
-    await settled(page);
-    expect(await page.getByText(id).count()).toBe(0);
+    await page.locator('tbody tr').first().waitFor();
+    await page.getByText(id).waitFor({ state: 'detached' });
     await expect(openai.conversations.retrieve(id)).rejects.toThrow('not found');
   });
 });

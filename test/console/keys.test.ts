@@ -123,6 +123,7 @@ describe.skipIf(browser.isMissing)('the page Keys', browser.needs, () => {
     await page.getByText('Read only: changes need a key with the scope "admin".').waitFor();
     expect(await page.getByRole('button', { name: 'Create a key' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Reader' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Reader' }).waitFor();
     await settled(page);
     expect(await page.getByRole('button', { name: 'Revoke' }).count()).toBe(0);
     await goTo('Playground');

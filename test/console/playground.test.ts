@@ -55,7 +55,7 @@ describe.skipIf(browser.isMissing)('the page Playground', browser.needs, () => {
     await page.getByLabel('Message').fill('Weather?');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByLabel('Output of get_weather').waitFor();
-    expect(await page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
+    await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
     await page.keyboard.type('{"sky":"clear"}');
     proxy.use(hello);
     await page.getByRole('button', { name: 'Send outputs' }).click();

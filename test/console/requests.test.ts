@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { auditPage, openConsoleBrowser, settled, tabStops } from '../support/console-browser.ts';
+import { auditPage, openConsoleBrowser, tabStops } from '../support/console-browser.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { hang, hello, http429 } from '../support/scripts.ts';
 
@@ -33,10 +33,10 @@ describe.skipIf(browser.isMissing)('the page Requests', browser.needs, () => {
     const { page } = opened;
     await page.getByText('Live', { exact: true }).waitFor();
     const row = (id: string) => page.locator('tbody tr', { hasText: id });
-    expect(await row('limited-one').innerText()).toContain('A limit of the backend (it answered 429)');
-    expect(await row('first-one').innerText()).toMatch(
-      /200[\s\S]*gpt-5\.5[\s\S]*11 in, 7 out[\s\S]*27\.3%[\s\S]*seed/,
-    );
+    await row('limited-one').getByText('A limit of the backend (it answered 429)').waitFor();
+    await expect
+      .poll(() => row('first-one').innerText())
+      .toMatch(/200[\s\S]*gpt-5\.5[\s\S]*11 in, 7 out[\s\S]*27\.3%[\s\S]*seed/);
     proxy.use(hang);
     const gone = new AbortController();
     const running = ask('busy-one', { stream: true }, { signal: gone.signal }).catch(() => null);
@@ -53,8 +53,9 @@ describe.skipIf(browser.isMissing)('the page Requests', browser.needs, () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await row('unseen-one').getByText('200').waitFor();
     await page.getByLabel('Status').selectOption('With an error');
-    await settled(page);
-    expect(await page.locator('tbody tr').count()).toBe(1);
+    await expect
+      .poll(() => page.locator('tbody tr').allInnerTexts())
+      .toEqual([expect.stringContaining('limited-one')]);
     expect(page.url()).toContain('status=failed');
     expect(await auditPage(opened)).toEqual([]);
     const stops = await tabStops(page);

@@ -54,10 +54,10 @@ describe.skipIf(browser.isMissing)('the console', browser.needs, () => {
     await goTo('Settings');
     const state = (): Promise<unknown> =>
       page.evaluate('[location.pathname, document.title, document.activeElement?.textContent]');
-    expect(await state()).toEqual(['/console/settings', 'Settings · codex-app-server-proxy', 'Settings']);
+    await expect.poll(state).toEqual(['/console/settings', 'Settings · codex-app-server-proxy', 'Settings']);
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
-    expect(await state()).toEqual(['/console', 'Home · codex-app-server-proxy', 'Home']);
+    await expect.poll(state).toEqual(['/console', 'Home · codex-app-server-proxy', 'Home']);
     await page.goto(`${proxy.url}/console/nowhere`);
     await page.getByRole('heading', { name: 'No such page' }).waitFor();
     expect(problems).toEqual([]);

@@ -130,7 +130,7 @@ describe('a client that reads slowly', () => {
     );
     client.destroy();
     expect(ended).toEqual({ ending: 'aborted', leases: 0 });
-    // 32 MB unread and some 20 MB in buffers; the whole text several times would be far more.
+    // 16 MB unread and some 20 MB in buffers; the whole text several times would be far more.
     expect(sent.bytes).toBeLessThan(150 * MB);
     expect(peak - before).toBeLessThan(300 * MB);
   });

@@ -14,6 +14,7 @@ import { until } from '../support/until.ts';
 
 const KEY = 'sk-test-key-0123456789';
 const WORDS = Array.from({ length: 40 }, (_, index) => `word${index} `);
+const [BEFORE, AFTER] = [WORDS.slice(0, 20), WORDS.slice(20)];
 const CLIENTS = 10;
 
 let room: CommandRoom;
@@ -29,10 +30,15 @@ afterEach(async () => {
 const urlOf = ({ output }: RunningCommand): string | undefined =>
   /URL\s+(http:\/\/127\.0\.0\.1:\d+)/.exec(output.err)?.[1];
 
-/** Two servers, and a client of both. */
+/** Two servers, and a client of both. Answers stop halfway until `goOn`: none ends before a server is killed. */
 const twoServers = async (env: Readonly<Record<string, string>>) => {
+  const { promise: wait, resolve: goOn } = Promise.withResolvers<void>();
   const model = await room.startModel({
-    script: says([{ text: WORDS.join(''), deltas: WORDS, delayMs: 100 }]),
+    script: says([
+      { text: BEFORE.join(''), deltas: BEFORE, delayMs: 20 },
+      { wait },
+      { text: AFTER.join(''), deltas: AFTER, delayMs: 20 },
+    ]),
     keepRequests: 100,
   });
   const shared = {
@@ -47,7 +53,17 @@ const twoServers = async (env: Readonly<Record<string, string>>) => {
   await until(() => servers.every((server) => urlOf(server) !== undefined));
   front = await startRoundRobin(servers.map((server) => urlOf(server) ?? ''));
   const openai = new OpenAI({ baseURL: `${front.url}/v1`, apiKey: KEY, maxRetries: 5 });
-  return { servers, openai, model, url: front.url };
+  /** Starts responses, and kills the first server when all clients have seen some text. */
+  const followAndKill = async (): Promise<readonly FollowedResponse[]> => {
+    const followed = Array.from({ length: CLIENTS }, () => new FollowedResponse(front?.url ?? '', KEY));
+    const following = followed.map((one, index) => one.read({ model: 'gpt-5.5', input: `Client ${index}.` }));
+    await until(() => followed.every(({ events }) => events.length > 8));
+    servers[0]?.child.kill('SIGKILL');
+    goOn();
+    await Promise.all(following);
+    return followed;
+  };
+  return { openai, model, followAndKill };
 };
 
 /** The numbers of the events have neither gaps nor repetitions, and the stream ends with what a poll shows. */
@@ -57,20 +73,10 @@ const expectWhole = async ({ id, events, last }: FollowedResponse, openai: OpenA
   expect(last).toEqual(polled);
 };
 
-/** Starts responses, and kills the first server when all clients have seen some text. */
-const followAndKill = async (url: string, server: RunningCommand | undefined) => {
-  const followed = Array.from({ length: CLIENTS }, () => new FollowedResponse(url, KEY));
-  const following = followed.map((one, index) => one.read({ model: 'gpt-5.5', input: `Client ${index}.` }));
-  await until(() => followed.every(({ events }) => events.length > 8));
-  server?.child.kill('SIGKILL');
-  await Promise.all(following);
-  return followed;
-};
-
 describe('the other server', () => {
   it('ends the responses of a killed one as failed, and serves all others', async () => {
-    const { servers, openai, url } = await twoServers({});
-    const followed = await followAndKill(url, servers[0]);
+    const { openai, followAndKill } = await twoServers({});
+    const followed = await followAndKill();
     for (const one of followed) await expectWhole(one, openai);
     const withStatus = (status: string) => followed.filter(({ last }) => last['status'] === status);
     expect([withStatus('completed').length, withStatus('failed').length]).toEqual([5, 5]);
@@ -88,8 +94,8 @@ describe('the other server', () => {
   }, 120_000);
 
   it('runs the responses of a killed one again, if it should', async () => {
-    const { servers, openai, model, url } = await twoServers({ PROXY_BACKGROUND_RESUME: 'on' });
-    const followed = await followAndKill(url, servers[0]);
+    const { openai, model, followAndKill } = await twoServers({ PROXY_BACKGROUND_RESUME: 'on' });
+    const followed = await followAndKill();
     for (const one of followed) {
       await expectWhole(one, openai);
       expect((await openai.responses.retrieve(one.id)).output_text).toBe(WORDS.join(''));

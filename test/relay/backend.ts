@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 import { Agent } from 'undici';
 
-import { afterEach, expect, vi } from 'vitest';
+import { afterEach, expect } from 'vitest';
 
 import type { Failure } from '../../src/canonical/failure/failure.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
@@ -176,6 +176,7 @@ export const startTestRelay = async (
       noted.unplaced += 1;
     },
     onAdded: (items) => noted.added.push(items),
+    onForeignTools() {},
     onLost: (reason) => noted.lost.push(reason),
     login: NO_LOGIN,
     onRenewalThrottled() {
@@ -287,8 +288,9 @@ export const parsed = (connectionInfo: ConnectionInfo | undefined): Record<strin
   JSON.parse(connectionInfo?.body.toString('utf8') ?? 'null') as Record<string, unknown>;
 
 /** Resolves when the only request to this backend was aborted. */
-export const closed = (backend: BackendTarget): Promise<void> =>
-  vi.waitFor(() => expect(backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]), 10_000);
+export const closed = async (backend: BackendTarget): Promise<void> => {
+  await expect.poll(() => backend.arrivals.map(({ aborted }) => aborted)).toEqual([true]);
+};
 
 /** The events of an empty answer. */
 export const WHOLE: readonly UpstreamEvent[] = [

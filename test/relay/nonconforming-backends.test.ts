@@ -238,6 +238,25 @@ describe('without the relay', async () => {
     });
   });
 
+  it('a call that codex drops is counted and logged', async () => {
+    const odd = [without(CALL, 'call_id'), { ...CALL, arguments: { a: 1 } }, { ...CALL, arguments: null }];
+    for (const call of odd) {
+      proxy.use(sends([MESSAGE, call]));
+      const answer = await proxy.post('/v1/responses', ASK);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { output: [{ type: 'message' }] }]);
+    }
+    // codex writes to another pipe than the answer's.
+    await expect
+      .poll(() => counted(proxy, 'proxy_response_item_parse_errors_total'), { timeout: 30_000 })
+      .toEqual({ unread: odd.length });
+    expect(proxy.log.filter(({ level }) => level === 'warn')).toMatchObject([
+      {
+        response_item_parse_error: 'unread',
+        msg: 'codex could not read an upstream output item and dropped it; PROXY_WIRE=on repairs calls',
+      },
+    ]);
+  });
+
   it('usage that the app-server cannot read is absent, and the text is there', async () => {
     proxy.use(sends([MESSAGE], { id: 'resp_1', usage: CHAT_USAGE }));
     const answer = await proxy.post('/v1/responses', ASK);
@@ -246,7 +265,7 @@ describe('without the relay', async () => {
       { output: [{ content: [{ text: 'Hello.' }] }], usage: null },
     ]);
     expect(await counted(proxy, 'proxy_parse_failures_total')).toEqual({ upstream_usage: 1 });
-    expect(proxy.log.find(({ level }) => level === 'warn')).toMatchObject({
+    expect(proxy.log.findLast(({ level }) => level === 'warn')).toMatchObject({
       model: 'gpt-5.5',
       msg: 'the app-server could not read the usage of an answer, so it is absent',
     });

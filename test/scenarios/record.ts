@@ -109,6 +109,7 @@ const run = async (scenario: Scenario, request: TurnRequest): Promise<readonly U
         onLearnt() {},
         onUnplaced() {},
         onAdded() {},
+        onForeignTools() {},
         onLost() {},
         login: NO_LOGIN,
         onRenewalThrottled() {},

@@ -7,6 +7,8 @@ export interface FakeMemoryStore extends MemoryStore {
   readonly rows: Map<string, { readonly value: string; readonly expiresAt: number }>;
   /** What the next calls do: answer, fail, or never answer. */
   mode: 'up' | 'down' | 'silent';
+  /** Whether calls of `drop` never answer. */
+  holdDrops: boolean;
 }
 
 /** The values that instances share, without a database. */
@@ -19,6 +21,7 @@ export const fakeMemoryStore = (clock: Clock): FakeMemoryStore => {
   };
   const store: FakeMemoryStore = {
     mode: 'up',
+    holdDrops: false,
     calls,
     rows,
     async get(kind, keys) {
@@ -52,7 +55,7 @@ export const fakeMemoryStore = (clock: Clock): FakeMemoryStore => {
   const answers = async (method: string, kind: MemoryKind, keys: number): Promise<void> => {
     calls.push(`${method} ${kind} ${keys}`);
     if (store.mode === 'down') throw new Error('the database is gone');
-    if (store.mode === 'silent') await new Promise(() => {});
+    if (store.mode === 'silent' || (store.holdDrops && method === 'drop')) await new Promise(() => {});
   };
   return store;
 };

@@ -37,6 +37,9 @@ export interface TestProxy {
 
 const KEY = 'sk-test-key-0123456789';
 
+/** On a busy machine a thread starts slowly, and what it cannot check or count in time is accepted or estimated. */
+export const PATIENT_THREADS = { timeoutMs: 30_000, waitMs: 30_000 };
+
 type Behind = Pick<ModelServerOptions, 'models'> &
   Pick<AppDeps, 'socketTimes' | 'leaseEveryMs'> &
   Pick<ListenOptions, 'stallMs'>;
@@ -74,6 +77,7 @@ export const startProxy = async (
     logger,
     socketTimes,
     leaseEveryMs,
+    threadTimes: PATIENT_THREADS,
   });
   const upgrades = (): Upgrades => app.upgrades;
   const listener = await listen(app.fetch, {

@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+import { failuresIn, summaryOf } from '../../scripts/repeat-tests.ts';
 import { skipLines } from './skip-report.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
@@ -14,7 +15,7 @@ const runReported = async (): Promise<string> => {
   return await new Promise((resolve) => {
     execFile(
       path.join(ROOT, 'node_modules/.bin/vitest'),
-      [...words, '--reporter=./test/support/skip-report.ts', '--reporter=./test/support/retry-report.ts'],
+      [...words, '--reporter=./test/support/skip-report.ts'],
       { cwd: ROOT, env },
       (_, stdout) => resolve(stdout),
     );
@@ -41,14 +42,42 @@ describe('skipped tests', () => {
   });
 });
 
-describe('tests that were run again', () => {
-  it('are named if they passed then, with the first error; the others fail', () => {
-    expect(printed.split('\n').filter((line) => line.startsWith('passed only'))).toEqual([
-      'passed only on its second run: test/support/reported/some-tests.ts > a test that is run again > ' +
-        "may pass then, with its hooks: expected [ 'before' ] to deeply equal [ 'before', 'after', 'before' ]",
+describe('repeated runs', () => {
+  const test = (fullName: string, error: string | null) => ({
+    fullName,
+    status: error === null ? 'passed' : 'failed',
+    failureMessages: error === null ? [] : [`${error}\n    at line 1`],
+  });
+  const file = (name: string, ...assertionResults: readonly ReturnType<typeof test>[]) => ({
+    name: `/clone/${name}`,
+    status: assertionResults.every(({ status }) => status === 'passed') ? 'passed' : 'failed',
+    message: '',
+    assertionResults,
+  });
+
+  it('list the tests that failed, the most frequent first, and count the runs', () => {
+    const reports = [
+      [file('a.test.ts', test('one', null), test('two', null))],
+      [file('a.test.ts', test('one', 'Error: 1'), test('two', 'Error: late'))],
+      [
+        file('a.test.ts', test('two', 'Error: late')),
+        { ...file('b.test.ts'), status: 'failed', message: 'no' },
+      ],
+      [file('a.test.ts', test('two', 'Error: 2'))],
+    ];
+    const runs = reports.map((testResults) => {
+      const failures = failuresIn({ testResults }, '/clone');
+      return { passed: failures.length === 0, failures };
+    });
+    expect(summaryOf(runs)).toEqual([
+      '3 of 4: a.test.ts > two',
+      '    Error: late',
+      '    Error: 2',
+      '1 of 4: a.test.ts > one',
+      '    Error: 1',
+      '1 of 4: b.test.ts',
+      '    no',
+      '1 passed, 3 failed',
     ]);
-    expect(printed).toContain(
-      '× test/support/reported/some-tests.ts > a test that is run again > may fail again',
-    );
   });
 });

@@ -7,7 +7,18 @@ import { ALL_SCOPES } from '../../src/keys/caller.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { createBodyBudget, type BodyBudget } from '../../src/turns/body-budget.ts';
 import { fixedAmbient } from './turn-events.ts';
+
+/** The budget for bodies and answers of a server in a test. */
+export const testBodies = (): BodyBudget =>
+  createBodyBudget({
+    maxBytes: 64 * 1024 * 1024,
+    waitMs: 30_000,
+    clock: { now: () => 0 },
+    onChange() {},
+    onRefused() {},
+  });
 
 /**
  * A server in this process with a test's routes, its log and its metrics. The page at `page.test` may call
@@ -34,6 +45,7 @@ export const serveRoutes = (
     observer: { open: () => null },
     logger,
     metrics,
+    bodies: testBodies(),
     uploadIdleTimeoutMs: 30_000,
   });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>

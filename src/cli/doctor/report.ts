@@ -1,3 +1,4 @@
+import { jsonLines } from '../../kit/text/printable.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../command.ts';
 import { runCheck, type Check, type Finding, type Grade } from './finding.ts';
@@ -33,7 +34,7 @@ export class Report {
     const problems = this.#count('problem');
     if (this.#isJson) {
       const report = { version: VERSION, ok: problems === 0, findings: this.#findings };
-      this.#world.out(`${JSON.stringify(report, null, 2)}\n`);
+      this.#world.out(jsonLines(report));
     } else {
       this.#world.out(`\n${counted(problems, 'problem')}, ${counted(this.#count('warning'), 'warning')}.\n`);
     }

@@ -1,3 +1,4 @@
+import { jsonLines } from '../../kit/text/printable.ts';
 import { existsSync } from 'node:fs';
 
 import { readIfPresent } from '../../codex/home/files.ts';
@@ -32,7 +33,7 @@ const ABSENT: ManagedState = { enabled: false, running: false, pid: null, state:
 export const serviceStatus = async (task: ServiceTask): Promise<number> => {
   const { flags, world } = task;
   const status = await readStatus(task);
-  world.out(flags.has('json') ? `${JSON.stringify(status, null, 2)}\n` : describe(status, task));
+  world.out(flags.has('json') ? jsonLines(status) : describe(status, task));
   return status.running === true ? 0 : 1;
 };
 

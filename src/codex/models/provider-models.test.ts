@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
 import { createProviderModels, type ProviderModels } from './provider-models.ts';
@@ -62,7 +62,7 @@ describe('createProviderModels', () => {
     now += 6 * 60 * MINUTE;
     // The old list is used until there is a new one.
     expect(await ids(models)).toEqual(['a']);
-    await vi.waitFor(async () => expect(await ids(models)).toEqual(['a', 'b']));
+    await expect.poll(() => ids(models)).toEqual(['a', 'b']);
     expect(asked).toHaveLength(2);
   });
 
@@ -81,7 +81,7 @@ describe('createProviderModels', () => {
     answer = list('a');
     expect([await ids(models), asked.length]).toEqual([['gpt-5.5'], 1]);
     now += 5 * MINUTE;
-    await vi.waitFor(async () => expect(await ids(models)).toEqual(['a']));
+    await expect.poll(() => ids(models)).toEqual(['a']);
   });
 
   it('asks on request, but not all the time', async () => {
@@ -93,7 +93,7 @@ describe('createProviderModels', () => {
     now += MINUTE;
     models.refresh();
     models.refresh();
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await expect.poll(() => asked).toHaveLength(2);
   });
 
   it('abandons a silent provider when closed, without a report', async () => {

@@ -59,7 +59,7 @@ describe('createPeer', () => {
     const long = peer.request('a', { items });
     const short = peer.request('b', 1);
     expect(sent).toEqual([]);
-    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    await expect.poll(() => sent).toHaveLength(2);
     theirs.send('{"id":2,"result":"for b"}');
     theirs.send('{"id":1,"result":"for a"}');
     expect(await Promise.all([long, short])).toEqual(['for a', 'for b']);
@@ -71,7 +71,7 @@ describe('createPeer', () => {
     const failed = peer.request('c', { items }).catch((error: unknown) => error);
     peer.close();
     expect(await failed).toBeInstanceOf(ConnectionClosed);
-    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    await expect.poll(() => sent).toHaveLength(2);
   });
 
   it("rejects with the server's error", async () => {

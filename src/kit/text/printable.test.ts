@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { printable } from './printable.ts';
+import { jsonLines, printable } from './printable.ts';
 
 const shown = (text: string): unknown => JSON.parse(printable(JSON.stringify(text)));
 
@@ -23,6 +23,25 @@ describe('printable', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
         expect(shown(text)).not.toMatch(/[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+      }),
+    );
+  });
+});
+
+describe('jsonLines', () => {
+  it('has no control characters, and is parsed to the same value', () => {
+    expect(jsonLines({ note: '\u009b31m\u001b[2J\u202e' })).toBe(
+      String.raw`{
+  "note": "\u009b31m\u001b[2J\u202e"
+}
+`,
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const lines = jsonLines({ text });
+        // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+        expect(lines).not.toMatch(/[\0-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+        expect(JSON.parse(lines)).toEqual({ text });
       }),
     );
   });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { expectMatchesSchema } from '../schema.ts';
 
@@ -18,22 +18,4 @@ it('has no such check', () => {
 
 it.skipIf(true)('needs something else', { meta: { needs: 'a moon' } }, () => {
   expect(1).toBe(2);
-});
-
-describe('a test that is run again', () => {
-  const seen: string[] = [];
-  beforeEach(() => {
-    seen.push('before');
-  });
-  afterEach(() => {
-    seen.push('after');
-  });
-
-  it('may pass then, with its hooks', { retry: 1 }, () => {
-    expect(seen).toEqual(['before', 'after', 'before']);
-  });
-
-  it('may fail again', { retry: 1 }, () => {
-    expect(seen).toEqual([]);
-  });
 });
