@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -105,17 +105,19 @@ describe('PROXY_UPSTREAM_PARAMS', () => {
 });
 
 describe('the way to the backend', () => {
-  it('uses the proxy of the environment, but not for loopback', async () => {
-    const direct: string[] = [];
-    const backend = createServer((incoming, response) => {
-      direct.push(incoming.headers.host ?? '');
-      response.end('hello');
+  /** A proxy as companies have them: it sends what is plain on by itself, and tunnels what is encrypted. */
+  const openProxy = async (backendPort: number): Promise<{ url: string; asked: string[] }> => {
+    const asked: string[] = [];
+    const proxy = createServer((incoming, response) => {
+      asked.push(`${incoming.method ?? ''} ${incoming.url ?? ''}`);
+      const { pathname } = new URL(incoming.url ?? '');
+      const onward = request({ port: backendPort, path: pathname, headers: incoming.headers }, (answer) => {
+        answer.pipe(response);
+      });
+      onward.end();
     });
-    const backendPort = await listen(backend);
-    const tunnels: string[] = [];
-    const proxy = createServer();
     proxy.on('connect', (incoming, socket) => {
-      tunnels.push(incoming.url ?? '');
+      asked.push(`CONNECT ${incoming.url ?? ''}`);
       const onward = connect(backendPort, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         socket.pipe(onward).pipe(socket);
@@ -123,22 +125,47 @@ describe('the way to the backend', () => {
       onward.on('error', () => socket.destroy());
       socket.on('error', () => onward.destroy());
     });
-    const url = `http://127.0.0.1:${await listen(proxy)}`;
+    return { url: `http://127.0.0.1:${await listen(proxy)}`, asked };
+  };
+
+  it('uses the proxy of the environment, but not for loopback', async () => {
+    const direct: string[] = [];
+    const backend = createServer((incoming, response) => {
+      direct.push(incoming.headers.host ?? '');
+      response.end('hello');
+    });
+    const backendPort = await listen(backend);
+    const { url, asked } = await openProxy(backendPort);
     for (const environment of [{ HTTP_PROXY: url }, { http_proxy: url, NO_PROXY: 'other.example' }]) {
       expect(await ask(await place(provider('http://backend.example/v1'), {}, environment))).toEqual([
         200,
         'hello',
       ]);
     }
-    expect(tunnels).toEqual(['backend.example:80', 'backend.example:80']);
+    expect(asked).toEqual(Array.from({ length: 2 }, () => 'GET http://backend.example/v1/models'));
     expect(
       await ask(await place(provider(`http://127.0.0.1:${backendPort}/v1`), {}, { HTTP_PROXY: url })),
     ).toEqual([200, 'hello']);
     const past = { HTTP_PROXY: url, NO_PROXY: 'backend.invalid' };
     const [status] = await ask(await place(provider('http://backend.invalid/v1'), {}, past));
     expect(status).toBe(502);
-    expect(tunnels).toHaveLength(2);
+    expect(asked).toHaveLength(2);
     expect(direct).toEqual(['backend.example', 'backend.example', `127.0.0.1:${backendPort}`]);
+  });
+
+  it('is a tunnel through the proxy if it is encrypted', async () => {
+    const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
+      response.end('hello');
+    });
+    const { url, asked } = await openProxy(await listen(server));
+    const trusted = { SSL_CERT_FILE: await certificateFile() };
+    for (const environment of [{ HTTPS_PROXY: url }, { HTTP_PROXY: url }]) {
+      const placed = await place(provider('https://backend.example/v1'), {}, { ...trusted, ...environment });
+      expect(await ask(placed)).toEqual([200, 'hello']);
+    }
+    const untrusted = await place(provider('https://backend.example/v1'), {}, { HTTPS_PROXY: url });
+    expect((await ask(untrusted))[0]).toBe(502);
+    expect(new Set(asked)).toEqual(new Set(['CONNECT backend.example:443']));
   });
 
   it('trusts the same certificates as codex', async () => {
@@ -147,35 +174,39 @@ describe('the way to the backend', () => {
       (_, response) => void response.end('hello'),
     );
     const target = provider(`https://localhost:${await listen(server)}/v1`);
-    const directory = await mkdtemp(path.join(tmpdir(), 'place-relay-'));
-    closers.push(() => rm(directory, { recursive: true }));
-    const file = path.join(directory, 'ca.pem');
-    await writeFile(file, CERTIFICATE);
+    const file = await certificateFile();
     expect((await ask(await place(target)))[0]).toBe(502);
     expect(await ask(await place(target, {}, { SSL_CERT_FILE: file }))).toEqual([200, 'hello']);
     expect(await ask(await place(target, {}, { CODEX_CA_CERTIFICATE: file }))).toEqual([200, 'hello']);
-    await expect(place(target, {}, { SSL_CERT_FILE: path.join(directory, 'none') })).rejects.toThrow(
-      'ENOENT',
-    );
+    await expect(place(target, {}, { SSL_CERT_FILE: `${file}.none` })).rejects.toThrow('ENOENT');
   });
 });
 
+const certificateFile = async (): Promise<string> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'place-relay-'));
+  closers.push(() => rm(directory, { recursive: true }));
+  const file = path.join(directory, 'ca.pem');
+  await writeFile(file, CERTIFICATE);
+  return file;
+};
+
 /** Made for this test; valid for a hundred years. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBnDCCAUOgAwIBAgIUXudI8GxDYa3xWZf3bGbUO3y32L0wCgYIKoZIzj0EAwIw
-FTETMBEGA1UEAwwKcmVsYXkgdGVzdDAgFw0yNjExMTUyMjM1NTFaGA8yMTI2MTAy
-MjIyMzU1MVowFTETMBEGA1UEAwwKcmVsYXkgdGVzdDBZMBMGByqGSM49AgEGCCqG
-SM49AwEHA0IABOdg4GMqpHvXO3qZiE1IsP+tVn0gIqvnYftK/Z7GFf9O8Ntpn0pX
-RzBmd7UbcT+7dzyhnKuoaOGLCQG+oNGnTZCjbzBtMB0GA1UdDgQWBBTQf+Z2VGEM
-2+sw75yUXjwbKGjrLzAfBgNVHSMEGDAWgBTQf+Z2VGEM2+sw75yUXjwbKGjrLzAP
-BgNVHRMBAf8EBTADAQH/MBoGA1UdEQQTMBGHBH8AAAGCCWxvY2FsaG9zdDAKBggq
-hkjOPQQDAgNHADBEAiEA+xhIlhqi/KQ6o2BwOjDc1FT3krzgv2kzmrNDpJUK70MC
-H3vDN13bRW6ztLbDiC+TVpu+0DtHtJT2FQ6eEIZjiRQ=
+MIIBsDCCAVWgAwIBAgIUL6P5fiOtJT79q6k2ONubWxMVC+UwCgYIKoZIzj0EAwIw
+FTETMBEGA1UEAwwKcmVsYXkgdGVzdDAgFw0yNjExMTgwNzM2MTdaGA8yMTI2MTAy
+NTA3MzYxN1owFTETMBEGA1UEAwwKcmVsYXkgdGVzdDBZMBMGByqGSM49AgEGCCqG
+SM49AwEHA0IABA022BwdvRuOSXudrgFUsz7wOc8tV4T+CzCIBx5DX0hWF3GreFjG
+WxCXeyE37FdVBD5OUOa+sdvnZjEutnPXNiejgYAwfjAdBgNVHQ4EFgQU9pr6CKkD
+pFddBp1hRSOw3724ZL4wHwYDVR0jBBgwFoAU9pr6CKkDpFddBp1hRSOw3724ZL4w
+DwYDVR0TAQH/BAUwAwEB/zArBgNVHREEJDAihwR/AAABgglsb2NhbGhvc3SCD2Jh
+Y2tlbmQuZXhhbXBsZTAKBggqhkjOPQQDAgNJADBGAiEAx+LuNTYoUhuePmKUh1iW
+OlZ6sAxf6xnx8gQubBPbh+ECIQDeNeEDya477EZtJmDvYCyJZ3CQAWehrScVANZx
+XKnNZA==
 -----END CERTIFICATE-----
 `;
 const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg88w+BeeqcV6Fb5Y4
-b8lQBewNPaeRBOhRrTd22U2cs7ihRANCAATnYOBjKqR71zt6mYhNSLD/rVZ9ICKr
-52H7Sv2exhX/TvDbaZ9KV0cwZne1G3E/u3c8oZyrqGjhiwkBvqDRp02Q
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgP+AwE++NQWmimMq+
+kfDnF2ktEqGvYBJaVf5KnDRPyJOhRANCAAQNNtgcHb0bjkl7na4BVLM+8DnPLVeE
+/gswiAceQ19IVhdxq3hYxlsQl3shN+xXVQQ+TlDmvrHb52YxLrZz1zYn
 -----END PRIVATE KEY-----
 `;
