@@ -250,24 +250,32 @@ describeStores('background runs', (open) => {
         if (row.id === responseId) begun.push(name);
         await prepared.promise;
       };
-    let looks = 0;
-    const another = await harness.openAnother();
-    const watched: Store = {
-      ...another,
+    /** An instance looks at all leases right after it has renewed its own. */
+    const looks = { one: 0, two: 0 };
+    let isOver = false;
+    const watched = (name: keyof typeof looks, store: Store, ready: () => boolean): Store => ({
+      ...store,
       responses: {
-        ...another.responses,
-        leases(max) {
-          looks += 1;
-          return another.responses.leases(max);
+        ...store.responses,
+        async leases(max) {
+          await until(ready);
+          looks[name] += 1;
+          return store.responses.leases(max);
         },
       },
-    };
-    const one = instanceOf(harness, harness.store, harness.newId('instance'), rerunBy('one'));
-    const two = instanceOf(harness, watched, harness.newId('instance'), rerunBy('two'));
+    });
+    const oneStore = watched('one', harness.store, () => true);
+    // However busy the machine is, the first instance has its turn between two looks of the second.
+    const twoStore = watched('two', await harness.openAnother(), () => isOver || looks.one > looks.two);
+    const one = instanceOf(harness, oneStore, harness.newId('instance'), rerunBy('one'));
+    const two = instanceOf(harness, twoStore, harness.newId('instance'), rerunBy('two'));
     one.runs.start();
     await until(() => begun.length > 0);
+    const before = looks.one;
+    looks.two = before;
     two.runs.start();
-    await until(() => looks > 20);
+    await until(() => looks.two > before + 8);
+    isOver = true;
     prepared.resolve();
     await Promise.all([one.runs.drain(0), two.runs.drain(0)]);
     expect([begun, one.errors, two.errors]).toEqual([['one'], [], []]);
@@ -289,10 +297,13 @@ describeStores('background runs', (open) => {
       const { signal } = await lost.promise;
       if (how === 'have a server that stops') await one.runs.drain(0);
       else {
-        const all = await harness.store.responses.leases(1_000);
         const lease = { instance: harness.newId('instance'), beat: 0 };
-        const taken = all.filter(({ id }) => id === responseId);
-        await harness.store.responses.take(lease, taken);
+        // Nothing is taken if the lease is renewed in between.
+        await until(async () => {
+          const all = await harness.store.responses.leases(1_000);
+          const seen = all.filter(({ id }) => id === responseId);
+          return (await harness.store.responses.take(lease, seen)).length > 0;
+        });
       }
       await until(() => signal.aborted);
       await one.runs.drain(0);
