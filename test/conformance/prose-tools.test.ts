@@ -208,37 +208,29 @@ describe('a response', () => {
     await expect(responses.openai.responses.create(ask)).rejects.toMatchObject({ status: 502 });
   });
 
-  it('never has half a call: the message with it is incomplete', async () => {
+  it('never has half of a call that was cut off: the message with it is incomplete', async () => {
     const half = `Let me look.\n${PARIS.slice(0, 40)}`;
     proxy.use(writes(half, { incomplete: 'max_output_tokens' }));
     const text = 'Let me look.\n';
     const item = ['incomplete', text];
-    const cut = { whole: [item], streamed: [item], deltas: text };
     expect(await shownBy(responses, chat, ask)).toEqual({
-      ...cut,
+      whole: [item],
+      streamed: [item],
+      deltas: text,
       status: 'incomplete',
       chat: [
         ['length', text],
         ['length', text],
       ],
     });
-    // The model itself may stop there.
-    proxy.use(writes(half));
-    expect(await shownBy(responses, chat, ask)).toEqual({
-      ...cut,
-      status: 'completed',
-      chat: [
-        ['stop', text],
-        ['stop', text],
-      ],
-    });
   });
 
-  it('ends at nested blocks, and has every character once', async () => {
-    const opening = '<tool_call>{"a":"';
-    proxy.use(writes(opening.repeat(3)));
-    const text = opening.repeat(2);
-    const item = ['incomplete', text];
+  it.each([
+    ['half a call', `Let me look.\n${PARIS.slice(0, 40)}`],
+    ['nested openings', '<tool_call>{"a":"'.repeat(4)],
+  ])('has every character if the model ends it in %s', async (_, text) => {
+    proxy.use(writes(text));
+    const item = ['completed', text];
     expect(await shownBy(responses, chat, ask)).toEqual({
       whole: [item],
       streamed: [item],

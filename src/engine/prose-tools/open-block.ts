@@ -23,6 +23,11 @@ export class OpenBlock {
     return this.#stage === 'json' && this.#scan.isInString;
   }
 
+  /** Whether only the closing tag is missing. */
+  get isJsonComplete(): boolean {
+    return this.#stage === 'tail' || this.#stage === 'closing';
+  }
+
   /** The state after this character; `offset` counts from the opening tag. */
   step(char: string, offset: number): 'open' | 'closed' | 'broken' {
     switch (this.#stage) {

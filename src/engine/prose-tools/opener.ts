@@ -12,8 +12,8 @@ export interface Opener {
 }
 
 const MAX_FENCE_SPACE = 64;
-/** A tag of this length cannot become anything else. */
-const SURE_TAG_CHARS = '<tool_'.length;
+/** A closing tag of this length cannot become anything else. */
+const SURE_TAG_CHARS = '</tool'.length;
 
 /** The opener with one more character; null: it is text. After a block the tag may also be a closing one. */
 export const nextOpener = (
@@ -44,7 +44,7 @@ export const nextOpener = (
 
 /** What an unfinished tag at the end of the text is: the rest of a finished block, half a block, or text (null). */
 export const unfinishedTag = ({ stage, count }: Opener, how: TextEnd): 'cut' | 'half' | null => {
-  if (stage !== 'opening' && stage !== 'closing') return null;
-  if (how === 'finished' && count < SURE_TAG_CHARS) return null;
-  return stage === 'opening' ? 'half' : 'cut';
+  if (stage === 'opening') return how === 'cut-off' ? 'half' : null;
+  const isSure = how === 'cut-off' || count >= SURE_TAG_CHARS;
+  return stage === 'closing' && isSure ? 'cut' : null;
 };

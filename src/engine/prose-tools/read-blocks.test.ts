@@ -49,11 +49,13 @@ const CASES: readonly (readonly [string, string, Read])[] = [
   ['tags in arguments', writeCall({ name: 'a', input: BLOCK }), [{ name: 'a', input: BLOCK }]],
   ['only white space', ' \n ', [' \n ']],
   ['nothing', '', []],
-  ['a block that never closes', `x ${BLOCK.slice(0, -1)}`, ['x ', HALF]],
-  ['a string that never closes', '<tool_call>{"name":"a', [HALF]],
-  ['half a call after a call', `${BLOCK}\n${BLOCK.slice(0, 30)}`, [A, HALF]],
-  ['half a tag', 'x <tool_ca', ['x ', HALF]],
-  ['half a tag in a fence', 'x ```json\n<tool_', ['x ', HALF]],
+  ['a call with half a closing tag', `x ${BLOCK.slice(0, -1)}`, ['x ', A]],
+  ['a call without a closing tag', '<tool_call>\n{"name":"b"}\n', [B]],
+  ['half a call', '<tool_call>{"name":"a', ['<tool_call>{"name":"a']],
+  ['half a call after a call', `${BLOCK}\n<tool_call>{"name`, [A, '\n<tool_call>{"name']],
+  ['half a call in half a call', '<tool_call>{"a":"<tool_call>{"', ['<tool_call>{"a":"<tool_call>{"']],
+  ['half a tag', 'x <tool_ca', ['x <tool_ca']],
+  ['half a tag in a fence', 'x ```json\n<tool_', ['x ```json\n<tool_']],
   ['half a closing tag after a call', `${BLOCK}\n</tool_`, [A]],
   ['an incomplete tag at the end of the text', 'x <tool', ['x <tool']],
   ['a fence at the end', 'x ```json\n', ['x ```json\n']],
@@ -62,11 +64,7 @@ const CASES: readonly (readonly [string, string, Read])[] = [
     '<tool_call>{"name":"a</tool_call> so',
     ['<tool_call>{"name":"a</tool_call> so'],
   ],
-  [
-    'blocks in blocks',
-    '<tool_call>{"a":"<tool_call>{"a":"<tool_call>{"a":"',
-    ['<tool_call>{"a":"<tool_call>{"a":"', HALF],
-  ],
+  ['blocks in blocks', '<tool_call>{"a":"'.repeat(4), ['<tool_call>{"a":"'.repeat(4)]],
   ['no JSON', '<tool_call>a</tool_call>', ['<tool_call>a</tool_call>']],
   ['no name', '<tool_call>{"arguments":"{}"}</tool_call>', ['<tool_call>{"arguments":"{}"}</tool_call>']],
   ['a name that is not a string', '<tool_call>{"name":1}</tool_call>', ['<tool_call>{"name":1}</tool_call>']],
@@ -100,6 +98,7 @@ describe('blocks in a text', () => {
     ['a string with a closing tag in it', '<tool_call>{"name":"a</tool_call> so', [HALF]],
     ['a block without its closing tag', `x${BLOCK.slice(0, -5)}`, ['x', HALF]],
     ['a fence', 'x ```json', ['x ```json']],
+    ['blocks in blocks', '<tool_call>{"a":"'.repeat(4), ['<tool_call>{"a":"'.repeat(3), HALF]],
     ['spaces', 'x \n', ['x \n']],
   ] as const)('shows nothing of %s in which the text was cut off', (_, text, expected) => {
     expect(readAll([text], 'cut-off')).toEqual(expected);
@@ -121,15 +120,16 @@ describe('blocks in a text', () => {
   });
 });
 
-const bit = fc.oneof(
+/** Parts of calls that do not make a call. */
+const fragment = fc.oneof(
   fc.constantFrom(
     '<tool_call>',
+    '<tool_call>{"a":"',
     '</tool_call>',
     '<tool_',
     'call>',
-    '{"name":"a","arguments":"{}"}',
-    '{"name":"b","arguments":{"x":"</tool_call>"}}',
-    '{"name":',
+    '{"name":1',
+    '{"arguments":"{}"}',
     '[',
     ']',
     '}',
@@ -141,9 +141,18 @@ const bit = fc.oneof(
     ' ',
     '>',
     '<',
-    BLOCK,
   ),
   fc.string({ maxLength: 5 }),
+);
+const noCall = fc.array(fragment, { maxLength: 20 }).map((bits) => bits.join(''));
+const bit = fc.oneof(
+  { weight: 4, arbitrary: fragment },
+  fc.constantFrom(
+    '{"name":"a","arguments":"{}"}',
+    '{"name":"b","arguments":{"x":"</tool_call>"}}',
+    '{"name":',
+    BLOCK,
+  ),
 );
 const anyText = fc.array(bit, { maxLength: 20 }).map((bits) => bits.join(''));
 
@@ -211,6 +220,31 @@ describe('any text', () => {
         }
         expect(at).toBe(text.length);
       }),
+    );
+  });
+
+  it('without a call arrives whole, however it is split', () => {
+    fc.assert(
+      fc.property(noCall, fc.integer({ min: 1, max: 17 }), (text, size) => {
+        const deltas = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+        expect(readAll(deltas)).toEqual(text === '' ? [] : [text]);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('never shows a part of a call while it is being written', () => {
+    fc.assert(
+      fc.property(noCall, (text) => {
+        // An unclosed string may contain the block.
+        fc.pre(readAll([text + BLOCK]).at(-1) !== text + BLOCK);
+        const reader = new BlockReader();
+        let shown = textOf(joined(atOnce(reader.read(text))));
+        for (const char of BLOCK.slice(0, -1)) shown += textOf(joined(atOnce(reader.read(char))));
+        expect(text.startsWith(shown)).toBe(true);
+        expect(joined(atOnce(reader.read('>'))).at(-1)).toEqual(A);
+      }),
+      { numRuns: 1_000 },
     );
   });
 

@@ -9,7 +9,7 @@ export type Piece =
   | { readonly kind: 'text'; readonly text: string }
   /** Characters of a block with its calls, or that belong to one. */
   | { readonly kind: 'cut'; readonly chars: number; readonly calls: readonly WrittenCall[] }
-  /** Characters of an unfinished block at the end of the text. */
+  /** Characters of an unfinished block in which the text was cut off. */
   | { readonly kind: 'half'; readonly chars: number };
 
 /** Characters to read before other requests get their share of the loop. */
@@ -67,6 +67,11 @@ export class BlockReader {
   /** Total length of invalid blocks. */
   #givenUp = 0;
 
+  /** Whether the text so far ends in what may be a part of a block. */
+  get isUnfinished(): boolean {
+    return this.#block !== null || this.#opener !== null;
+  }
+
   *read(delta: string): Sliced<readonly Piece[]> {
     const start = this.#length;
     this.#length += delta.length;
@@ -74,17 +79,23 @@ export class BlockReader {
     return this.#taken();
   }
 
-  /** Ends the text. A block that is not closed is never shown. */
+  /**
+   * Ends the text. If the model finished it, the end closes a block whose JSON is complete, and every other unfinished
+   * block is text. If it was cut off, the unfinished block is never shown: it is a part of a call.
+   */
   *end(how: TextEnd): Sliced<readonly Piece[]> {
     while (this.#block !== null) {
       const block = this.#block;
-      if (how === 'cut-off' || !block.before.toLowerCase().includes(CLOSING)) {
+      if (how === 'cut-off') {
         this.#drop('half', block.before.length);
         break;
       }
-      // Its closing tag is inside a string: an invalid call with text after it.
-      this.#giveUp(block, block.before);
-      yield* this.#run(inSteps(block.before, block.start));
+      const calls = block.state.isJsonComplete ? block.state.callsIn(block.before) : null;
+      if (calls !== null) this.#close(block.before, calls);
+      else {
+        this.#giveUp(block, block.before);
+        yield* this.#run(inSteps(block.before, block.start));
+      }
     }
     const tag = this.#opener === null ? null : unfinishedTag(this.#opener, how);
     if (tag !== null) this.#drop(tag);

@@ -25,7 +25,7 @@ export interface TakeCallsOptions {
   readonly ids: IdSource;
   readonly signal: AbortSignal;
   readonly onDropped: () => void;
-  /** A message ended in an unfinished call, which is dropped. */
+  /** A message was cut off in a call, which is dropped. */
   readonly onHalf: () => void;
 }
 
@@ -35,6 +35,8 @@ export class CallTaking {
   readonly #all = new Accumulator();
   /** By upstream id. */
   readonly #messages = new Map<string, OpenMessage>();
+  /** A message that ended in what may be a part of a call. */
+  #undecided: { readonly message: OpenMessage; readonly event: ItemEnded } | null = null;
   /** Everything that the model produced, calls of unknown tools included. */
   readonly produced: (Produced | ToolCall)[] = [];
   /** Calls of unknown tools. */
@@ -56,6 +58,7 @@ export class CallTaking {
   }
 
   async *#eventsOf(event: TurnEvent): AsyncGenerator<TurnEvent> {
+    yield* this.#decide(event);
     switch (event.type) {
       case 'item-started':
         if (isMessage(event.item)) this.#messages.set(event.item.id, new OpenMessage(event.item));
@@ -174,6 +177,19 @@ export class CallTaking {
   async *#end(message: OpenMessage, event: ItemEnded): AsyncGenerator<TurnEvent> {
     this.#messages.delete(message.head.id);
     const status = (isMessage(event.item) ? event.item.status : null) ?? 'completed';
+    if (status === 'completed' && message.reader.isUnfinished) this.#undecided = { message, event };
+    else yield* this.#finish(message, event, status);
+  }
+
+  /** Some backends call a message completed although a limit cut it off: only the end of the turn tells. */
+  async *#decide(next: TurnEvent): AsyncGenerator<TurnEvent> {
+    if (this.#undecided === null) return;
+    const { message, event } = this.#undecided;
+    this.#undecided = null;
+    yield* this.#finish(message, event, next.type === 'turn-ended' ? statusAfter(next.outcome) : 'completed');
+  }
+
+  async *#finish(message: OpenMessage, event: ItemEnded, status: ItemStatus): AsyncGenerator<TurnEvent> {
     yield* this.#rest(message, status);
     if (message.isCut) {
       yield* this.#close(message, status);
@@ -186,10 +202,8 @@ export class CallTaking {
   /** Sends what was held back of a message that has ended. */
   async *#rest(message: OpenMessage, status: ItemStatus): AsyncGenerator<TurnEvent> {
     yield* this.#pieces(message, message.reader.end(status === 'incomplete' ? 'cut-off' : 'finished'));
-    if (!message.isHalf) return;
-    // An incomplete item reports the dropped call, even if it is empty, unless the answer continues with calls.
-    const goesOn = status === 'completed' && this.calls + this.unknown.length > 0;
-    if (!goesOn) yield* this.#open(message);
+    // An incomplete item reports the dropped call, even if it is empty.
+    if (message.isHalf) yield* this.#open(message);
   }
 
   async *#turnEnded(event: TurnEnded): AsyncGenerator<TurnEvent> {
@@ -216,7 +230,7 @@ class OpenMessage {
   segments = 0;
   /** Some of it is not text. */
   isCut = false;
-  /** It ended in an unfinished call. */
+  /** It was cut off in a call. */
   isHalf = false;
   /** Characters read, now and when the current segment began. */
   read = 0;
