@@ -74,7 +74,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
     keys,
     keyAdmin: admin,
-    hasSeveralKeys: () => http.apiKeys.length > 1 || (live?.size ?? 0) > 0,
+    hasSeveralKeys: () => http.apiKeys.length > 1 || live?.hasActive === true,
     cors: createCors(http.corsAllowedOrigins),
     gate: limits.gate,
     limitsOf: (keyId) => limits.statusOf(keyId),

@@ -1,11 +1,10 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { EarlyReserve } from '../keys/early-reserve.ts';
 import { KeyGate } from '../keys/key-gate.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 import { readLimitStatus, type LimitStatus } from '../keys/limit-status.ts';
-import { Reservations, type ReservationStore } from '../keys/reservations.ts';
+import { Reservations } from '../keys/reservations.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -21,7 +20,7 @@ export interface OpenLimits {
 
 interface LimitDeps {
   /** Null: nothing is stored, so there are no named keys. */
-  readonly store: Pick<Store, 'kind' | 'limits'> | null;
+  readonly store: Pick<Store, 'limits'> | null;
   readonly directory: KeyDirectory;
   readonly models: ModelDirectory;
   readonly metrics: Pick<Metrics, 'keyRefusals' | 'limitsUnsettled'>;
@@ -30,22 +29,6 @@ interface LimitDeps {
 
 /** A key with limits cannot be used without a store. */
 const NO_RESERVATIONS = { reserve: () => Promise.reject(gatewayError('store_unavailable')) };
-
-/** No other server writes to a SQLite file. */
-const limitsIn = (
-  { kind, limits }: Pick<Store, 'kind' | 'limits'>,
-  { metrics, logger }: Pick<LimitDeps, 'metrics' | 'logger'>,
-): ReservationStore =>
-  kind === 'postgres'
-    ? limits
-    : new EarlyReserve({
-        store: limits,
-        clock: systemAmbient.clock,
-        onLost(err) {
-          metrics.limitsUnsettled.inc();
-          logger.error({ err }, 'reservation of a key not written: what its request uses may not be counted');
-        },
-      });
 
 /** What holds named keys to their policy and their limits. */
 export const openLimits = (
@@ -56,7 +39,7 @@ export const openLimits = (
     store === null
       ? null
       : new Reservations({
-          store: limitsIn(store, { metrics, logger }),
+          store: store.limits,
           ambient: systemAmbient,
           onUnsettled(err) {
             metrics.limitsUnsettled.inc();

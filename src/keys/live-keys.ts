@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts
 import type { Clock } from '../kit/ambient.ts';
 import { pause } from '../kit/async/pause.ts';
 import type { KeyChanges, KeyStore } from '../store/ports/keys.ts';
-import { MAX_KEYS, type ApiKey } from './key.ts';
+import { MAX_KEYS, statusOf, type ApiKey } from './key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { KeyMemory, type LoadedKey } from './key-memory.ts';
 import { hashOf } from './key-secret.ts';
@@ -56,8 +56,10 @@ export class LiveKeys implements KeyDirectory {
     return keys;
   }
 
-  get size(): number {
-    return this.#memory.size;
+  /** Whether a key could be used now. Revoked and expired ones are kept, too. */
+  get hasActive(): boolean {
+    const now = this.#options.clock.now();
+    return this.#memory.some((key) => statusOf(key, now) === 'active');
   }
 
   byId(keyId: string): ApiKey | null {

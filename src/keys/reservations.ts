@@ -8,11 +8,8 @@ import { rateHeaders } from './rate-headers.ts';
 import { Settlements } from './settlements.ts';
 import { amountOf, type Spent } from './spent.ts';
 
-/** Where reservations are kept. */
-export type ReservationStore = Pick<LimitStore, 'reserve' | 'settle' | 'giveBack'>;
-
 export interface ReservationOptions {
-  readonly store: ReservationStore;
+  readonly store: Pick<LimitStore, 'reserve' | 'settle' | 'giveBack'>;
   readonly ambient: Ambient;
   /** Called if the usage of a request could not be stored: its reserve counts as used. */
   readonly onUnsettled: (error: unknown) => void;

@@ -202,6 +202,11 @@ describe('background responses', () => {
       PROXY_MAX_BACKGROUND_RESPONSES: '2',
     });
     const metrics = async (): Promise<string> => (await own.get('/metrics')).text();
+    // A key that was revoked takes no share of the limit.
+    const made = await own.post('/v1/codex/keys', { name: 'revoked' });
+    const { id: revoked } = (await made.json()) as { readonly id: string };
+    const headers = { authorization: `Bearer ${own.key}` };
+    await fetch(`${own.url}/v1/codex/keys/${revoked}`, { method: 'DELETE', headers });
     const first = await inBackground(own.openai);
     await until(() => own.model.activeRequests() === 1);
     const second = await inBackground(own.openai);

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest';
+
+import { openLimits, type OpenLimits } from '../../src/compose/limits.ts';
+import type { KeyLimit } from '../../src/keys/key.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { GatePass } from '../../src/turns/turn-gate.ts';
+import { askOf, KEY, limitOf, runTurn } from '../support/key-gate.ts';
+import { describeStores } from '../support/store-harness.ts';
+
+/** The limits of a key as servers hold them that share a database. */
+
+const usageOf = (inputTokens: number) => ({
+  inputTokens,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: inputTokens,
+});
+
+/** Reports of what was not counted. */
+const lost: unknown[] = [];
+
+describeStores('limits of a key', (open) => {
+  const server = ({ limits }: Pick<Store, 'limits'>, id: string, limit: Partial<KeyLimit>): OpenLimits => {
+    const key = { ...KEY, id, limits: [limitOf({ window: 'month', ...limit })] };
+    return openLimits(
+      { prices: {} },
+      {
+        store: { limits },
+        directory: { byId: () => key, refusalOf: () => null },
+        models: { names: () => expect.fail('no key has a ceiling for its effort') },
+        metrics: createMetrics(),
+        logger: { error: (...facts: readonly unknown[]) => void lost.push(facts) },
+      },
+    );
+  };
+  /** The turns that are let in, of so many that ask at once. */
+  const enter = async (servers: readonly OpenLimits[], times: number): Promise<readonly GatePass[]> => {
+    const asked = Array.from({ length: times }, (_, at) => servers[at % servers.length]!.gate.enter(askOf()));
+    const answers = await Promise.allSettled(asked);
+    return answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  };
+  const usedOf = async ({ statusOf }: OpenLimits, id: string) => (await statusOf(id))[0]?.used;
+
+  it('lets in exactly as many requests as fit, on two servers, and counts all of them', async () => {
+    const id = open().newId('key');
+    const stores = [open().store, await open().openAnother()];
+    const servers = stores.map((store) => server(store, id, { unit: 'requests', max: 100 }));
+    // Each server has let in a request before: what it knows then is old.
+    const before = [...(await enter(servers.slice(0, 1), 1)), ...(await enter(servers.slice(1), 1))];
+    const passes = [...before, ...(await enter(servers, 200))];
+    expect([passes.length, await usedOf(servers[0]!, id)]).toEqual([100, 100]);
+    for (const pass of passes) {
+      runTurn(pass, usageOf(1));
+      pass.leave();
+    }
+    await Promise.all(servers.map((one) => one.close()));
+    expect([await usedOf(servers[1]!, id), lost]).toEqual([100, []]);
+  });
+
+  it('counts everything that it has let in, also when turns use more than they reserved', async () => {
+    const id = open().newId('key');
+    const limits = server(open().store, id, { max: 10_000 });
+    let sum = 0;
+    for (let round = 0; round < 4; round += 1) {
+      for (const pass of await enter([limits], 20)) {
+        runTurn(pass, usageOf(5_000));
+        pass.leave();
+        sum += 5_000;
+      }
+      await expect.poll(() => usedOf(limits, id)).toBe(sum);
+    }
+    await limits.close();
+    expect([sum, lost]).toEqual([20 * 5_000, []]);
+  });
+});
