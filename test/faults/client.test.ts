@@ -111,7 +111,7 @@ describe('a client that reads slowly', () => {
     ]);
   });
 
-  it('and never finishes is given up: its turn ends although it stays connected, and memory is bounded', async () => {
+  it('and never finishes: its turn ends at the limit of an answer although it stays connected, and memory is bounded', async () => {
     const sent = { bytes: 0 };
     proxy.use(torrent(sent, 150 * MB));
     const client = sendRaw(proxy, { ...ASK, stream: true });
@@ -130,7 +130,7 @@ describe('a client that reads slowly', () => {
     );
     client.destroy();
     expect(ended).toEqual({ ending: 'aborted', leases: 0 });
-    // 16 MB unread and some 20 MB in buffers; the whole text several times would be far more.
+    // 32 MB unread, twice, and some 20 MB in buffers; the whole text several times would be far more.
     expect(sent.bytes).toBeLessThan(150 * MB);
     expect(peak - before).toBeLessThan(300 * MB);
   });

@@ -29,16 +29,14 @@ const TEXT = 'All of it. '.repeat(250_000);
 const muchText = scripts.says(Array.from({ length: 6 }, () => ({ text: TEXT, chunkSize: 16_384 })));
 
 describe('a client that does not read', () => {
-  it('slows its answer down, and gets all of it when it reads again', async () => {
+  it('gets all of its answer when it reads again', async () => {
     proxy.use(muchText);
     const socket = await openSocket(proxy);
     socket.send({ type: 'response.create', model: 'gpt-5.5', input: 'Much.' });
     await socket.next(isType('response.output_text.delta'));
     socket.ws.pause();
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1_500);
-    });
-    expect(proxy.app.answersUnderWay()).toBe(1);
+    // Nothing waits for the client, and nothing is lost.
+    expect([await howItEnded(proxy), proxy.app.answersUnderWay()]).toEqual(['finished', 1]);
     socket.ws.resume();
     const end = await socket.next(isEnd);
     const deltas = socket.events.filter(isType('response.output_text.delta'));

@@ -45,7 +45,7 @@ const characters: Tokenizer = {
 };
 
 const throughMailbox = (events: readonly TurnEvent[]): AsyncIterable<TurnEvent> => {
-  const mailbox = new Mailbox(Number.MAX_SAFE_INTEGER);
+  const mailbox = new Mailbox();
   mailbox.push(events);
   mailbox.close();
   return mailbox;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { MAX_ANSWER_CHARS, ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { Produced } from '../../canonical/request/item.ts';
+import { charsIn } from '../../kit/json/json.ts';
 import { AnswerSize } from './answer-size.ts';
 
 const message = (text: string): Produced => ({
@@ -21,6 +22,15 @@ describe('AnswerSize', () => {
     expect(size.of({ ...delta, delta: long })).toBe(1000);
     expect(size.of({ type: 'item-ended', item: message(long) })).toBe(whole - 1000);
     expect(new AnswerSize().of({ ...delta, delta: 'x' })).toBe(32);
+  });
+
+  it('counts what an item begins with, once, and no previews', () => {
+    const size = new AnswerSize();
+    const whole = charsIn(message('x'.repeat(1000)));
+    expect(size.of({ type: 'item-started', item: message('x'.repeat(1000)) })).toBe(whole);
+    expect(size.of({ type: 'item-ended', item: message('x'.repeat(1001)) })).toBe(1);
+    const status = { type: 'item-status', itemId: 'm', status: 'in_progress' } as const;
+    expect(size.of({ ...status, more: { partial_image_b64: 'x'.repeat(100) } })).toBe(32);
   });
 });
 

@@ -2,8 +2,8 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { charsIn } from '../../kit/json/json.ts';
 
-/** A delta counts as at least so much: its frame is longer than its text, and is stored for background responses. */
-const MIN_DELTA_CHARS = 32;
+/** An event counts as at least so much: its frame is longer than its text, and is stored for background responses. */
+const MIN_CHARS = 32;
 
 /** How much of an answer each event is. Every text counts once, whether it was streamed or came whole. */
 export class AnswerSize {
@@ -15,23 +15,29 @@ export class AnswerSize {
     switch (event.type) {
       case 'item-delta': {
         const { delta, logprobs, annotation } = event;
-        const chars = Math.max(delta.length + charsIn([logprobs, annotation]), MIN_DELTA_CHARS);
-        this.#open.set(event.itemId, (this.#open.get(event.itemId) ?? 0) + chars);
-        return chars;
+        return this.#add(event.itemId, delta.length + charsIn([logprobs, annotation]));
       }
+      case 'item-started':
+        return this.#add(event.item.id, charsIn(event.item));
       case 'item-ended': {
         const counted = this.#open.get(event.item.id) ?? 0;
         this.#open.delete(event.item.id);
         return Math.max(charsIn(event.item) - counted, 0);
       }
       case 'item-status':
-        return MIN_DELTA_CHARS;
-      case 'item-started':
+        // Previews of images are not part of the answer.
+        return MIN_CHARS;
       case 'turn-accepted':
       case 'turn-ended':
         return 0;
       default:
         return assertNever(event);
     }
+  }
+
+  #add(itemId: string, size: number): number {
+    const chars = Math.max(size, MIN_CHARS);
+    this.#open.set(itemId, (this.#open.get(itemId) ?? 0) + chars);
+    return chars;
   }
 }

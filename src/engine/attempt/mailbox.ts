@@ -9,11 +9,10 @@ export const COALESCE_ABOVE = 1024;
 
 /**
  * The unread events of one turn, because the app-server's connection is shared and cannot wait for a slow reader. Events
- * are joined when there are many; the turn is given up when they exceed `maxBytes` anyway.
+ * are joined when there are many. The limit of an answer bounds them (`answer-size.ts`), so a slow reader gets all of it.
  */
 export class Mailbox implements AsyncIterable<TurnEvent> {
   readonly #queue: { readonly event: TurnEvent; readonly bytes: number }[] = [];
-  readonly #maxBytes: number;
   /** Read position: shifting a long array for each event would be quadratic. */
   #head = 0;
   #bytes = 0;
@@ -23,15 +22,12 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   #end: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(maxBytes: number, account: UnreadAccount | null = null) {
-    this.#maxBytes = maxBytes;
+  constructor(account: UnreadAccount | null = null) {
     this.#account = account;
   }
 
-  /** Returns false if the reader was too far behind before: the caller ends the turn. The events are added anyway. */
-  push(events: readonly TurnEvent[]): boolean {
-    const hasRoom = this.#bytes <= this.#maxBytes;
-    if (this.#end !== null) return hasRoom;
+  push(events: readonly TurnEvent[]): void {
+    if (this.#end !== null) return;
     let more = 0;
     for (const event of events) {
       const chars = charsOf(event);
@@ -44,7 +40,6 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
     this.#count(more);
     if (this.#end !== null) this.#forget();
     this.#notify();
-    return hasRoom;
   }
 
   /** Ends the events. Unread ones stay readable. */

@@ -1,4 +1,3 @@
-import { MAX_ANSWER_CHARS } from '../../canonical/context/model-budget.ts';
 import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
@@ -21,9 +20,6 @@ import { Mailbox } from './mailbox.ts';
 import { rpcFailure } from './rpc-failure.ts';
 import { turnAnomalies } from './turn-anomalies.ts';
 import { TurnWatch } from './turn-watch.ts';
-
-/** More unread text than this means that the client does not read. Less than an answer may have. */
-const MAILBOX_MAX_BYTES = MAX_ANSWER_CHARS / 2;
 
 /** One attempt at a turn on one worker. The driver runs the turn; this reads its signals and delivers its events. */
 export class TurnAttempt {
@@ -48,10 +44,7 @@ export class TurnAttempt {
     this.#lease = lease;
     this.#turn = turn;
     this.#params = params;
-    this.#mailbox = new Mailbox(
-      MAILBOX_MAX_BYTES,
-      deps.unread.account(() => this.#giveUpOnReader()),
-    );
+    this.#mailbox = new Mailbox(deps.unread.account(() => this.#giveUpOnReader()));
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,
       graceMs: deps.graceMs,
@@ -221,8 +214,7 @@ export class TurnAttempt {
     this.#tools?.see(events);
     // A turn that fails before the answer has no preface.
     const preface = isFailed(first) ? [] : (this.#mcp?.takePreface() ?? []);
-    const hasRoom = this.#mailbox.push([...preface, ...events]);
-    if (!hasRoom && this.#source?.ended === false) this.#giveUpOnReader();
+    this.#mailbox.push([...preface, ...events]);
     if (this.#source?.ended === true) {
       this.#mailbox.close();
       const last = events.at(-1);
