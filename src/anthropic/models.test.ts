@@ -1,3 +1,4 @@
+import type { ModelCapabilities, ModelInfo } from '@anthropic-ai/sdk/resources/models';
 import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../test/support/models.ts';
@@ -13,7 +14,8 @@ const NAMES = createModelNames(
         created: 1_780_000_000,
         contextWindow: 272_000,
         maxOutputTokens: 128_000,
-        efforts: ['low'],
+        efforts: ['low', 'xhigh'],
+        inputModalities: ['text', 'image'],
       }),
       knownModel('anthropic/claude-sonnet-4', { created: 1e20 }),
     ],
@@ -23,7 +25,26 @@ const NAMES = createModelNames(
   { 'claude-best': 'gpt-5.5-low', far: 'gpt-9' },
 );
 
-const GPT = {
+const [NO, YES] = [{ supported: false }, { supported: true }];
+const CAPABILITIES: ModelCapabilities = {
+  batch: NO,
+  citations: NO,
+  code_execution: NO,
+  context_management: {
+    supported: false,
+    clear_thinking_20251015: NO,
+    clear_tool_uses_20250919: NO,
+    compact_20260112: NO,
+  },
+  effort: { supported: true, low: YES, medium: NO, high: NO, xhigh: YES, max: NO },
+  image_input: YES,
+  pdf_input: NO,
+  server_tools: { supported: true, code_execution: NO, web_search: YES },
+  structured_outputs: YES,
+  thinking: { supported: true, types: { adaptive: YES, between_tools: YES, disabled: YES, enabled: YES } },
+};
+
+const GPT: ModelInfo = {
   type: 'model',
   id: 'gpt-5.5',
   display_name: 'GPT-5.5',
@@ -32,7 +53,7 @@ const GPT = {
   max_tokens: 128_000,
   lifecycle: 'active',
   line: null,
-  capabilities: null,
+  capabilities: CAPABILITIES,
   deprecated_at: null,
   retires_at: null,
 };
@@ -40,8 +61,10 @@ const IDS = [
   'gpt-5.5',
   'anthropic/claude-sonnet-4',
   'gpt-5.5-low',
+  'gpt-5.5-xhigh',
   'codex-5',
   'codex-5-low',
+  'codex-5-xhigh',
   'claude-best',
   'far',
   'claude-gpt-5.5',
@@ -79,16 +102,45 @@ describe('projectModels', () => {
         created_at: '1970-01-01T00:00:00.000Z',
         max_input_tokens: null,
         max_tokens: null,
+        capabilities: null,
       },
+    ]);
+  });
+
+  it('says what is known of a model, and the window that it has at the most', () => {
+    const names = createModelNames({
+      models: [
+        knownModel('wide', { contextWindow: 272_000, maxContextWindow: 1_000_000 }),
+        knownModel('files', { inputModalities: ['text', 'file'], contextWindow: 1_000_000 }),
+      ],
+      standard: null,
+      unlisted: [],
+    });
+    const { data } = projectModels(names, new URLSearchParams());
+    expect(
+      data.slice(0, 2).map(({ max_input_tokens, capabilities }) => [max_input_tokens, capabilities]),
+    ).toEqual([
+      [1_000_000, null],
+      [
+        1_000_000,
+        {
+          ...CAPABILITIES,
+          effort: { supported: false, low: NO, medium: NO, high: NO, xhigh: NO, max: NO },
+          image_input: NO,
+          pdf_input: YES,
+          server_tools: { supported: false, code_execution: NO, web_search: NO },
+          thinking: { ...CAPABILITIES.thinking, supported: false },
+        },
+      ],
     ]);
   });
 
   it.each([
     ['limit=3', IDS.slice(0, 3), true],
-    ['limit=3&after_id=codex-5', IDS.slice(4, 7), true],
-    ['limit=3&after_id=codex-5-low&before_id=', IDS.slice(5), false],
-    ['limit=2&before_id=codex-5', IDS.slice(1, 3), true],
-    ['limit=1000&before_id=codex-5', IDS.slice(0, 3), false],
+    ['limit=3&after_id=codex-5', IDS.slice(5, 8), true],
+    ['limit=3&after_id=codex-5-xhigh&before_id=', IDS.slice(7), false],
+    ['limit=2&before_id=codex-5', IDS.slice(2, 4), true],
+    ['limit=1000&before_id=codex-5', IDS.slice(0, 4), false],
     ['after_id=claude-gpt-5.5', [], false],
   ])('gives the page %s', (query, ids, hasMore) => {
     expect(page(query)).toEqual({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { ModelName, ModelNames } from '../canonical/models/model-names.ts';
+import type { ModelInfo, ModelName, ModelNames } from '../canonical/models/model-names.ts';
 import { parseBody } from '../apis/validation.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { findModel, isClaudeName } from './model-names.ts';
@@ -23,10 +23,59 @@ interface ListedModel {
   readonly max_tokens: number | null;
   readonly lifecycle: 'active';
   readonly line: null;
-  readonly capabilities: null;
+  readonly capabilities: Capabilities | null;
   readonly deprecated_at: null;
   readonly retires_at: null;
 }
+
+interface Support {
+  readonly supported: boolean;
+}
+
+type Capabilities = Readonly<Record<string, Support | (Support & Readonly<Record<string, unknown>>)>>;
+
+const support = (supported: boolean): Support => ({ supported });
+const NO = support(false);
+const YES = support(true);
+
+/** The efforts that Anthropic's clients ask about. */
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/**
+ * What a client can use of a model through this server. Null if nothing is known of the model. Only codex's catalogue
+ * knows efforts, and all models in it are OpenAI's, which think and search.
+ */
+const capabilitiesOf = ({ efforts, inputModalities }: ModelInfo): Capabilities | null => {
+  if (efforts === null && inputModalities === null) return null;
+  const takes = (kinds: readonly string[]): Support =>
+    support(inputModalities?.some((one) => kinds.includes(one)) ?? false);
+  const thinks = support((efforts ?? []).length > 0);
+  const searches = support(efforts !== null);
+  return {
+    batch: NO,
+    citations: NO,
+    code_execution: NO,
+    context_management: {
+      supported: false,
+      clear_thinking_20251015: NO,
+      clear_tool_uses_20250919: NO,
+      compact_20260112: NO,
+    },
+    effort: {
+      ...thinks,
+      ...Object.fromEntries(EFFORTS.map((effort) => [effort, support(efforts?.includes(effort) ?? false)])),
+    },
+    image_input: takes(['image']),
+    pdf_input: takes(['file', 'pdf']),
+    server_tools: { ...searches, code_execution: NO, web_search: searches },
+    structured_outputs: YES,
+    // Every type is accepted. What it means: docs/messages.md.
+    thinking: {
+      ...thinks,
+      types: { adaptive: YES, between_tools: YES, disabled: YES, enabled: YES },
+    },
+  };
+};
 
 /** What this server does not know about a model is null. */
 const projectModel = ({ id, info }: ModelName): ListedModel => ({
@@ -35,11 +84,11 @@ const projectModel = ({ id, info }: ModelName): ListedModel => ({
   // Other aliases differ from their model in more than the name.
   display_name: id === info.id || id === claudeName(info.id) ? (info.displayName ?? info.id) : id,
   created_at: dateOf(info.created ?? 0),
-  max_input_tokens: info.contextWindow,
+  max_input_tokens: info.maxContextWindow ?? info.contextWindow,
   max_tokens: info.maxOutputTokens,
   lifecycle: 'active',
   line: null,
-  capabilities: null,
+  capabilities: capabilitiesOf(info),
   deprecated_at: null,
   retires_at: null,
 });

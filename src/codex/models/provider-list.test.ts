@@ -5,7 +5,7 @@ import { unknownModel } from '../../canonical/models/model-names.ts';
 import { readProviderModels } from './provider-list.ts';
 
 const KNOWN = modelList([
-  knownModel('gpt-best', { efforts: ['low'], contextWindow: 100 }),
+  knownModel('gpt-best', { efforts: ['low'], contextWindow: 100, maxContextWindow: 200 }),
   knownModel('gpt-good', { efforts: ['high'] }),
 ]);
 const NOTHING = modelList([]);
@@ -33,7 +33,7 @@ describe('readProviderModels', () => {
         { ...knownModel('gpt-good', { efforts: ['high'] }), ownedBy: 'openai', created: 4 },
       ],
       standard: 'gpt-good',
-      unlisted: [knownModel('gpt-best', { efforts: ['low'], contextWindow: 100 })],
+      unlisted: [knownModel('gpt-best', { efforts: ['low'], contextWindow: 100, maxContextWindow: 200 })],
     });
   });
 

@@ -44,21 +44,23 @@ const readModel = (one: Json, known: ReadonlyMap<string, ModelInfo>): Found | nu
   const info = known.get(id) ?? unknownModel(id);
   const part = (name: string): JsonObject => (isJsonObject(fields[name]) ? fields[name] : {});
   const provider = part('top_provider');
+  const window = firstCount(
+    fields['context_window'],
+    fields['context_length'],
+    fields['max_model_len'],
+    fields['max_context_length'],
+    fields['max_input_tokens'],
+    provider['context_length'],
+  );
   return {
     isForText: isForText(id, fields, part('architecture')),
     info: {
       ...info,
       ownedBy: isName(fields['owned_by']) ? fields['owned_by'] : 'provider',
       created: firstCount(fields['created']),
-      contextWindow:
-        firstCount(
-          fields['context_window'],
-          fields['context_length'],
-          fields['max_model_len'],
-          fields['max_context_length'],
-          fields['max_input_tokens'],
-          provider['context_length'],
-        ) ?? info.contextWindow,
+      contextWindow: window ?? info.contextWindow,
+      // The provider's window is the whole one, whatever OpenAI's service allows.
+      maxContextWindow: window === null ? info.maxContextWindow : null,
       maxOutputTokens: firstCount(
         fields['max_output_tokens'],
         fields['max_completion_tokens'],
