@@ -174,7 +174,7 @@ export const CLIENT_SETTINGS = {
     type: yesOrNo,
     default: 'true',
     description:
-      'Whether chat answers contain the reasoning summary, as `reasoning_content` and `reasoning`.',
+      'Whether chat answers contain the reasoning summary, or the raw reasoning of models that show it, as `reasoning_content` and `reasoning`.',
   }),
   PROXY_USAGE_POLICY: documents({
     at: 'api.usagePolicy',

@@ -95,22 +95,23 @@ const message: fc.Arbitrary<Shape> = fc
     };
   });
 
+const SUMMARY_FIRST = ['summary', 'reasoning'] as const;
+const RAW_FIRST = ['reasoning', 'summary'] as const;
+
 export const reasoning: fc.Arbitrary<Shape> = fc
   .record({
     summary: fc.array(texts(3), { maxLength: 3 }),
     content: fc.array(texts(3, 1), { maxLength: 2 }),
     encrypted: fc.option(trickyText, { nil: null }),
+    isRawFirst: fc.boolean(),
   })
-  .map(({ summary, content, encrypted }) => ({
+  .map(({ summary, content, encrypted, isRawFirst }) => ({
     head: (id) => ({ kind: 'reasoning', id, summary: [] }),
-    told: [
-      ...summary.flatMap((deltas, index) =>
-        ['', ...deltas].map((delta) => ({ at: { list: 'summary', index } as const, delta })),
+    told: (isRawFirst ? RAW_FIRST : SUMMARY_FIRST).flatMap((list) =>
+      (list === 'summary' ? summary.map((deltas) => ['', ...deltas]) : content).flatMap((deltas, index) =>
+        deltas.map((delta) => ({ at: { list, index }, delta })),
       ),
-      ...content.flatMap((deltas, index) =>
-        deltas.map((delta) => ({ at: { list: 'reasoning', index } as const, delta })),
-      ),
-    ],
+    ),
     ended: (head) =>
       ({
         ...head,

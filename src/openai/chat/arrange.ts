@@ -1,6 +1,7 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../../apis/item-queue.ts';
+import { NoLateSummaries } from '../../apis/shown-reasoning.ts';
 
 /** Options for the content of a chat answer. */
 export interface ArrangeOptions {
@@ -28,12 +29,15 @@ class Arranger {
   readonly #messages = new ItemQueue();
   readonly #reasoning = new ItemQueue();
   readonly #queues = new Map<string, ItemQueue>();
+  readonly #summaries = new NoLateSummaries();
 
   constructor(options: ArrangeOptions) {
     this.#options = options;
   }
 
-  *next(event: TurnEvent): Generator<TurnEvent> {
+  *next(made: TurnEvent): Generator<TurnEvent> {
+    const event = this.#summaries.next(made);
+    if (event === null) return;
     const itemId = itemIdOf(event);
     if (itemId === null) {
       yield event;

@@ -86,7 +86,7 @@ export const CHAT_PARAMETERS: ParameterTable<CreateChat> = {
   reasoning_effort: { asks: ['reasoning.effort'], note: '' },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary'],
-    note: '`effort` as `reasoning_effort`; `summary` requests the summary, which is returned as both `reasoning_content` and `reasoning` (see `PROXY_CHAT_REASONING`).',
+    note: '`effort` as `reasoning_effort`; `summary` requests the summary, which is returned as both `reasoning_content` and `reasoning` (see `PROXY_CHAT_REASONING`). Models that show their reasoning itself, such as gpt-oss, have it there.',
   },
   verbosity: { asks: ['verbosity'], note: '' },
   logprobs: { asks: ['include'], otherwise: 'rejected', note: LOGPROBS },

@@ -8,6 +8,7 @@ import {
   type Message,
   type ToolCall,
 } from '../../canonical/request/item.ts';
+import { shownReasoning } from '../../apis/shown-reasoning.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { projectUsage } from '../shared/completion-usage.ts';
@@ -72,7 +73,7 @@ const projectMessage = (reply: Reply, meta: ChatMeta) => {
     append(annotations, projectAnnotations(annotationsOf(message), joined.length - text.length));
   }
   const refusal = join(messages.map((message) => wordsOf(message, 'refusal'))) || null;
-  const reasoning = join(reply.items.filter(isReasoning).flatMap((item) => item.summary));
+  const reasoning = join(reply.items.filter(isReasoning).flatMap(shownReasoning));
   const first = calls[0];
   return {
     role: 'assistant' as const,

@@ -55,6 +55,8 @@ class ChoiceRenderer {
   readonly #content = new JoinedText();
   readonly #refusal = new JoinedText();
   readonly #reasoning = new JoinedText();
+  /** The last item with a summary, whose raw text is not shown: one item is written at a time. */
+  #summarized: string | null = null;
   /** The calls so far, and their index in `tool_calls`. */
   readonly #calls = new Map<string, { readonly index: number; readonly call: ToolCall }>();
   /** Number of log probabilities of an open message that were sent. */
@@ -109,7 +111,8 @@ class ChoiceRenderer {
       case 'output':
         return;
       default: {
-        if (at.list !== 'summary') return;
+        if (at.list === 'summary' && delta !== '') this.#summarized = itemId;
+        else if (this.#summarized === itemId) return;
         const text = this.#reasoning.add(`${itemId} ${at.index}`, delta);
         if (text === '') return;
         yield* this.#begin(null);

@@ -21,7 +21,7 @@ export const BLOCKS = {
     tool_use: 'A call. Its result has to follow.',
     thinking:
       'Reasoning of an earlier answer, restored from its `signature`. Without a signature of this server it is left out.',
-    redacted_thinking: 'The same for reasoning without a summary.',
+    redacted_thinking: 'The same for reasoning without a text.',
     server_tool_use:
       'A web search of an earlier answer. One that this server did not report is left out and named as ignored, and so are other tools.',
     web_search_tool_result: 'Part of the web search before it.',

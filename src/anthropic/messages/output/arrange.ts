@@ -1,6 +1,7 @@
 import { isMessage, isReasoning, isToolCall, type Produced } from '../../../canonical/request/item.ts';
 import { itemIdOf, type TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../../../apis/item-queue.ts';
+import { NoLateSummaries } from '../../../apis/shown-reasoning.ts';
 import { isWebSearch } from './web-search.ts';
 import type { MessagesMeta } from './meta.ts';
 
@@ -14,8 +15,11 @@ export async function* arrange(
   meta: Pick<MessagesMeta, 'thinking'>,
 ): AsyncGenerator<TurnEvent> {
   const queue = new ItemQueue();
+  const summaries = new NoLateSummaries();
   const hidden = new Set<string>();
-  for await (const event of events) {
+  for await (const made of events) {
+    const event = summaries.next(made);
+    if (event === null) continue;
     const itemId = itemIdOf(event);
     if (event.type === 'item-started' && !isShown(event.item, meta)) hidden.add(event.item.id);
     if (itemId === null) yield event;

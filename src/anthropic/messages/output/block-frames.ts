@@ -3,6 +3,7 @@ import {
   type Message,
   type Produced,
   type Reasoning,
+  type Slot,
   type ToolCall,
 } from '../../../canonical/request/item.ts';
 import type { ItemDelta, TurnEvent } from '../../../canonical/events/turn-event.ts';
@@ -17,7 +18,7 @@ import { isWebSearch, searchHead, searchInput, SearchResults } from './web-searc
 /** What is being written: at most one block at a time. */
 type OpenBlock =
   | { readonly type: 'text' }
-  | { readonly type: 'thinking'; part: number }
+  | { readonly type: 'thinking'; readonly list: 'summary' | 'reasoning'; part: number }
   | { readonly type: 'tool_use'; readonly input: ToolInputStream };
 
 /** Writes the blocks of a stream whose items follow each other. */
@@ -61,7 +62,7 @@ export class BlockFrames {
     if (delta === '') return;
     if (at === 'text') yield* this.#text(delta);
     else if (at === 'input') yield* this.#input(delta);
-    else if (typeof at === 'object' && at.list === 'summary') yield* this.#thinking(at.index, delta);
+    else if (typeof at === 'object') yield* this.#thinking(at, delta);
   }
 
   *#text(text: string): Generator<Frame> {
@@ -75,11 +76,13 @@ export class BlockFrames {
     if (text !== '') yield this.#add({ type: 'input_json_delta', partial_json: text });
   }
 
-  *#thinking(part: number, delta: string): Generator<Frame> {
+  *#thinking({ list, index: part }: Exclude<Slot, string>, delta: string): Generator<Frame> {
     if (this.#options.thinking !== 'summarized') return;
     let thinking = delta;
     if (this.#open?.type !== 'thinking') {
-      yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part });
+      yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', list, part });
+    } else if (this.#open.list !== list) {
+      return;
     } else if (this.#open.part !== part) {
       this.#open.part = part;
       thinking = SEPARATOR + delta;
@@ -115,8 +118,7 @@ export class BlockFrames {
       yield* this.#whole([{ ...block }]);
       return;
     }
-    if (this.#open === null)
-      yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, { type: 'thinking', part: 0 });
+    if (this.#open === null) yield* this.#start({ type: 'thinking', thinking: '', signature: '' }, null);
     yield this.#add({ type: 'signature_delta', signature: block.signature });
     yield this.#stop();
   }

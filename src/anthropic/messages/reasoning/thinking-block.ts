@@ -1,4 +1,5 @@
 import type { Reasoning } from '../../../canonical/request/item.ts';
+import { shownList, shownReasoning } from '../../../apis/shown-reasoning.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { Signer } from './signer.ts';
 
@@ -24,20 +25,25 @@ export interface RedactedThinkingBlock {
 }
 
 /**
- * What a signature contains: everything of the reasoning item that the block does not show. `lengths` cuts the shown
- * text into the parts of the summary again.
+ * What a signature contains: everything of the reasoning item that the block does not show. The lengths cut the shown
+ * text into the parts of the summary again, or of the raw reasoning.
  */
 type Envelope = {
   readonly origin: string;
   readonly item: Omit<Reasoning, 'kind' | 'summary'>;
-} & ({ readonly lengths: readonly number[] } | { readonly summary: readonly string[] });
+} & (
+  | { readonly lengths: readonly number[] }
+  | { readonly summary: readonly string[]; readonly contentLengths?: readonly number[] }
+);
 
-/** Separates the parts of a summary. Empty parts are not shown. */
+/** Separates the parts of the shown text. Empty parts are not shown. */
 export const SEPARATOR = '\n\n';
 
-/** The summary as one text. */
-const thinkingText = (summary: readonly string[]): string =>
-  summary.filter((part) => part !== '').join(SEPARATOR);
+/** The parts as one text. */
+const thinkingText = (parts: readonly string[]): string =>
+  parts.filter((part) => part !== '').join(SEPARATOR);
+
+const lengthsOf = (parts: readonly string[]): readonly number[] => parts.map(({ length }) => length);
 
 /** Reasoning as a block that its client can send back without loss. */
 export const projectReasoning = (
@@ -49,15 +55,19 @@ export const projectReasoning = (
   const seal = (envelope: Envelope): string => signer.sign(JSON.stringify(envelope));
   if (display === 'omitted')
     return { type: 'thinking', thinking: '', signature: seal({ origin, item, summary }) };
-  const text = thinkingText(summary);
-  if (text === '') return { type: 'redacted_thinking', data: seal({ origin, item, summary }) };
-  const lengths = summary.map(({ length }) => length);
-  return { type: 'thinking', thinking: text, signature: seal({ origin, item, lengths }) };
+  const thinking = thinkingText(shownReasoning(reasoning));
+  if (thinking === '') return { type: 'redacted_thinking', data: seal({ origin, item, summary }) };
+  if (shownList(reasoning) === 'summary') {
+    return { type: 'thinking', thinking, signature: seal({ origin, item, lengths: lengthsOf(summary) }) };
+  }
+  const { content = [], ...hidden } = item;
+  const envelope: Envelope = { origin, item: hidden, summary, contentLengths: lengthsOf(content) };
+  return { type: 'thinking', thinking, signature: seal(envelope) };
 };
 
 /**
  * The reasoning in a block that a client sent back; null if it is not ours, or another backend or account wrote it. A
- * client that changed the text keeps the reasoning, with its text as the summary.
+ * client that changed the text keeps the reasoning, with its text as the summary or the raw reasoning.
  */
 export const readReasoning = (block: JsonObject, { signer, origin }: ReasoningSource): Reasoning | null => {
   const { thinking = '', signature = block['data'] } = block;
@@ -67,8 +77,15 @@ export const readReasoning = (block: JsonObject, { signer, origin }: ReasoningSo
   const envelope = JSON.parse(text) as Envelope;
   if (envelope.origin !== origin) return null;
   const shown = typeof thinking === 'string' ? thinking : '';
-  const summary = 'summary' in envelope ? envelope.summary : partsOf(shown, envelope.lengths);
-  return { kind: 'reasoning', ...envelope.item, summary };
+  if (!('summary' in envelope))
+    return { kind: 'reasoning', ...envelope.item, summary: partsOf(shown, envelope.lengths) };
+  const { item, summary, contentLengths } = envelope;
+  return {
+    kind: 'reasoning',
+    ...item,
+    summary,
+    ...(contentLengths === undefined ? {} : { content: partsOf(shown, contentLengths) }),
+  };
 };
 
 const partsOf = (text: string, lengths: readonly number[]): readonly string[] => {
