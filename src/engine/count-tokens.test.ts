@@ -139,10 +139,11 @@ describe('countInput', () => {
 });
 
 describe('countUsage', () => {
-  it('counts both sides, and reasoning as far as it was shown', async () => {
+  it('counts both sides, and reasoning by its text or the length of its encrypted form', async () => {
     const { tokenizer } = words();
     const answer: readonly Item[] = [
       { kind: 'reasoning', id: 'r', summary: ['so to say'], content: ['I think so'] },
+      { kind: 'reasoning', id: 's', summary: ['so to say'], encryptedContent: 'x'.repeat(160) },
       { kind: 'message', id: 'm', role: 'assistant', parts: [{ kind: 'text', text: 'one two' }] },
       { kind: 'tool-call', id: 'c', tool: 'function', callId: 'c', name: 'f', input: '{ }' },
     ];
@@ -151,9 +152,9 @@ describe('countUsage', () => {
         inputTokens: 2 + 4 + 1,
         cachedInputTokens: 0,
         cacheWriteInputTokens: 0,
-        outputTokens: 3 + 2 + 3,
-        reasoningTokens: 3,
-        totalTokens: 7 + 8,
+        outputTokens: 33 + 2 + 3,
+        reasoningTokens: 33,
+        totalTokens: 7 + 38,
         isCounted: true,
       },
     );

@@ -1,4 +1,9 @@
-import { countableInput, countableItem, type Countable } from '../canonical/tokens/countable.ts';
+import {
+  countableInput,
+  countableItem,
+  encryptedTokens,
+  type Countable,
+} from '../canonical/tokens/countable.ts';
 import { isReasoning, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
@@ -50,8 +55,11 @@ export const countUsage = async (
 /** The texts of the items, without the tokens between items, which an output limit does not count. */
 function* writtenParts(items: readonly Item[]): Generator<Countable> {
   for (const item of items) {
-    // A summary is not what the model wrote; the length of that is unknown.
-    if (isReasoning(item)) yield { texts: item.content ?? [], tokens: 0 };
+    // A summary is not what the model wrote. Of hidden reasoning only the length of its encrypted form is known.
+    if (isReasoning(item))
+      yield item.content === undefined && item.encryptedContent !== undefined
+        ? { texts: [], tokens: encryptedTokens(item.encryptedContent) }
+        : { texts: item.content ?? [], tokens: 0 };
     else for (const { texts } of countableItem(item, '')) yield { texts, tokens: 0 };
   }
 }

@@ -118,7 +118,7 @@ export class KeyGate implements TurnGate {
       },
       signal,
     });
-    const meter = new RunMeter(Math.ceil(inputTokens / requests.length));
+    const meter = new RunMeter({ inputTokens: Math.ceil(inputTokens / requests.length), asked: ask.asked });
     let isLeft = false;
     return {
       headers: reservation.headers,

@@ -34,8 +34,8 @@ const run = (meter: RunMeter, ending: TurnEnding, usage: Usage | null, text: str
   turn.onEnd?.({ ending, usage, firstEventMs: 0, durationMs: 0 });
 };
 
-const spentBy = (ending: TurnEnding, usage: Usage | null, text = '') => {
-  const meter = new RunMeter(100);
+const spentBy = (ending: TurnEnding, usage: Usage | null, text = '', asked = 1) => {
+  const meter = new RunMeter({ inputTokens: 100, asked: () => asked });
   run(meter, ending, usage, text);
   return meter.spent;
 };
@@ -61,6 +61,24 @@ it('estimates what is not reported', () => {
   }).toEqual({ disconnected: guess(5), early: guess(0), cut: guess(1), unreported: guess(1) });
 });
 
+it('counts nothing for a turn that was left before its model was asked', () => {
+  expect(spentBy(ENDINGS.abandoned, null, '', 0)).toEqual(NOTHING);
+  const meter = new RunMeter({ inputTokens: 100, asked: () => 2 });
+  for (const text of ['', 'abc', '']) run(meter, ENDINGS.abandoned, null, text);
+  expect(meter.spent).toEqual({ turns: 2, inputTokens: 200, cachedInputTokens: 0, outputTokens: 1 });
+});
+
+it('estimates hidden reasoning by the length of its encrypted form', () => {
+  const meter = new RunMeter({ inputTokens: 100, asked: () => 1 });
+  const turn = meter.watch();
+  turn.onStart?.();
+  const item = { kind: 'reasoning', id: 'r', summary: [], encryptedContent: 'x'.repeat(16_000) } as const;
+  turn.onEvent?.({ type: 'item-started', item: { kind: 'reasoning', id: 'r', summary: [] } });
+  turn.onEvent?.({ type: 'item-ended', item });
+  turn.onEnd?.({ ending: ENDINGS.abandoned, usage: null, firstEventMs: 0, durationMs: 0 });
+  expect(meter.spent).toEqual(guess(3_000));
+});
+
 it('counts the tokens of an image model', () => {
   const kind = (tokens: number) => ({ tokens, of: null });
   expect(spentBy(ENDINGS.completed, { ...USAGE, images: { input: kind(50), output: kind(1_000) } })).toEqual({
@@ -71,7 +89,7 @@ it('counts the tokens of an image model', () => {
 });
 
 it('adds up the turns, and waits for the last one', () => {
-  const meter = new RunMeter(100);
+  const meter = new RunMeter({ inputTokens: 100, asked: () => 2 });
   const seen: unknown[] = [];
   const slow = meter.watch();
   slow.onStart?.();

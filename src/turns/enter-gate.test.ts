@@ -18,6 +18,7 @@ const entered = (entering: Promise<GatePass>) => {
       deps: { gate: { ...OPEN_GATE, enter: () => entering } },
       owned,
       signal: new AbortController().signal,
+      asked: () => 0,
     },
   );
   return { owned, pass };

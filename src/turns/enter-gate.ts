@@ -4,12 +4,13 @@ import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import type { ParsedRequest } from './api.ts';
 import type { Owned } from './owned.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
-import type { GatePass } from './turn-gate.ts';
+import type { GateAsk, GatePass } from './turn-gate.ts';
 
 interface Entering {
   readonly deps: Pick<RunDeps, 'gate'>;
   readonly owned: Owned;
   readonly signal: AbortSignal;
+  readonly asked: GateAsk['asked'];
 }
 
 /**
@@ -20,7 +21,7 @@ export const enterGate = (
   turns: OneOrMore<Turn>,
   parsed: ParsedRequest,
   { caller, held, trace }: RunCall,
-  { deps, owned, signal }: Entering,
+  { deps, owned, signal, asked }: Entering,
 ): Promise<GatePass> => {
   const entering = measured(trace.begin('reserve'), () =>
     deps.gate.enter({
@@ -28,6 +29,7 @@ export const enterGate = (
       requests: mapAll(turns, ({ request }) => request),
       choices: parsed.choices,
       bytes: held.bytes,
+      asked,
       signal,
       nameOf: (path) => parsed.nameOf(path),
     }),

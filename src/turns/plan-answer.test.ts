@@ -29,13 +29,13 @@ const open = async (resolve: (request: TurnRequest) => TurnRequest = (request) =
     repair: { attempts: 1, inStreams: true, onRepair() {} },
     formats: {},
     sideTurns: () => null,
-    openBudget: () => new ModelBudget(1),
   } as unknown as RunDeps;
   const turn = turnOf();
   const answer = await planAnswer(turn, {
     parsed: { stream: true } as ParsedRequest,
     call: {} as RunCall,
     deps,
+    openBudget: () => new ModelBudget(1),
     resolve: async (request) => resolve(request),
   });
   return { answer, planned, state, turn };

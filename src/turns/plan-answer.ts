@@ -1,3 +1,4 @@
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Turn } from '../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from '../engine/engine.ts';
@@ -10,6 +11,7 @@ interface Answering {
   readonly parsed: ParsedRequest;
   readonly call: RunCall;
   readonly deps: RunDeps;
+  readonly openBudget: () => ModelBudget;
   /** Fetches the attachments of a request. */
   readonly resolve: (request: TurnRequest, plan: Plan) => Promise<TurnRequest>;
 }
@@ -24,7 +26,7 @@ export interface PlannedAnswer {
 /** Plans the answer to a request. */
 export const planAnswer = async (
   turn: Turn,
-  { parsed, call, deps, resolve }: Answering,
+  { parsed, call, deps, resolve, openBudget }: Answering,
 ): Promise<PlannedAnswer> => {
   const { clock } = deps.ambient;
   const side = await deps.sideTurns(parsed, turn.request, call);
@@ -43,9 +45,7 @@ export const planAnswer = async (
   };
   const plan = withSteps<AnswerStepDeps>(ANSWER_STEPS, deps.engine.plan, stepDeps);
   const withBudgets = (request: TurnRequest): Plan =>
-    budgetPerRun(plan(request, turn.context), () =>
-      plan(request, { ...turn.context, budget: deps.openBudget(call, turn.context.trace) }),
-    );
+    budgetPerRun(plan(request, turn.context), () => plan(request, { ...turn.context, budget: openBudget() }));
   const first = withBudgets(turn.request);
   return {
     plan: first,

@@ -73,6 +73,8 @@ interface Prepared {
   readonly turn: ManualTurn;
   /** What the run still holds. */
   readonly holds: () => readonly string[];
+  /** Sends a model request, as far as its budget knows. */
+  readonly asksModel: () => boolean;
 }
 
 const prepared = async (
@@ -84,6 +86,7 @@ const prepared = async (
   const turn = new ManualTurn();
   const ambient = fixedAmbient();
   const holds = new Set(['body']);
+  let asksModel = (): boolean => false;
   const held: HeldBytes = {
     caller: 'key',
     bytes: 10,
@@ -118,7 +121,12 @@ const prepared = async (
     {
       ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, []),
       ambient,
-      engine: { plan: () => planOf((own) => turn.events(own)) },
+      engine: {
+        plan(_request, { budget }) {
+          asksModel = () => budget.take();
+          return planOf((own) => turn.events(own));
+        },
+      },
       tokens: { countTexts: async () => 0 },
       sideTurns: () => null,
       formats,
@@ -132,7 +140,7 @@ const prepared = async (
       },
     },
   );
-  return { prepared: run, turn, holds: () => [...holds] };
+  return { prepared: run, turn, holds: () => [...holds], asksModel: () => asksModel() };
 };
 
 const started = async (signal: AbortSignal | null = null) => {
@@ -209,6 +217,20 @@ describe('a detached run', () => {
     const frames = await collect(ready.detach().events());
     expect(frames[2]?.data).toMatchObject({ code: 'key_revoked' });
     expect([turn.pulled, holds()]).toEqual([[], []]);
+  });
+
+  it('tells the gate whether its model was asked', async () => {
+    let asked = (): number => -1;
+    const gate: TurnGate = {
+      ...OPEN_GATE,
+      enter(ask) {
+        ({ asked } = ask);
+        return OPEN_GATE.enter(ask);
+      },
+    };
+    const { prepared: ready, asksModel } = await prepared(null, async () => {}, gate);
+    expect([asked(), asksModel(), asked(), asksModel(), asked()]).toEqual([0, true, 1, true, 1]);
+    ready.giveUp();
   });
 
   it('throws the reason as soon as it is cancelled', async () => {

@@ -1,4 +1,5 @@
 import { failureOf } from '../canonical/failure/failure.ts';
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import { measured } from '../canonical/context/measured.ts';
 import type { Trace } from '../canonical/context/trace.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
@@ -118,9 +119,20 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
   const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
   // Parsing a long conversation takes a while, and so does starting its turn.
   await yieldToLoop(signal);
-  const turns = await turnsOf(parsed, call, { deps, owned });
+  const budgets: ModelBudget[] = [];
+  const openBudget = (): ModelBudget => {
+    const budget = deps.openBudget(call, trace);
+    budgets.push(budget);
+    return budget;
+  };
+  const turns = await turnsOf(parsed, call, { deps, owned, openBudget });
   // The database works while the plan is made.
-  const entering = enterGate(turns, parsed, call, { deps, owned, signal });
+  const entering = enterGate(turns, parsed, call, {
+    deps,
+    owned,
+    signal,
+    asked: () => budgets.filter(({ used }) => used > 0).length,
+  });
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
     const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
       signal,
@@ -131,7 +143,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
     return resolved;
   };
   const planned = await Promise.all(
-    mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve })),
+    mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve, openBudget })),
   );
   const rejections = planned.flatMap((answer) => answer.plan.refused);
   const refused = refusalOf(parsed, rejections, deps.strictParams);

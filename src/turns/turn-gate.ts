@@ -27,6 +27,8 @@ export interface GateAsk {
   readonly choices: number;
   /** The size of the body, and of what it refers to. */
   readonly bytes: number;
+  /** How many of the turns have sent a model request so far. */
+  readonly asked: () => number;
   readonly signal: AbortSignal;
   /** The name of a field of the turn request in the body of the client, for refusals. */
   nameOf(path: Path): string;

@@ -1,3 +1,4 @@
+import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Turn } from '../canonical/context/turn-context.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { requestsOf, type ParsedRequest } from './api.ts';
@@ -5,11 +6,17 @@ import { conversationKey } from './conversation-key.ts';
 import type { Owned } from './owned.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
+interface TurnDeps {
+  readonly deps: RunDeps;
+  readonly owned: Owned;
+  readonly openBudget: () => ModelBudget;
+}
+
 /** The turns of a request, if the key may run them. A stream can be steered until it ends. */
 export const turnsOf = async (
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned }: { readonly deps: RunDeps; readonly owned: Owned },
+  { deps, owned, openBudget }: TurnDeps,
 ): Promise<OneOrMore<Turn>> => {
   const { caller, session, state, trace, traceContext, isSteered } = call;
   const requests = await deps.gate.allow({
@@ -25,7 +32,7 @@ export const turnsOf = async (
       caller: { keyId: caller },
       conversation:
         state.cacheKey ?? conversationKey(one, { caller, session: session ?? parsed.session ?? null }),
-      budget: deps.openBudget(call, trace),
+      budget: openBudget(),
       trace,
       ...(isUnstored(parsed) ? { isUnstored: true } : {}),
       ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),

@@ -9,7 +9,7 @@ import type { KeyLimit } from '../../src/keys/key.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isType, openSocket } from '../support/client-socket.ts';
 import { openProxy } from '../support/open-proxy.ts';
-import { hangMidStream, hello, http500, slow } from '../support/scripts.ts';
+import { hangMidStream, hello, http500, says, slow } from '../support/scripts.ts';
 import { inBackground, whenEnded } from './background-ask.ts';
 
 /** What named keys are held to, as their clients see it. */
@@ -158,6 +158,32 @@ describe('a limit', () => {
     gone.abort();
     // A third of the body, and of "Wait for".
     await expectUsed(key, [Math.ceil(JSON.stringify({ ...ask, stream: true }).length / 3) + 3]);
+  });
+
+  it('counts hidden reasoning, however the answer ends', async () => {
+    const hidden = 'x'.repeat(106_667);
+    proxy.use(
+      says([
+        { reasoning: { summary: [], encrypted: hidden } },
+        { text: `One two three ${'four '.repeat(20)}last` },
+      ]),
+    );
+    const key = await make({ limits: [{ unit: 'tokens', window: 'day', max: 1_000_000 }] });
+    const messages = [{ role: 'user', content: 'Count.' }];
+    const model = 'gpt-5.5';
+    const cut: readonly (readonly [string, object])[] = [
+      ['/v1/chat/completions', { model, messages, stop: ['three'] }],
+      ['/v1/chat/completions', { model, messages, max_tokens: 3, stream: true }],
+      ['/v1/messages', { model, messages, max_tokens: 4_000, stop_sequences: ['three'] }],
+    ];
+    for (const [at, [route, body]] of cut.entries()) {
+      const answer = await post(key, route, body);
+      expect(await answer.text()).not.toContain('last');
+      // Each of them is a little more than its hidden reasoning of 20,000 tokens.
+      await expect
+        .poll(async () => Math.floor(Number((await limitsOf(key))[0]?.['used']) / 20_000))
+        .toBe(at + 1);
+    }
   });
 
   it('is settled for a background response', async () => {

@@ -103,6 +103,7 @@ export const askOf = (different: Partial<GateAsk> = {}): GateAsk => ({
   requests: [requestOf()],
   choices: 1,
   bytes: 300,
+  asked: () => Infinity,
   signal: new AbortController().signal,
   nameOf: (path) => (typeof path === 'string' ? path : '?'),
   ...different,

@@ -103,7 +103,9 @@ const countablePart = (part: Part, model: string): Countable => {
 
 const tokensOnly = (tokens: number): Countable => ({ texts: [], tokens });
 
-const encryptedTokens = (content: string): number => Math.ceil(content.length / ENCRYPTED_CHARS_PER_TOKEN);
+/** The tokens of what was encrypted, by its length. */
+export const encryptedTokens = (content: string): number =>
+  Math.ceil(content.length / ENCRYPTED_CHARS_PER_TOKEN);
 
 /** The declaration of a tool that the model reads. */
 const declarationOf = (tool: Tool): Json => {
