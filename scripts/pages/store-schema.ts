@@ -74,6 +74,7 @@ const NOTES: Notes = {
       first: 'the number of the first event',
       last: 'the number of the last event',
       chars: 'the characters of the body',
+      owner: `${OWNER}; null: written before version 7 of the schema`,
       expires_at: EXPIRES,
       body: 'sealed; the events',
     },
@@ -202,6 +203,16 @@ const NOTES: Notes = {
       first_events:
         'a histogram of the milliseconds to the first event: `bucket:count`, each bucket 19 % wider than the one before',
       durations: 'the same for the whole durations',
+    },
+  },
+  kept_bytes: {
+    about:
+      'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',
+    columns: {
+      owner: 'the id of the API key',
+      shard:
+        'each connection to PostgreSQL uses one of 16, so that writers do not wait for each other; SQLite uses 0',
+      bytes: 'may be negative: a row may be deleted by another connection than the one that wrote it',
     },
   },
 };

@@ -107,7 +107,15 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
     formats,
     captures: { open: () => ({ ...now, name: '' }) },
     background: null,
-    states: { open: async () => ({ loaded, cacheKey: null, record: async () => true, release() {} }) },
+    states: {
+      open: async () => ({
+        loaded,
+        cacheKey: null,
+        isKept: () => false,
+        record: async () => true,
+        release() {},
+      }),
+    },
     fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
   });
   try {

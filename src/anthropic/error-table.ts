@@ -90,6 +90,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   rate_limit_exceeded: LIMITED,
   concurrency_limit: LIMITED,
   key_limit_exceeded: LIMITED,
+  storage_limit_exceeded: LIMITED,
   background_limit: LIMITED,
   insufficient_quota: LIMITED,
   client_too_slow: BROKEN,

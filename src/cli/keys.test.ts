@@ -69,6 +69,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
       addresses: [],
       concurrency: null,
       limits: [{ unit: 'tokens', window: 'day', max: 5, model: null }],
+      storage_mb: null,
       status: 'active',
       created_at: expect.any(Number),
       expires_at: null,

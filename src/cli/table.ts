@@ -53,6 +53,7 @@ export const COMMANDS = {
       'addresses LIST…': 'where it may be used, such as 10.0.0.0/8; any',
       'concurrency N': 'how many of its turns run at the same time; any',
       'limit LIMIT…': 'tokens/day=1000000, requests/minute=20,model=gpt-* or cost/month=50; none',
+      'storage MB': 'how many MB are kept for it; any, or default for the limit of the server',
       'expires WHEN': 'when it ends: 30d, 12h, 2027-01-31; never',
       'overlap TIME': 'with rotate: how long earlier secrets work (24h)',
     },

@@ -49,6 +49,7 @@ export interface Gateway {
   readonly cors: Cors;
   readonly gate: KeyGate;
   readonly limitsOf: OpenLimits['statusOf'];
+  readonly storage: OpenLimits['storage'];
   /** Watches every request. */
   readonly observer: RequestObserver;
   readonly usage: UsageReader;
@@ -77,6 +78,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     hasSeveralKeys: () => http.apiKeys.length > 1 || live?.hasActive === true,
     cors: createCors(http.corsAllowedOrigins),
     gate: limits.gate,
+    storage: limits.storage,
     limitsOf: (keyId) => limits.statusOf(keyId),
     observer: allObservers(observers, (err) => {
       metrics.observerErrors.inc();

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import { KeyGate } from '../keys/key-gate.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
+import { KeyStorage } from '../keys/key-storage.ts';
 import { readLimitStatus, type LimitStatus } from '../keys/limit-status.ts';
 import { Reservations } from '../keys/reservations.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -12,6 +13,8 @@ import type { Store } from '../store/store.ts';
 
 export interface OpenLimits {
   readonly gate: KeyGate;
+  /** Null: nothing is stored. */
+  readonly storage: KeyStorage | null;
   /** The limits of a key and what it has used of them. */
   statusOf(keyId: string): Promise<readonly LimitStatus[]>;
   /** Waits until what has ended is settled, within a limit. */
@@ -20,7 +23,7 @@ export interface OpenLimits {
 
 interface LimitDeps {
   /** Null: nothing is stored, so there are no named keys. */
-  readonly store: Pick<Store, 'limits'> | null;
+  readonly store: Pick<Store, 'limits' | 'kept'> | null;
   readonly directory: KeyDirectory;
   readonly models: ModelDirectory;
   readonly metrics: Pick<Metrics, 'keyRefusals' | 'limitsUnsettled'>;
@@ -32,7 +35,7 @@ const NO_RESERVATIONS = { reserve: () => Promise.reject(gatewayError('store_unav
 
 /** What holds named keys to their policy and their limits. */
 export const openLimits = (
-  { prices }: Pick<Config, 'prices'>,
+  { prices, state }: Pick<Config, 'prices'> & { readonly state: Pick<Config['state'], 'keyStorageMb'> },
   { store, directory, models, metrics, logger }: LimitDeps,
 ): OpenLimits => {
   const reservations =
@@ -46,9 +49,13 @@ export const openLimits = (
             logger.error({ err }, 'usage of a key not settled: its reserve counts as used');
           },
         });
+  const storage =
+    store === null ? null : new KeyStorage({ directory, store: store.kept, defaultMb: state.keyStorageMb });
   return {
+    storage,
     gate: new KeyGate({
       directory,
+      storage,
       reservations: reservations ?? NO_RESERVATIONS,
       prices,
       modelInfo: async (model) => (await models.names()).find(model)?.info ?? null,

@@ -23,7 +23,7 @@ import { overridesLogin } from './sign-ins.ts';
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly gateway: Pick<
     Gateway,
-    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'limitsOf' | 'gate' | 'keys'
+    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'limitsOf' | 'storage' | 'gate' | 'keys'
   >;
   readonly captured: CapturedRequests | null;
   readonly exchanges: () => Exchanges;
@@ -46,6 +46,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     turns,
     storedResponses: state.responses,
     kept: state.kept,
+    mayKeep: (caller) => gate.keep(caller),
     countLine: createCountLine({
       clock: systemAmbient.clock,
       onRefused: (reason) => metrics.refused.inc({ reason }),
@@ -57,7 +58,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     codex: codexRouteDeps(config, homes, active),
     usage,
     limitsOf,
-    keys: { admin: keyAdmin, clock: systemAmbient.clock },
+    keys: { admin: keyAdmin, storage: parts.gateway.storage, clock: systemAmbient.clock },
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {

@@ -13,6 +13,7 @@ export const bodyOf = ({
   addresses,
   concurrency,
   limits,
+  storageMb,
 }: KeyPolicy): string =>
   JSON.stringify({
     name,
@@ -23,10 +24,15 @@ export const bodyOf = ({
     addresses,
     concurrency,
     limits,
+    storageMb,
   } satisfies KeyBody);
+
+/** Fields that bodies of earlier versions lack. */
+const LATER = { storageMb: null } satisfies Partial<KeyBody>;
 
 /** Bodies were checked before they were written. */
 export const keyOf = (row: KeyRow): ApiKey => ({
+  ...LATER,
   ...(JSON.parse(row.body) as KeyBody),
   id: row.id,
   hint: row.hint,

@@ -9,6 +9,7 @@ import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE } from './estimate.ts';
 import type { ApiKey, KeyLimit } from './key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { limitsFor, neededPrice } from './key-limits.ts';
+import type { KeyStorage } from './key-storage.ts';
 import { mayUseModel, modelRefusal, withinEffort } from './key-policy.ts';
 import type { Reservations } from './reservations.ts';
 import { RunMeter } from './run-meter.ts';
@@ -17,6 +18,8 @@ import { NOTHING_SPENT } from './spent.ts';
 export interface KeyGateDeps {
   readonly directory: KeyDirectory;
   readonly reservations: Pick<Reservations, 'reserve'>;
+  /** Null: nothing is stored. */
+  readonly storage: Pick<KeyStorage, 'check'> | null;
   readonly prices: ModelPrices;
   /** Null: the model is unknown. */
   readonly modelInfo: (model: string) => Promise<ModelInfo | null>;
@@ -33,7 +36,7 @@ export interface ForwardAsk {
   readonly signal: AbortSignal;
 }
 
-/** Holds named keys to their policy and their limits. A key without limits never uses the store. */
+/** Holds named keys to their policy and their limits, and all keys to what is stored for them. */
 export class KeyGate implements TurnGate {
   readonly #deps: KeyGateDeps;
   readonly #concurrency = new KeyConcurrency();
@@ -48,6 +51,11 @@ export class KeyGate implements TurnGate {
 
   enter(ask: GateAsk): Promise<GatePass> {
     return this.#counted(() => this.#enter(ask));
+  }
+
+  /** Rejects if nothing more is stored for the key. */
+  async keep(caller: string): Promise<void> {
+    await this.#counted(async () => this.#deps.storage?.check(caller));
   }
 
   /**
@@ -78,6 +86,7 @@ export class KeyGate implements TurnGate {
   }
 
   async #enter(ask: GateAsk): Promise<GatePass> {
+    if (ask.isKept) await this.#deps.storage?.check(ask.caller);
     const key = this.#deps.directory.byId(ask.caller);
     if (key === null || (key.limits.length === 0 && key.concurrency === null)) return FREE_PASS;
     const { requests, choices } = ask;

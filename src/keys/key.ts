@@ -28,6 +28,8 @@ export interface KeyPolicy {
   /** How many of its turns run at the same time; null: only the limit of the server. */
   readonly concurrency: number | null;
   readonly limits: readonly KeyLimit[];
+  /** How many MB are kept for it; 0: no limit; null: the limit of the server. */
+  readonly storageMb: number | null;
   /** Milliseconds since the Unix epoch, like all times here; null: never. */
   readonly expiresAt: number | null;
 }

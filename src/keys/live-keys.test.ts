@@ -98,6 +98,7 @@ describe('LiveKeys', () => {
       expiresAt: null,
       pausedAt: null,
       revokedAt: null,
+      storageMb: null,
       lastUsedAt: null,
     });
     expect(found?.caller).toEqual({ keyId: ID, scopes: new Set(['infer', 'read']) });

@@ -14,6 +14,7 @@ export const projectKey = (key: ApiKey, now: number): JsonObject => ({
   addresses: key.addresses,
   concurrency: key.concurrency,
   limits: key.limits.map(({ unit, window, max, model }) => ({ unit, window, max, model })),
+  storage_mb: key.storageMb,
   status: statusOf(key, now),
   created_at: seconds(key.createdAt),
   expires_at: key.expiresAt === null ? null : seconds(key.expiresAt),

@@ -29,6 +29,7 @@ describe('readPolicy', () => {
       addresses: [],
       concurrency: null,
       limits: [],
+      storageMb: null,
       expiresAt: null,
     });
     expect(() => readPolicy({ note: 'x' }, NOW)).toThrow("Missing required parameter: 'name'.");
@@ -44,6 +45,7 @@ describe('readPolicy', () => {
       addresses: ['10.0.0.0/8', '::1'],
       concurrency: 4,
       limits: [limit, { unit: 'cost', window: '7d', max: 0.5 }],
+      storage_mb: 0,
       expires_at: 1_800_000_001,
     };
     expect(readPolicy(fields, NOW)).toEqual({
@@ -55,6 +57,7 @@ describe('readPolicy', () => {
       addresses: ['10.0.0.0/8', '::1'],
       concurrency: 4,
       limits: [limit, { unit: 'cost', window: '7d', max: 0.5, model: null }],
+      storageMb: 0,
       expiresAt: 1_800_000_001_000,
     });
   });
@@ -78,6 +81,7 @@ describe('readPolicy', () => {
     [{ concurrency: 0 }, 'concurrency', 'a whole number from 1 to 100000'],
     [{ concurrency: 1.5 }, 'concurrency', 'a whole number from 1 to 100000'],
     [{ concurrency: '2' }, 'concurrency', 'a whole number from 1 to 100000'],
+    [{ storage_mb: -1 }, 'storage_mb', 'a whole number from 0 to 1000000000'],
     [{ expires_at: 1_800_000_000 }, 'expires_at', 'a time in the future'],
     [{ expires_at: '2030-01-01' }, 'expires_at', 'a whole number from 0 to'],
     [{ limits: ['tokens/day=5'] }, 'limits[0]', 'an object with unit, window, max, model'],

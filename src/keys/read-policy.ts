@@ -26,6 +26,7 @@ const DEFAULTS: KeyPolicy = {
   addresses: [],
   concurrency: null,
   limits: [],
+  storageMb: null,
   expiresAt: null,
 };
 
@@ -57,6 +58,7 @@ const MAX_ENTRIES = 100;
 const MAX_LIMITS = 20;
 const MAX_CONCURRENCY = 100_000;
 const MAX_LIMIT = 1e15;
+const MAX_STORAGE_MB = 1e9;
 /** Of a JavaScript date, in seconds. */
 const MAX_SECONDS = 8.64e12;
 const SCOPES: readonly Scope[] = ['infer', 'read', 'admin'];
@@ -73,6 +75,7 @@ const FIELDS = {
     concurrency: orNull(field, (one) => readWhole(one, 1, MAX_CONCURRENCY)),
   }),
   limits: (field: Field) => ({ limits: readLimits(field) }),
+  storage_mb: (field: Field) => ({ storageMb: orNull(field, (one) => readWhole(one, 0, MAX_STORAGE_MB)) }),
   expires_at: (field: Field) => ({ expiresAt: orNull(field, readExpiry) }),
 } satisfies Record<string, (field: Field) => Partial<KeyPolicy>>;
 

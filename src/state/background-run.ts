@@ -71,6 +71,7 @@ export class BackgroundRun {
     this.#options = options;
     this.#deps = deps;
     this.#log = deps.events.open({
+      owner: this.owner,
       responseId: this.id,
       first: options.firstEvent,
       batchMs: options.isStream ? STREAM_BATCH_MS : BATCH_MS,

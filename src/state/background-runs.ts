@@ -202,7 +202,7 @@ export class BackgroundRuns {
     const texts = await ending(row.owner, row.id, firstEvent);
     const expiresAt = clock.now() + SHORT_TTL_MS;
     const batch = { first: firstEvent, last: firstEvent + texts.length - 1, body: texts.join('') };
-    await store.events.append(row.id, batch, expiresAt);
+    await store.events.append(row.owner, row.id, batch, expiresAt);
     await store.events.expire(row.id, expiresAt);
     events.hide(row.id);
   }

@@ -15,12 +15,13 @@ const logOf = ({
   const errors: unknown[] = [];
   let changes = 0;
   const log = new EventLog({
+    owner: 'alice',
     responseId: 'resp_1',
     first,
     batchMs: 20,
     expiresAt: 1_000,
     store: {
-      async append(_id, batch) {
+      async append(_owner, _id, batch) {
         await append();
         written.push(batch);
       },

@@ -10,6 +10,7 @@ export interface LiveEvents {
 }
 
 export interface EventLogOptions {
+  readonly owner: string;
   readonly responseId: string;
   /** The number of the first event. */
   readonly first: number;
@@ -145,10 +146,10 @@ export class EventLog implements LiveEvents {
 
   /** Tries until it succeeds: a repeated batch changes nothing. False: the log was abandoned. */
   async #append(batch: EventBatch): Promise<boolean> {
-    const { store, responseId, expiresAt, onError } = this.#options;
+    const { store, owner, responseId, expiresAt, onError } = this.#options;
     for (let pauseMs = FIRST_RETRY_MS; !this.#isAbandoned(); pauseMs = Math.min(2 * pauseMs, MAX_RETRY_MS)) {
       try {
-        await store.append(responseId, batch, expiresAt);
+        await store.append(owner, responseId, batch, expiresAt);
         return true;
       } catch (error) {
         if (pauseMs === FIRST_RETRY_MS) onError(error);

@@ -15,7 +15,7 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
   const copies = new StreamCopies(
     {
       store: {
-        async append(id, batch, expiresAt) {
+        async append(_owner, id, batch, expiresAt) {
           await append();
           written.push({ id, ...batch, expiresAt });
         },
@@ -28,7 +28,7 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
     LIMITS,
   );
   const send = (id: string, ...texts: readonly string[]): void => {
-    const copy = copies.open(id);
+    const copy = copies.open('alice', id);
     for (const text of texts) copy.add(text);
     copy.end();
   };
@@ -43,7 +43,7 @@ const soon = async (): Promise<void> => {
 describe('StreamCopies', () => {
   it('writes a whole stream when it has ended, and shows it until then', async () => {
     const { copies, shown, written, dropped } = copiesOf();
-    const copy = copies.open('resp_1');
+    const copy = copies.open('alice', 'resp_1');
     copy.add('a');
     expect([shown.get('resp_1')?.from(0), written]).toEqual([['a'], []]);
     copy.add(DONE);
@@ -68,7 +68,7 @@ describe('StreamCopies', () => {
   it('drops what is too long, alone or together with others', () => {
     const { copies, send, shown, dropped, written } = copiesOf();
     send('resp_1', 'x'.repeat(100), DONE);
-    const others = Array.from({ length: 5 }, (_, index) => copies.open(`other_${index}`));
+    const others = Array.from({ length: 5 }, (_, index) => copies.open('alice', `other_${index}`));
     for (const copy of others) copy.add('x'.repeat(80));
     expect([dropped, shown.size, written]).toEqual([['long', 'memory', 'memory'], 3, []]);
     for (const copy of others) copy.end();

@@ -49,7 +49,7 @@ export class StreamCopies {
     this.#limits = limits;
   }
 
-  open(responseId: string): StreamCopy {
+  open(owner: string, responseId: string): StreamCopy {
     const { show, hide, onDropped } = this.#options;
     const copy = new Texts();
     show(responseId, copy);
@@ -69,13 +69,13 @@ export class StreamCopies {
       end: () => {
         if (copy.isEnded) return;
         if (!copy.isComplete) drop(null);
-        else void this.#write(responseId, copy).then(drop);
+        else void this.#write(owner, responseId, copy).then(drop);
       },
     };
   }
 
   /** Off the path of the answer: the client has its last byte. Returns why the copy was not written. */
-  async #write(responseId: string, copy: Texts): Promise<DropReason | null> {
+  async #write(owner: string, responseId: string, copy: Texts): Promise<DropReason | null> {
     const { store, clock } = this.#options;
     const now = clock.now();
     const body = copy.end();
@@ -85,7 +85,7 @@ export class StreamCopies {
     this.#kept.push({ expiresAt, chars: body.length });
     this.#keptChars += body.length;
     try {
-      await store.append(responseId, { first: 0, last: copy.count - 1, body }, expiresAt);
+      await store.append(owner, responseId, { first: 0, last: copy.count - 1, body }, expiresAt);
       return null;
     } catch {
       // The response itself is stored. Why the store failed is logged where it is noticed.

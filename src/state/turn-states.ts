@@ -102,6 +102,13 @@ const stateOf = (
 ): TurnState => ({
   loaded: { ...NOTHING_LOADED, items, chain: continued.items },
   cacheKey: continued.cacheKey,
+  isKept: (keeps) =>
+    deps.kept !== null &&
+    keeps !== undefined &&
+    (keeps.kind !== 'response' ||
+      keeps.isStored ||
+      keeps.queued !== null ||
+      continued.continues?.kind === 'conversation'),
   async record(answer: FinishedAnswer) {
     const { keeps } = answer;
     try {

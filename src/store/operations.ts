@@ -2,6 +2,7 @@ import type { Operation } from './operation.ts';
 import { chatOperations } from './queries/chats.ts';
 import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
+import { keptOperations } from './queries/kept.ts';
 import { keyOperations } from './queries/keys.ts';
 import { limitOperations } from './queries/limits.ts';
 import { memoryOperations } from './queries/memory.ts';
@@ -26,6 +27,7 @@ const PARTS = {
   segments: segmentOperations,
   limits: limitOperations,
   usage: usageOperations,
+  kept: keptOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;

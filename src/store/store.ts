@@ -1,3 +1,4 @@
+import type { KeptStore } from './ports/kept.ts';
 import type { KeyStore } from './ports/keys.ts';
 import type { LimitStore } from './ports/limits.ts';
 import type { RequestStore } from './ports/requests.ts';
@@ -27,6 +28,7 @@ export interface Store {
   readonly segments: SegmentStore;
   readonly limits: LimitStore;
   readonly usage: UsageStore;
+  readonly kept: KeptStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
    * was lost for a while. It may be called when nothing changed. Returns a function that stops it.
@@ -233,7 +235,7 @@ export interface EventBatch {
 
 export interface EventStore {
   /** Wakes the watchers. */
-  append(responseId: string, batch: EventBatch, expiresAt: number): Promise<void>;
+  append(owner: string, responseId: string, batch: EventBatch, expiresAt: number): Promise<void>;
   /** The batches with events after this number, in their order: at least one, and then until `maxChars` is reached. */
   after(responseId: string, after: number, maxChars: number): Promise<readonly EventBatch[]>;
   /** Sets the time for all events of the response. */

@@ -20,6 +20,7 @@ export interface Tables {
   limit_counters: LimitCounterTable;
   limit_reservations: LimitReservationTable;
   usage: UsageTable;
+  kept_bytes: KeptBytesTable;
   schema_version: SchemaVersionTable;
 }
 
@@ -90,6 +91,8 @@ export interface EventTable {
   chars: number;
   expires_at: number;
   body: Sealed;
+  /** Null: written before version 7 of the schema. */
+  owner: string | null;
 }
 
 export interface ChatTable {
@@ -208,6 +211,13 @@ export interface UsageTable {
   /** Histograms of milliseconds. */
   first_events: string;
   durations: string;
+}
+
+/** A part of the bytes that are kept for an API key: the sum of its rows counts. Only triggers write it. */
+export interface KeptBytesTable {
+  owner: string;
+  shard: number;
+  bytes: number;
 }
 
 /** One row for each migration. */

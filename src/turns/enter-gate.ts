@@ -20,7 +20,7 @@ interface Entering {
 export const enterGate = (
   turns: OneOrMore<Turn>,
   parsed: ParsedRequest,
-  { caller, held, trace }: RunCall,
+  { caller, held, state, trace }: RunCall,
   { deps, owned, signal, asked }: Entering,
 ): Promise<GatePass> => {
   const entering = measured(trace.begin('reserve'), () =>
@@ -30,6 +30,7 @@ export const enterGate = (
       choices: parsed.choices,
       bytes: held.bytes,
       asked,
+      isKept: state.isKept(parsed.keeps),
       signal,
       nameOf: (path) => parsed.nameOf(path),
     }),

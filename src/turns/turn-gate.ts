@@ -29,6 +29,8 @@ export interface GateAsk {
   readonly bytes: number;
   /** How many of the turns have sent a model request so far. */
   readonly asked: () => number;
+  /** Whether something of the answer is stored for the key. */
+  readonly isKept: boolean;
   readonly signal: AbortSignal;
   /** The name of a field of the turn request in the body of the client, for refusals. */
   nameOf(path: Path): string;

@@ -29,6 +29,8 @@ export interface TurnState {
   readonly loaded: Loaded;
   /** The key of the continued conversation for the prompt cache; null: the request begins a conversation. */
   readonly cacheKey: string | null;
+  /** Whether `record` stores something of an answer. */
+  isKept(keeps: Keeps | undefined): boolean;
   /**
    * Keeps the answer. The client sees its end afterwards. False: it should be kept, and could not. Rejects if the answer
    * is of no use then, because its conversation would go on without it.

@@ -65,6 +65,7 @@ describe('a named key', () => {
       addresses: [],
       concurrency: null,
       limits: [],
+      storage_mb: null,
       status: 'active',
       created_at: expect.any(Number),
       expires_at: null,

@@ -228,7 +228,8 @@ describeStores('background runs', (open) => {
     const run = dead.open(harness.newId('resp'));
     await dead.runs.add(run, null);
     const event = textOf(frame('response.created', 0));
-    await harness.store.events.append(run.id, { first: 0, last: 0, body: event }, harness.clock.time + DAY);
+    const batch = { first: 0, last: 0, body: event };
+    await harness.store.events.append('alice', run.id, batch, harness.clock.time + DAY);
     run.discard();
     const one = instanceOf(harness, await harness.openAnother(), harness.newId('instance'));
     const reading = collect(one.events.read('alice', run.id, 0, never));

@@ -23,12 +23,12 @@ const usageOf = (inputTokens: number) => ({
 const lost: unknown[] = [];
 
 describeStores('limits of a key', (open) => {
-  const server = ({ limits }: Pick<Store, 'limits'>, id: string, limit: Partial<KeyLimit>): OpenLimits => {
+  const server = (store: Store, id: string, limit: Partial<KeyLimit>): OpenLimits => {
     const key = { ...KEY, id, limits: [limitOf({ window: 'month', ...limit })] };
     return openLimits(
-      { prices: {} },
+      { prices: {}, state: { keyStorageMb: 0 } },
       {
-        store: { limits },
+        store,
         directory: { byId: () => key, refusalOf: () => null },
         models: { names: () => expect.fail('no key has a ceiling for its effort') },
         metrics: createMetrics(),

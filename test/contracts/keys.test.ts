@@ -53,6 +53,7 @@ describeStores('administrators of keys', (open) => {
       addresses: [],
       concurrency: null,
       limits: [],
+      storageMb: null,
       createdAt: harness.clock.time,
       expiresAt: null,
       pausedAt: null,

@@ -57,7 +57,7 @@ describeStores(
     it('with what changed', async () => {
       const harness = open();
       const { seen, id, until } = await watched(harness);
-      await harness.store.events.append(id, { first: 0, last: 0, body: '' }, until);
+      await harness.store.events.append('alice', id, { first: 0, last: 0, body: '' }, until);
       await expect.poll(() => seen).toEqual([`events of ${id}`]);
       await harness.store.responses.change('alice', id, { status: 'cancelled' });
       await expect.poll(() => seen).toEqual([`events of ${id}`, `status of ${id}`]);
@@ -73,7 +73,7 @@ describeStores(
       const harness = open();
       const { seen, id, until } = await watched(harness);
       for (let first = 0; seen.length === 0; first += 1) {
-        await harness.store.events.append(id, { first, last: first, body: '' }, until);
+        await harness.store.events.append('alice', id, { first, last: first, body: '' }, until);
         await sleep(100);
       }
       expect(new Set(seen)).toEqual(new Set(['status of *']));

@@ -11,7 +11,7 @@ describeStores('events', (open) => {
       { first: 4, last: 4, body: 'b'.repeat(50) },
       { first: 5, last: 9, body: 'c\0'.repeat(50) },
     ];
-    for (const batch of batches) await store.events.append(id, batch, clock.time + DAY);
+    for (const batch of batches) await store.events.append('alice', id, batch, clock.time + DAY);
     expect(await store.events.after(id, -1, 1_000)).toEqual(batches);
     expect(await store.events.after(id, -1, 150)).toEqual(batches.slice(0, 2));
     expect(await store.events.after(id, -1, 1)).toEqual(batches.slice(0, 1));
@@ -26,19 +26,19 @@ describeStores('events', (open) => {
     const { store, clock, newId } = open();
     const id = newId('resp');
     const batch = { first: 0, last: 1, body: 'one' };
-    await store.events.append(id, batch, clock.time + DAY);
-    await store.events.append(id, batch, clock.time + DAY);
-    await expect(store.events.append(id, { ...batch, body: 'two' }, clock.time + DAY)).rejects.toThrow(
-      'server had an error',
-    );
+    await store.events.append('alice', id, batch, clock.time + DAY);
+    await store.events.append('alice', id, batch, clock.time + DAY);
+    await expect(
+      store.events.append('alice', id, { ...batch, body: 'two' }, clock.time + DAY),
+    ).rejects.toThrow('server had an error');
     expect(await store.events.after(id, -1, 1_000)).toEqual([batch]);
   });
 
   it('expire together', async () => {
     const { store, clock, newId } = open();
     const id = newId('resp');
-    await store.events.append(id, { first: 0, last: 0, body: 'a' }, clock.time + DAY);
-    await store.events.append(id, { first: 1, last: 1, body: 'b' }, clock.time + 2 * DAY);
+    await store.events.append('alice', id, { first: 0, last: 0, body: 'a' }, clock.time + DAY);
+    await store.events.append('alice', id, { first: 1, last: 1, body: 'b' }, clock.time + 2 * DAY);
     await store.events.expire(id, clock.time + 10);
     expect(await store.events.after(id, -1, 10)).toHaveLength(2);
     clock.time += 10;

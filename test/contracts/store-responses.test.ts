@@ -184,7 +184,7 @@ describeStores('responses', (open) => {
       Omit<ResponseRow, 'position'>,
       Omit<ResponseRow, 'position'>,
     ];
-    await store.events.append(one.id, { first: 0, last: 0, body: '[]' }, harness.clock.time + DAY);
+    await store.events.append('alice', one.id, { first: 0, last: 0, body: '[]' }, harness.clock.time + DAY);
     await store.responses.change('alice', two.id, { status: 'cancelled' });
     await store.turns.commit(endOf(harness, three));
     const all = new Set([`events of ${one.id}`, `status of ${two.id}`, `status of ${three.id}`]);

@@ -133,7 +133,7 @@ describeStores('segments of all owners', (open) => {
       turns.push(await commit(harness, { kind: 'conversation', id }));
     }
     const [, , third] = turns;
-    await store.events.append(third!.responseId, { first: 0, last: 0, body: 'x' }, clock.time + DAY);
+    await store.events.append('alice', third!.responseId, { first: 0, last: 0, body: 'x' }, clock.time + DAY);
     expect(await store.segments.delete(id, 2)).toEqual({
       isDone: false,
       tip: 3,

@@ -57,7 +57,7 @@ describeStores('the sweep', (open) => {
       turn: null,
     });
     for (let first = 0; first < 8; first += 1) {
-      await store.events.append('resp_x', { first, last: first, body: 'x' }, clock.time + DAY);
+      await store.events.append('alice', 'resp_x', { first, last: first, body: 'x' }, clock.time + DAY);
       await store.memory.put('reasoning', String(first), 'x', clock.time + DAY);
       await store.usage.put([usageRow(String(first), { expiresAt: clock.time + DAY })]);
       await store.chats.add({

@@ -86,7 +86,7 @@ describe('a database', () => {
     expect(woken).toEqual(['*']);
     // It listens again.
     const other = await open(direct);
-    await other.events.append('resp_after', { first: 0, last: 0, body: '' }, 2_000);
+    await other.events.append('alice', 'resp_after', { first: 0, last: 0, body: '' }, 2_000);
     await expect.poll(() => woken).toEqual(['*', 'resp_after']);
   });
 

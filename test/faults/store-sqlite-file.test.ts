@@ -204,12 +204,12 @@ describe('the thread', () => {
   it('writes the others of a group when one fails', async () => {
     const store = await open();
     const batch = { first: 0, last: 0, body: 'one' };
-    await store.events.append('resp', batch, 2_000);
+    await store.events.append('alice', 'resp', batch, 2_000);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         index % 2 === 0
           ? put(store, `key${index}`)
-          : store.events.append('resp', { ...batch, body: 'other' }, 2_000).catch(() => 'rejected'),
+          : store.events.append('alice', 'resp', { ...batch, body: 'other' }, 2_000).catch(() => 'rejected'),
       ),
     );
     expect(answers).toEqual(

@@ -73,6 +73,7 @@ it('has these settings, each with its default', () => {
     PROXY_WORKER_MAX_HOME_MB: '128',
     PROXY_LOG_FORMAT: 'auto',
     PROXY_LOG_LEVEL: 'info',
+    PROXY_KEY_STORAGE_MB: '5000',
     PROXY_LOG_CONTENT: 'false',
     PROXY_ENABLE_METRICS: 'true',
     PROXY_CAPTURE_DIR: null,

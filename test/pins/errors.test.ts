@@ -60,6 +60,7 @@ it('has these error codes, each with its status and type', () => {
     'sign_in_pending 409 invalid_request_error',
     'sign_in_required 503 server_error',
     'sign_out_failed 502 server_error',
+    'storage_limit_exceeded 429 rate_limit_error',
     'store_corrupt 500 server_error',
     'store_unavailable 503 server_error',
     'thread_not_found 404 invalid_request_error',

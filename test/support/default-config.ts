@@ -57,6 +57,7 @@ export const defaultConfig = (home: string): Omit<Config, 'sources'> => ({
     store: 'on',
     databaseUrl: null,
     ttlDays: 30,
+    keyStorageMb: 5_000,
     usageDays: 400,
     keys: [],
     signatureKeys: [],

@@ -5,6 +5,7 @@ import type { TurnState } from '../../src/turns/turn-state.ts';
 export const noState: TurnState = {
   loaded: NOTHING_LOADED,
   cacheKey: null,
+  isKept: () => false,
   record: async () => true,
   release() {},
 };

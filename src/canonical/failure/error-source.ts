@@ -18,6 +18,7 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   address_not_allowed: 'key',
   concurrency_limit: 'key',
   key_limit_exceeded: 'key',
+  storage_limit_exceeded: 'key',
   background_limit: 'server',
   model_request_limit_exceeded: 'server',
   client_too_slow: 'client',

@@ -1,6 +1,6 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 
-/** Errors of named keys: only a caller with the right secret sees the first four. */
+/** Errors of keys: only a caller with the right secret sees the first five. */
 export const KEY_FAILURES = {
   key_expired: row(401, 'This API key has expired.', 'the key is past its expiry', { final: true }),
   key_paused: row(
@@ -14,6 +14,12 @@ export const KEY_FAILURES = {
     403,
     'This API key cannot be used from your address.',
     'the address of the client is not among those of the key',
+    { final: true },
+  ),
+  storage_limit_exceeded: row(
+    429,
+    'This server keeps nothing more for this key.',
+    'as much is kept for the key as `PROXY_KEY_STORAGE_MB` or its own limit allows, and the request would be stored: delete something, wait until it expires, or send `store: false`. The field `storage` has the numbers. Nothing was sent to the backend',
     { final: true },
   ),
   unknown_key: row(404, 'This key was not found.', 'no named key has this id'),

@@ -7,6 +7,11 @@ const time = (ms: number | null, none: string): string => (ms === null ? none : 
 const limitText = ({ unit, window, max, model }: KeyLimit): string =>
   `${unit}/${window}=${max}${model === null ? '' : `,model=${model}`}`;
 
+const storageText = (mb: number | null): string => {
+  if (mb === null) return 'as the server allows';
+  return mb === 0 ? 'any' : `up to ${mb} MB`;
+};
+
 /** A table for people, one line for each key. */
 export const describeKeys = (keys: readonly ApiKey[], now: number): string => {
   if (keys.length === 0) return 'There are no named keys.\n';
@@ -50,6 +55,7 @@ export const describeKey = (key: ApiKey, now: number): string => {
     ['addresses', or(key.addresses, 'any')],
     ['concurrency', key.concurrency === null ? 'any' : String(key.concurrency)],
     ['limits', or(key.limits.map(limitText), 'none')],
+    ['storage', storageText(key.storageMb)],
     ['created', time(key.createdAt, '')],
     ['expires', time(key.expiresAt, 'never')],
     ['last used', time(key.lastUsedAt, 'never')],

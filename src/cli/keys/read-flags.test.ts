@@ -18,6 +18,7 @@ describe('fieldsOf', () => {
         effort: 'none',
         addresses: '10.0.0.0/8',
         concurrency: '4',
+        storage: '70',
         expires: '2027-01-31',
       }),
     ).toEqual({
@@ -28,6 +29,7 @@ describe('fieldsOf', () => {
       effort: 'none',
       addresses: ['10.0.0.0/8'],
       concurrency: 4,
+      storage_mb: 70,
       expires_at: Date.UTC(2027, 0, 31) / 1000,
     });
   });
@@ -39,10 +41,19 @@ describe('fieldsOf', () => {
         effort: 'any',
         addresses: 'any',
         concurrency: 'any',
+        storage: 'any',
         limit: 'none',
         expires: 'never',
       }),
-    ).toEqual({ models: [], effort: null, addresses: [], concurrency: null, limits: [], expires_at: null });
+    ).toEqual({
+      models: [],
+      effort: null,
+      addresses: [],
+      concurrency: null,
+      storage_mb: 0,
+      limits: [],
+      expires_at: null,
+    });
   });
 
   it('reads limits, each with the model after it', () => {

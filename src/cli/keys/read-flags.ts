@@ -27,6 +27,7 @@ const READERS: Readonly<Record<string, readonly [field: string, (text: string, n
   addresses: ['addresses', list],
   concurrency: ['concurrency', (text) => (text === ANY ? null : numberOr(text))],
   limit: ['limits', (text) => (text === 'none' ? [] : readLimits(text))],
+  storage: ['storage_mb', (text) => (text === ANY ? 0 : text === 'default' ? null : numberOr(text))],
   expires: ['expires_at', (text, now) => (text === 'never' ? null : Math.floor(readEnd(text, now) / 1000))],
 };
 

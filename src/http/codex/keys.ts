@@ -2,6 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Scope } from '../../keys/caller.ts';
 import type { ApiKey } from '../../keys/key.ts';
 import type { KeyAdmin, KeyWithSecret } from '../../keys/key-admin.ts';
+import type { KeyStorage } from '../../keys/key-storage.ts';
 import { projectKey } from '../../keys/project-key.ts';
 import { readNothing, readOverlap } from '../../keys/read-overlap.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -16,6 +17,8 @@ import type { Route } from '../server.ts';
 export interface KeyRouteDeps {
   /** Null: nothing is stored. */
   readonly admin: KeyAdmin | null;
+  /** Null: nothing is stored. */
+  readonly storage: Pick<KeyStorage, 'statusOf'> | null;
   readonly clock: Clock;
 }
 
@@ -63,6 +66,7 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
       object: 'list',
       data: (await admin.limitsOf(id)).map((status) => ({ ...status })),
       has_more: false,
+      storage: { ...(await deps.storage?.statusOf(id)) },
     })),
     answer('POST', '/:id', async ({ admin, id, fields }) => key(await admin.change(id, await fields()))),
     answer('DELETE', '/:id', async ({ admin, id }) => key(await admin.revoke(id))),

@@ -23,6 +23,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Route } from '../server.ts';
 
 export interface ConversationRouteDeps {
+  /** Rejects if nothing more is stored for the key. */
+  readonly mayKeep: (caller: string) => Promise<void>;
   /** Null: nothing is stored. */
   readonly kept: KeptConversations | null;
   readonly bodies: BodyDeps;
@@ -46,7 +48,7 @@ export const conversationRoutes = (deps: ConversationRouteDeps): readonly Route[
       if (deps.kept === null) throw notStored();
       const { id = '', item_id: itemId = '' } = params;
       const query = new URL(http.url).searchParams;
-      return handle({ http, exchange, query, id, itemId, bodies: deps.bodies, ...deps.kept });
+      return handle({ http, exchange, query, id, itemId, ...deps, ...deps.kept });
     },
   });
   return [
@@ -68,6 +70,7 @@ interface Call extends KeptConversations {
   readonly id: string;
   readonly itemId: string;
   readonly bodies: BodyDeps;
+  readonly mayKeep: ConversationRouteDeps['mayKeep'];
 }
 
 type Handle = (call: Call) => Promise<Response>;
@@ -76,6 +79,7 @@ const create: Handle = async (call) => {
   const { http, exchange, conversations, bodies } = call;
   const parsed = readNewConversation(await readBody(http, exchange, bodies, { ifEmpty: {} }));
   const { items, ignored } = await resolved(parsed, call);
+  await call.mayKeep(exchange.caller());
   const created = await conversations.create(askOf(exchange), { items, metadata: parsed.metadata });
   return Response.json(projectConversation(created), { headers: ignoredHeader(ignored) });
 };
@@ -99,6 +103,7 @@ const addItems: Handle = async (call) => {
   const include = readInclude(query);
   const parsed = readNewItems(await readBody(http, exchange, bodies));
   const { items, ignored } = await resolved(parsed, call);
+  await call.mayKeep(exchange.caller());
   const added = await conversations.addItems(askOf(exchange), id, items);
   const data = added.map((item) => projectStoredItem(item, include));
   const names = [...ignored, ...unreadQuery(query, ['include'])];

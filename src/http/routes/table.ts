@@ -20,7 +20,7 @@ import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
-import { conversationRoutes, type KeptConversations } from './conversations.ts';
+import { conversationRoutes, type ConversationRouteDeps, type KeptConversations } from './conversations.ts';
 import { cancelRoute } from './cancel-response.ts';
 import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
@@ -38,6 +38,7 @@ export interface RouteDeps {
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
   readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
+  readonly mayKeep: ConversationRouteDeps['mayKeep'];
   readonly forward: ForwardDeps;
   readonly models: ModelDirectory;
   readonly keyDirectory: KeyDirectory;
@@ -76,7 +77,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   steerRoute(deps.turns),
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
   cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
-  ...conversationRoutes({ kept: deps.kept, bodies: deps.turns }),
+  ...conversationRoutes({ kept: deps.kept, mayKeep: deps.mayKeep, bodies: deps.turns }),
   ...storedChatRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...forwardRoutes(deps.forward),
   ...unsupportedRoutes([

@@ -42,7 +42,7 @@ export const serveTurn =
       const run = await (await prepareTurn(api, read, source, deps)).start();
       const showing = { headers: answerHeaders(read.parsed, run), exchange, trace, deps };
       if (!read.parsed.stream) return whole(api, run, showing);
-      return streamed(api, run, { ...showing, copy: copyOf(read.parsed, deps) });
+      return streamed(api, run, { ...showing, copy: copyOf(read.parsed, exchange.caller(), deps) });
     });
   };
 
@@ -54,8 +54,8 @@ interface Showing {
 }
 
 /** The stream of a stored response can be sent again for a while. Null: this one cannot. */
-const copyOf = ({ keeps }: ParsedRequest, { background }: TurnDeps): StreamCopy | null =>
-  keeps?.kind === 'response' && keeps.isStored ? (background?.copies.open(keeps.id) ?? null) : null;
+const copyOf = ({ keeps }: ParsedRequest, caller: string, { background }: TurnDeps): StreamCopy | null =>
+  keeps?.kind === 'response' && keeps.isStored ? (background?.copies.open(caller, keeps.id) ?? null) : null;
 
 /** Reads a run as server-sent events. */
 const streamed = (

@@ -7,10 +7,19 @@ import { requests } from './0003-requests.ts';
 import { segmentLists } from './0004-segment-lists.ts';
 import { limits } from './0005-limits.ts';
 import { usage } from './0006-usage.ts';
+import { keptBytes } from './0007-kept-bytes.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
 /** All changes of the schema; the first makes version 1. */
-export const MIGRATIONS: readonly Migration[] = [first, keys, requests, segmentLists, limits, usage];
+export const MIGRATIONS: readonly Migration[] = [
+  first,
+  keys,
+  requests,
+  segmentLists,
+  limits,
+  usage,
+  keptBytes,
+];
 
 /** A database of a newer program: this one does not know what its columns mean. */
 export class NewerSchemaError extends Error {

@@ -5,6 +5,7 @@ export type Migration = (words: SchemaWords) => readonly string[];
 
 /** Where the two databases differ. */
 export interface SchemaWords {
+  readonly kind: DatabaseKind;
   /** Texts are compared by their bytes, whatever the locale of a PostgreSQL is. */
   readonly text: string;
   /** Small rows that are found by their whole key: in SQLite they need no tree besides that of the key. */
@@ -12,6 +13,6 @@ export interface SchemaWords {
 }
 
 export const SCHEMA_WORDS: Readonly<Record<DatabaseKind, SchemaWords>> = {
-  sqlite: { text: 'text', byKeyAlone: 'without rowid' },
-  postgres: { text: 'text collate "C"', byKeyAlone: '' },
+  sqlite: { kind: 'sqlite', text: 'text', byKeyAlone: 'without rowid' },
+  postgres: { kind: 'postgres', text: 'text collate "C"', byKeyAlone: '' },
 };

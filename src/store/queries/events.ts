@@ -10,6 +10,7 @@ const placeOf = (responseId: string, first: number): Place => ({
 /** A repeated write, after one whose end the caller did not learn, changes nothing. */
 const append = async (
   { db, seal }: Query,
+  owner: string,
   responseId: string,
   { first, last, body }: EventBatch,
   expiresAt: number,
@@ -19,6 +20,7 @@ const append = async (
     .insertInto('run_events')
     .values({
       response_id: responseId,
+      owner,
       first,
       last,
       chars: body.length,
@@ -83,7 +85,7 @@ const expire = async ({ db }: Query, responseId: string, expiresAt: number): Pro
 };
 
 export const eventOperations: OperationsOf<EventStore> = {
-  append: write(append, (_, responseId) => responseId),
+  append: write(append, (_, _owner, responseId) => responseId),
   after: read(after),
   expire: write(expire),
 };

@@ -73,8 +73,20 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits, usage } =
-    store;
+  const {
+    turns,
+    responses,
+    conversations,
+    events,
+    chats,
+    memory,
+    keys,
+    requests,
+    segments,
+    limits,
+    usage,
+    kept,
+  } = store;
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -117,8 +129,9 @@ beforeAll(async () => {
   await conversations.create({ ...conversation, id: 'w', turn: turn('6') });
   await segments.delete('w', 1);
   await responses.delete('a', 'r3');
-  await events.append('r2', { first: 0, last: 0, body: '' }, FUTURE);
+  await events.append('a', 'r2', { first: 0, last: 0, body: '' }, FUTURE);
   await events.after('r2', -1, 10);
+  await kept.bytes('a');
   await events.expire('r2', 1);
   const chat = { id: 'x', model: 'm', createdAt: 0, metadata: { a: 'b' }, body: '{}', messages: '[]' };
   await chats.add({ ...chat, owner: 'a', expiresAt: FUTURE });

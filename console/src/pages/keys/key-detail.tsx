@@ -52,6 +52,11 @@ const code = (text: string) => <code>{text}</code>;
 const list = (values: readonly string[], none: string): string =>
   values.length === 0 ? none : values.join(', ');
 
+const storageText = (mb: number | null): string => {
+  if (mb === null) return 'as the server allows';
+  return mb === 0 ? 'any' : `up to ${mb} MB`;
+};
+
 const factsOf = (key: Key) =>
   [
     ['Note', key.note === '' ? '–' : key.note],
@@ -62,6 +67,7 @@ const factsOf = (key: Key) =>
     ['Highest effort', key.effort ?? 'any'],
     ['Addresses', list(key.addresses, 'any')],
     ['Turns at the same time', key.concurrency ?? 'as the server allows'],
+    ['Storage', storageText(key.storage_mb)],
     ['Created', time(key.created_at, '')],
     ['Expires', time(key.expires_at, 'never')],
     ['Last used', time(key.last_used_at, 'never')],

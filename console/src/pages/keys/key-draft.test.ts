@@ -13,6 +13,7 @@ const KEY: Key = {
   effort: 'high',
   addresses: ['10.0.0.0/8'],
   concurrency: 4,
+  storage_mb: 0,
   limits: [
     { unit: 'tokens', window: 'day', max: 1_000_000, model: null },
     { unit: 'cost', window: 'month', max: 2.5, model: 'gpt-*' },
@@ -32,11 +33,19 @@ describe('a draft of a key', () => {
   });
 
   it('sends only what was changed', () => {
-    const draft = { ...draftOf(KEY), note: ' new ', models: 'a, b\n\nc', concurrency: '', effort: '' };
+    const draft = {
+      ...draftOf(KEY),
+      note: ' new ',
+      models: 'a, b\n\nc',
+      concurrency: '',
+      storage: '70',
+      effort: '',
+    };
     expect(changesOf(KEY, draft)).toEqual({
       note: 'new',
       models: ['a', 'b', 'c'],
       concurrency: null,
+      storage_mb: 70,
       effort: null,
     });
   });
@@ -49,6 +58,7 @@ describe('a draft of a key', () => {
         ...EMPTY_KEY,
         scopes: [],
         concurrency: '1.5',
+        storage: '1.5',
         expires: 'soon',
         limits: [
           { ...limit, id: 1, max: '0' },
@@ -60,6 +70,7 @@ describe('a draft of a key', () => {
       name: 'The key needs a name.',
       scopes: 'Choose at least one.',
       concurrency: 'This must be a whole number.',
+      storage: 'This must be a whole number.',
       expires: 'This must be a date and time.',
       'limit-1': 'This must be a number above 0.',
     });

@@ -19,6 +19,7 @@ export interface KeyDraft {
   readonly effort: string;
   readonly addresses: string;
   readonly concurrency: string;
+  readonly storage: string;
   /** As `<input type="datetime-local">` writes it, in the time of the browser. */
   readonly expires: string;
   readonly limits: readonly LimitDraft[];
@@ -32,24 +33,44 @@ export const EMPTY_KEY: KeyDraft = {
   effort: '',
   addresses: '',
   concurrency: '',
+  storage: '',
   expires: '',
   limits: [],
 };
 
 export type KeyFields = Pick<
   Key,
-  'addresses' | 'concurrency' | 'effort' | 'expires_at' | 'limits' | 'models' | 'name' | 'note' | 'scopes'
+  | 'addresses'
+  | 'concurrency'
+  | 'effort'
+  | 'expires_at'
+  | 'limits'
+  | 'models'
+  | 'name'
+  | 'note'
+  | 'scopes'
+  | 'storage_mb'
 >;
 
 export type DraftProblems = Readonly<Record<string, string>>;
 
 /** What the page can check itself; the server checks the rest. */
-export const draftProblems = ({ name, scopes, concurrency, expires, limits }: KeyDraft): DraftProblems => ({
+export const draftProblems = ({
+  name,
+  scopes,
+  concurrency,
+  storage,
+  expires,
+  limits,
+}: KeyDraft): DraftProblems => ({
   ...(name.trim() === '' ? { name: 'The key needs a name.' } : {}),
   ...(scopes.length === 0 ? { scopes: 'Choose at least one.' } : {}),
   ...(concurrency.trim() === '' || isWhole(concurrency)
     ? {}
     : { concurrency: 'This must be a whole number.' }),
+  ...(storage.trim() === '' || storage.trim() === '0' || isWhole(storage)
+    ? {}
+    : { storage: 'This must be a whole number.' }),
   ...(expires === '' || Number.isFinite(Date.parse(expires))
     ? {}
     : { expires: 'This must be a date and time.' }),
@@ -77,6 +98,7 @@ export const fieldsOf = (draft: KeyDraft): KeyFields => ({
   effort: draft.effort === '' ? null : draft.effort,
   addresses: lines(draft.addresses),
   concurrency: draft.concurrency.trim() === '' ? null : Number(draft.concurrency),
+  storage_mb: draft.storage.trim() === '' ? null : Number(draft.storage),
   limits: draft.limits.map(({ unit, window, max, model }) => ({
     unit,
     window,
@@ -105,6 +127,7 @@ export const draftOf = (key: Key): KeyDraft => ({
   effort: key.effort ?? '',
   addresses: key.addresses.join('\n'),
   concurrency: key.concurrency === null ? '' : String(key.concurrency),
+  storage: key.storage_mb === null ? '' : String(key.storage_mb),
   expires: key.expires_at === null ? '' : localTime(key.expires_at),
   limits: key.limits.map(({ unit, window, max, model }, id) => ({
     id,

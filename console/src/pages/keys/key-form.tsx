@@ -114,6 +114,13 @@ export const KeyForm = ({ title, action, first, onSave, onClose }: KeyFormProps)
           error={problems['concurrency']}
           onInput={(concurrency) => set({ concurrency })}
         />
+        <TextField
+          label="Storage in MB"
+          hint="How much is kept for the key. Empty: the limit of the server. 0: no limit."
+          value={draft.storage}
+          error={problems['storage']}
+          onInput={(storage) => set({ storage })}
+        />
         <LimitFields limits={draft.limits} problems={problems} onChange={(limits) => set({ limits })} />
         {error === null ? null : <ErrorNote error={error} />}
         <div class="actions">

@@ -25,6 +25,8 @@ export interface Key {
   readonly addresses: readonly string[];
   readonly concurrency: number | null;
   readonly limits: readonly KeyLimit[];
+  /** 0: no limit; null: that of the server. */
+  readonly storage_mb: number | null;
   readonly status: 'active' | 'expired' | 'paused' | 'revoked';
   readonly created_at: number;
   readonly expires_at: number | null;
