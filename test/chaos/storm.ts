@@ -111,7 +111,7 @@ const weather = async (proxy: TestProxy, options: StormOptions, disk: string | n
   const replaced = `${lines('worker-worn')} worn, ${lines('worker-ill')} ill, ${lines('worker-lost')} lost`;
   const { tally } = storm;
   tally.wrong.unshift(...warmUp.tally.wrong);
-  return { tally, faults, replaced, before, after: await settle(proxy, WORKERS) };
+  return { tally, faults, replaced, before, after: await settle(proxy, WORKERS, before) };
 };
 
 const inspect = ({ tally, faults, replaced, before, after }: Report, options: StormOptions): void => {

@@ -9,6 +9,7 @@ import type { TestProxy } from '../support/proxy.ts';
 import { hello, says } from '../support/scripts.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { collect } from '../support/turn-events.ts';
+import { until } from '../support/until.ts';
 
 /** Overload: rejected requests get a status, and answered ones are complete. */
 
@@ -19,10 +20,6 @@ const CHAT = '/v1/chat/completions';
 const ASK = { model: 'gpt-5.5', input: 'hi' };
 const CHAT_ASK = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'hi' }] };
 const TEXT = 'Hello from the scripted model.';
-
-const eventually = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
-};
 
 const metric = async (on: TestProxy, name: string): Promise<string> =>
   (await (await on.get('/metrics')).text()).split('\n').find((line) => line.startsWith(`${name} `)) ?? '';
@@ -82,7 +79,9 @@ const countingModel = (): { readonly script: Script; most(): number } => {
 describe('300 requests at once', () => {
   it('some run, some wait, and the rest are rejected with a retry time: streams and JSON, both APIs', async () => {
     const model = countingModel();
-    const limited = await start(model.script, {
+    // Closed until one was refused, however slowly they arrive.
+    const { script, open } = barrier(model.script);
+    const limited = await start(script, {
       PROXY_MAX_CONCURRENT_TURNS: '4',
       PROXY_MAX_QUEUED_TURNS: '40',
       // A waiting turn has not sent its headers, however long it waits: an error would otherwise be inside a 200.
@@ -93,6 +92,7 @@ describe('300 requests at once', () => {
         ? limited.post(RESPONSES, { ...ASK, stream: index % 4 === 0 })
         : limited.post(CHAT, { ...CHAT_ASK, stream: index % 4 === 1 }),
     );
+    for (const answer of answers) void answer.then(({ status }) => status === 503 && open());
     const counts = countsOf(await Promise.all(answers.map(async (answer) => endOf(await answer))));
     const { whole = 0, '503 server_overloaded': refused = 0, ...others } = counts;
     expect({ others, all: whole + refused }).toEqual({ others: {}, all: 300 });
@@ -127,10 +127,10 @@ describe('300 requests at once', () => {
       if (end !== 'whole') refused += 1;
       return end;
     });
-    await eventually(() => arrived() === 2 && refused === 78);
+    await until(() => arrived() === 2 && refused === 78);
     const modest = Array.from({ length: 10 }, (_, index) => ask('sk-modest', index % 2 === 0));
     // No request of the modest key is rejected; all waiting ones are served.
-    await eventually(() => refused === 88);
+    await until(() => refused === 88);
     open();
     expect(countsOf(await Promise.all(modest))).toEqual({ whole: 10 });
     const counts = countsOf(await Promise.all(greedy));
@@ -152,7 +152,7 @@ describe('a waiting turn', () => {
       PROXY_SSE_KEEPALIVE_MS: '20',
     });
     const first = limited.post(RESPONSES, ASK);
-    await eventually(() => arrived() === 1);
+    await until(() => arrived() === 1);
     const late = await limited.post(RESPONSES, { ...ASK, stream });
     expect([late.status, late.headers.get('retry-after'), await late.json()]).toEqual([
       503,
@@ -174,15 +174,15 @@ describe('a waiting turn', () => {
     const { script, arrived, open } = barrier(hello);
     const limited = await start(script, { PROXY_MAX_CONCURRENT_TURNS: '1', PROXY_MAX_QUEUED_TURNS: '1' });
     const first = limited.post(RESPONSES, ASK);
-    await eventually(() => arrived() === 1);
+    await until(() => arrived() === 1);
     const client = new AbortController();
     const gone = limited.post(RESPONSES, { ...ASK, stream: true }, { signal: client.signal });
-    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
+    await until(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
     client.abort();
     await expect(gone).rejects.toThrow('abort');
-    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 0'));
+    await until(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 0'));
     const next = limited.post(RESPONSES, ASK);
-    await eventually(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
+    await until(async () => (await metric(limited, 'proxy_turns_queued')).endsWith(' 1'));
     open();
     expect([(await first).status, (await next).status, limited.model.requests.length]).toEqual([200, 200, 2]);
   });
@@ -238,10 +238,10 @@ describe('request bodies in memory', () => {
       PROXY_API_KEY: 'sk-test-key-0123456789,sk-other',
     });
     const first = limited.post(RESPONSES, large);
-    await eventually(() => arrived() === 1);
+    await until(() => arrived() === 1);
     const second = limited.post(RESPONSES, large);
     const small = limited.post(RESPONSES, ASK, { headers: { authorization: 'Bearer sk-other' } });
-    await eventually(() => arrived() === 2);
+    await until(() => arrived() === 2);
     const refused = await second;
     expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
       503,
@@ -295,7 +295,7 @@ describe('answers that are not read', () => {
     const message = { type: 'message' as const, role: 'user' as const, content: 'x'.repeat(7 * MB) };
     const items = [message, message];
     const { id } = await proxy.openai.conversations.create({ items });
-    await eventually(async () => (await bytesInFlight(proxy)) === 0);
+    await until(async () => (await bytesInFlight(proxy)) === 0);
     const path = `/v1/conversations/${id}/items`;
     const ends: number[] = [];
     for (let nth = 0; nth < 6; nth += 1) ends.push(await unread(proxy, path));
@@ -310,9 +310,9 @@ describe('answers that are not read', () => {
     expect(await bytesInFlight(proxy)).toBeLessThan(held - 10 * MB);
 
     for (const socket of sockets) socket.destroy();
-    await eventually(async () => (await bytesInFlight(proxy)) === 0);
+    await until(async () => (await bytesInFlight(proxy)) === 0);
     const read = await proxy.get(path);
     expect((await read.text()).length).toBeGreaterThan(14 * MB);
-    await eventually(async () => (await bytesInFlight(proxy)) === 0);
+    await until(async () => (await bytesInFlight(proxy)) === 0);
   });
 });

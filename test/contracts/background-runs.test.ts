@@ -150,17 +150,12 @@ describeStores('background runs', (open) => {
     const harness = open();
     let renewals = 0;
     const { responses } = harness.store;
-    const counted: Store = {
-      ...harness.store,
-      responses: {
-        ...responses,
-        async renew(...asked) {
-          const lost = await responses.renew(...asked);
-          renewals += 1;
-          return lost;
-        },
-      },
+    const renew: typeof responses.renew = async (...asked) => {
+      const lost = await responses.renew(...asked);
+      renewals += 1;
+      return lost;
     };
+    const counted: Store = { ...harness.store, responses: { ...responses, renew } };
     const one = instanceOf(harness, counted, harness.newId('instance'));
     one.runs.start();
     const run = one.open(harness.newId('resp'));
@@ -254,22 +249,18 @@ describeStores('background runs', (open) => {
     /** An instance looks at all leases right after it has renewed its own. */
     const looks = { one: 0, two: 0 };
     let isOver = false;
-    const watched = (name: keyof typeof looks, store: Store, ready: () => boolean): Store => ({
-      ...store,
-      responses: {
-        ...store.responses,
-        async leases(max) {
-          await until(ready);
-          looks[name] += 1;
-          return store.responses.leases(max);
-        },
-      },
-    });
-    const oneStore = watched('one', harness.store, () => true);
+    const watched = (name: keyof typeof looks, store: Store, mayLook = () => true): Store => {
+      const leases: Store['responses']['leases'] = async (max) => {
+        await until(mayLook);
+        looks[name] += 1;
+        return store.responses.leases(max);
+      };
+      return { ...store, responses: { ...store.responses, leases } };
+    };
     // However busy the machine is, the first instance has its turn between two looks of the second.
-    const twoStore = watched('two', await harness.openAnother(), () => isOver || looks.one > looks.two);
-    const one = instanceOf(harness, oneStore, harness.newId('instance'), rerunBy('one'));
-    const two = instanceOf(harness, twoStore, harness.newId('instance'), rerunBy('two'));
+    const another = watched('two', await harness.openAnother(), () => isOver || looks.one > looks.two);
+    const one = instanceOf(harness, watched('one', harness.store), harness.newId('instance'), rerunBy('one'));
+    const two = instanceOf(harness, another, harness.newId('instance'), rerunBy('two'));
     one.runs.start();
     await until(() => begun.length > 0);
     const before = looks.one;
@@ -298,12 +289,12 @@ describeStores('background runs', (open) => {
       const { signal } = await lost.promise;
       if (how === 'have a server that stops') await one.runs.drain(0);
       else {
+        const { responses } = harness.store;
         const lease = { instance: harness.newId('instance'), beat: 0 };
         // Nothing is taken if the lease is renewed in between.
         await until(async () => {
-          const all = await harness.store.responses.leases(1_000);
-          const seen = all.filter(({ id }) => id === responseId);
-          return (await harness.store.responses.take(lease, seen)).length > 0;
+          const seen = (await responses.leases(1_000)).filter(({ id }) => id === responseId);
+          return (await responses.take(lease, seen)).length > 0;
         });
       }
       await until(() => signal.aborted);
