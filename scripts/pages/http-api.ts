@@ -163,7 +163,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
     apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, {
       tokenizer: { textOf: notCalled },
       signer: untouched,
-      origin: notCalled,
     }),
     turns: untouched,
     countLine: { enter: notCalled },

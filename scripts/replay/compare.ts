@@ -44,10 +44,19 @@ const withoutUsage = (body: Json | undefined): Json | undefined => {
 
 /** With what signatures contain in their place: a replay signs with another key. */
 const withoutKey = (value: Json | undefined): Json | undefined => {
-  if (typeof value === 'string') return parseJsonObject(playedSigner.open(value) ?? '') ?? value;
+  if (typeof value === 'string') return signedIn(value) ?? value;
   if (Array.isArray(value)) return value.map((one: Json) => withoutKey(one) ?? null);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutKey(one) ?? null]));
+};
+
+/** Without the origin of the reasoning, which captures of earlier versions have elsewhere. */
+const signedIn = (value: string): JsonObject | null => {
+  const signed = parseJsonObject(playedSigner.open(value) ?? '');
+  if (signed === null) return null;
+  const { origin: _, item, ...rest } = signed;
+  const { origin: __, ...plain } = isJsonObject(item) ? item : {};
+  return { ...rest, item: plain };
 };
 
 /** Choices run in parallel, so records are compared by thread. Frames have no thread, and keep their order. */

@@ -19,8 +19,9 @@ import { serveTurn } from '../../src/http/turn/serve-turn.ts';
 import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
-import { PLAYED_ORIGIN, playedSigner } from './played-signer.ts';
+import { playedSigner } from './played-signer.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { ReasoningOrigins } from '../../src/engine/memory/reasoning-origins.ts';
 import { within } from '../../src/kit/async/within.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -66,11 +67,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const formats = createFormatChecks({ clock: systemAmbient.clock, onUnchecked() {} });
   const body = factsOf(trace, 'body');
   const asked = factsOf(trace, 'asked');
-  const apis = apisOf(config, metrics, {
-    tokenizer,
-    signer: playedSigner,
-    origin: () => PLAYED_ORIGIN,
-  });
+  const apis = apisOf(config, metrics, { tokenizer, signer: playedSigner });
   const api = [...apis, ...atCodexPaths(apis)].find(({ path }) => path === asked['path']);
   if (api === undefined) throw new Error(`there is no endpoint ${textIn(asked, 'path')} that runs turns`);
   const images = trace.filter(({ kind }) => kind === 'fetched').map(({ facts }) => facts);
@@ -173,6 +170,10 @@ const enginePartsOf = (
   const relay =
     known['hasRelay'] === false ? null : playedRelay(profileOf(chosen, config.upstream.params), refuses);
   const recalled = factsOf(trace, 'recalled');
+  const named = textIn(known, 'origin');
+  const own = new ReasoningOrigins().of(named);
+  // Captures of earlier versions do not say whose reasoning was left out.
+  const origin = named === '' ? { ...own, isForeign: () => false } : own;
   const catalogue = {
     usesCodexFormat: () => known['isLite'] === true,
     responsesSlug: () => textIn(known, 'fullLane'),
@@ -186,7 +187,7 @@ const enginePartsOf = (
       driver: wiringOf(relay).driver(
         driverDeps(
           chosen,
-          { current: () => catalogue },
+          { offered: { current: () => catalogue }, origin },
           {
             ...tools,
             config: { ...config, worker: { ...config.worker, preStart: 0 } },
@@ -197,6 +198,7 @@ const enginePartsOf = (
       ),
       chosen,
       identity: 'capture',
+      origin,
       offered: { current: () => catalogue, refresh() {} },
       workers: playedPool(trace, relay),
       refusals: new Refusals({ now: () => 0 }),

@@ -33,7 +33,6 @@ const fakeBackend = (name: string, turn?: Plan['run']): FakeBackend => {
   });
   const backend: FakeBackend = {
     name,
-    identity: name,
     renewals: 0,
     closed: null,
     release: () => release(),

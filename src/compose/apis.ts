@@ -12,7 +12,7 @@ import { reviewsApi } from '../openai/reviews/api.ts';
 import type { ThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 import type { Api } from '../turns/api.ts';
 
-interface ApiDeps extends Pick<MessagesOptions, 'signer' | 'origin'> {
+interface ApiDeps extends Pick<MessagesOptions, 'signer'> {
   readonly tokenizer: Pick<ThreadedTokenizer, 'textOf'>;
 }
 

@@ -6,6 +6,7 @@ import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
 import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
+import { ReasoningOrigins } from '../engine/memory/reasoning-origins.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
@@ -33,7 +34,6 @@ import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { openForwarding } from './forwarding.ts';
 import { routesOf } from './routes.ts';
-import { originIn } from './signatures.ts';
 import { openSignIns } from './sign-ins.ts';
 import { openThreads, type ThreadTimes } from './threads.ts';
 
@@ -107,6 +107,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     guide,
     unread,
     reasoning,
+    origins: new ReasoningOrigins(),
     mcp,
   }).catch(async (error: unknown) => {
     await mcp.close();
@@ -116,7 +117,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     throw error;
   });
   const signIns = openSignIns(config, { ...deps, homes, active });
-  const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer, origin: originIn(active) });
+  const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer });
   const gateway = await openGateway(config, { ...deps, ownKey, store: state.store, apis, active, metrics });
   const { authenticate, cors, observer } = gateway;
   const background = openBackground(config, { ...deps, ...gateway, state, metrics });

@@ -1,4 +1,4 @@
-import { signedOutEngine, type ChosenBackend } from './choose-backend.ts';
+import { originOf, signedOutEngine, type ChosenBackend } from './choose-backend.ts';
 import type { BackendState } from './banner.ts';
 import type { BackendTarget } from '../codex/home/backend.ts';
 import type { Catalogue } from '../codex/home/catalogue.ts';
@@ -17,6 +17,7 @@ import type { McpAccess } from '../engine/mcp/mcp-access.ts';
 import { listMcpTools, type ListedMcp } from '../engine/mcp/mcp-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../engine/model-directory.ts';
 import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
+import type { ReasoningOrigin, ReasoningOrigins } from '../engine/memory/reasoning-origins.ts';
 import type { ToolGuide } from '../engine/prose-tools/tool-guide.ts';
 import { transportFor } from '../engine/prose-tools/tool-transport.ts';
 import { createEngine } from '../engine/attempt/run-turn.ts';
@@ -25,6 +26,7 @@ import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
+import type { CacheIds } from '../state/cache-ids.ts';
 import { openModels, type OpenModels } from './models.ts';
 import { driverDeps } from './driver.ts';
 import { createPool } from './worker-pool.ts';
@@ -33,8 +35,6 @@ import { wiringOf } from './wiring.ts';
 
 /** Everything for one backend: processes, relay, models, and what was learnt about it. */
 export interface Backend {
-  /** The same for the same backend and account, on every instance. */
-  readonly identity: string;
   readonly engine: Engine;
   readonly models: ModelDirectory;
   readonly state: BackendState;
@@ -52,15 +52,22 @@ export interface Backend {
   close(timeoutMs: number): Promise<void>;
 }
 
-export interface BackendDeps extends Omit<PlaceRelayOptions, 'config' | 'wire' | 'login' | 'refusals'> {
+export interface BackendDeps extends Omit<
+  PlaceRelayOptions,
+  'config' | 'wire' | 'login' | 'cacheIds' | 'refusals'
+> {
   readonly config: Config;
   readonly homes: CodexHomes;
+  /** The ids of conversations at each backend and account. */
+  readonly cacheIds: Pick<CacheIds, 'of'>;
   readonly tokenizer: Tokenizer;
   readonly guide: ToolGuide;
   /** Unread bytes of all answers. */
   readonly unread: UnreadTotal;
   /** Reasoning of models before their tool calls. */
   readonly reasoning: ReasoningMemory;
+  /** Who wrote encrypted reasoning. */
+  readonly origins: ReasoningOrigins;
   readonly mcp: McpAccess;
   /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
@@ -78,6 +85,7 @@ export const createBackend = async (
 ): Promise<Backend> => {
   const { config, homes } = deps;
   const refusals = new Refusals(systemAmbient.clock);
+  const name = originOf(chosen);
   const closers: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).toReversed()) await close();
@@ -90,6 +98,7 @@ export const createBackend = async (
       config: config.upstream,
       wire,
       login: homes.login,
+      cacheIds: deps.cacheIds.of(name),
       refusals,
     });
     closers.push(() => placed.close());
@@ -104,7 +113,8 @@ export const createBackend = async (
       logger: deps.logger,
     });
     closers.push(() => offered.close());
-    const driver = wiring.driver(driverDeps(opened.backend, offered, deps));
+    const origin = deps.origins.of(name);
+    const driver = wiring.driver(driverDeps(opened.backend, { offered, origin }, deps));
     const workers = createPool(placed, { wiring, offered, driver }, deps);
     closers.push(() => workers.drain(0));
     const refreshing = setInterval(() => driver.refresh(), REFRESH_MS).unref();
@@ -112,11 +122,11 @@ export const createBackend = async (
     offered.onChange(() => workers.renew());
     await workers.start();
     return {
-      identity: chosen.identity,
       engine: engineOf(placed.backend, {
         driver,
         chosen: opened.backend,
         identity: chosen.identity,
+        origin,
         offered,
         workers,
         refusals,
@@ -163,6 +173,7 @@ export interface EngineParts {
   readonly chosen: BackendTarget;
   /** Stays the same for the same backend and account. */
   readonly identity: string;
+  readonly origin: ReasoningOrigin;
   readonly offered: Pick<OpenModels, 'current' | 'refresh'>;
   readonly workers: WorkerPool;
   readonly refusals: Refusals;
@@ -179,7 +190,7 @@ type EngineNeeds = Pick<
 /** The engine of a backend, with all steps that add missing features. */
 export const engineOf = (
   appServerBackend: BackendTarget,
-  { driver, chosen, identity, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
+  { driver, chosen, identity, origin, offered, workers, refusals, wasRenewedSince, deps }: EngineParts,
 ): Engine => {
   if (appServerBackend.kind === 'none') return signedOutEngine;
   const { config, metrics } = deps;
@@ -206,7 +217,9 @@ export const engineOf = (
         ),
     }),
     reasoning: deps.reasoning.of(identity, refusals),
+    origin,
     onRecalled: (items) => metrics.reasoningRecalled.inc(items),
+    onForeign: (items) => metrics.reasoningDropped.inc(items),
     onRefused: ({ kind }) => {
       // The backend's list may have changed.
       if (kind === 'model_not_found') offered.refresh();
@@ -245,6 +258,7 @@ export const engineOf = (
           backend: chosen.kind,
           isChatgpt,
           ...driver.describe({ request, context }),
+          origin: origin.name,
           ...modelFacts(catalogue, request.model),
         });
       const planned = plan(request, context);

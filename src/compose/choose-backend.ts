@@ -49,7 +49,7 @@ export const createChooser = (
     const login = await presentLogin();
     if (login !== null) {
       const { kind, account, revision, accessToken } = login;
-      const backend = directLogin(kind, accessToken?.kind ?? null);
+      const backend = directLogin(kind, accessToken?.kind ?? null, account);
       const chosen = fixed(`login ${kind} ${account}`, backend, {
         kind: 'login',
         login: kind,
@@ -64,6 +64,10 @@ export const createChooser = (
     return fixed('none', { kind: 'none' }, { kind: 'signed-out', home, isNamed });
   };
 };
+
+/** Names a backend and its account in what is stored and signed, without revealing them. */
+export const originOf = ({ identity }: Pick<ChosenBackend, 'identity'>): string =>
+  createHash('sha256').update(identity).digest('base64url').slice(0, 16);
 
 /** Distinguishes accounts without revealing their keys. */
 const fingerprintOf = (apiKey: string): string =>

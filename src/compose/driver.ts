@@ -1,5 +1,6 @@
 import type { BackendTarget } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
+import type { ReasoningOrigin } from '../engine/memory/reasoning-origins.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { reportAnomalies } from '../observe/upstream-losses.ts';
 import type { BackendDeps } from './backend.ts';
@@ -9,7 +10,7 @@ import type { Wiring } from './wiring.ts';
 /** What a driver needs for this backend. */
 export const driverDeps = (
   chosen: BackendTarget,
-  offered: Pick<OpenModels, 'current'>,
+  { offered, origin }: { readonly offered: Pick<OpenModels, 'current'>; readonly origin: ReasoningOrigin },
   {
     config,
     metrics,
@@ -20,7 +21,7 @@ export const driverDeps = (
 ): Parameters<Wiring['driver']>[0] => {
   const isChatgpt = chosen.kind === 'login' && chosen.login === 'chatgpt';
   return {
-    historyRules: isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY,
+    historyRules: { ...(isChatgpt ? CHATGPT_HISTORY : OTHER_HISTORY), isForeign: origin.isForeign },
     effortsOf: (model) => (isChatgpt ? offered.current().effortsOf(model) : null),
     slugOf: (name) => offered.current().slugOf(name),
     settings: {

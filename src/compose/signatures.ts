@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
 import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
@@ -9,7 +9,6 @@ import { loadOrCreateSecret } from '../state/secret-file.ts';
 import { sharedKey } from '../state/shared-key.ts';
 import { keyBytes, TextSigner } from '../state/text-signer.ts';
 import type { Store } from '../store/store.ts';
-import type { ActiveBackend } from './active-backend.ts';
 
 export interface OpenSigner {
   readonly signer: Signer;
@@ -71,7 +70,3 @@ const ownKey = async (dir: string, logger: Logger): Promise<string> => {
     return randomBytes(32).toString('base64url');
   }
 };
-
-/** Names the active backend and its account in signatures, without revealing them. */
-export const originIn = (active: ActiveBackend) => (): string =>
-  createHash('sha256').update(active.backend.identity).digest('base64url').slice(0, 16);

@@ -76,6 +76,10 @@ export const METRICS = {
     'proxy_reasoning_recalled_total',
     'Reasoning items that a client did not send back and that this server added again.',
   ),
+  reasoningDropped: counter(
+    'proxy_reasoning_dropped_total',
+    'Reasoning items that were left out of a model request, because another account or backend encrypted them.',
+  ),
   tokens: counter(
     'proxy_tokens_total',
     'Tokens as the upstream counted them: input, cached_input, output, reasoning.',

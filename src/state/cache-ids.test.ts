@@ -32,6 +32,14 @@ const opened = () => {
 };
 
 describe('the id of a conversation', () => {
+  it('differs between accounts, and stays when a conversation returns to one', async () => {
+    const { start } = opened();
+    const [a, b] = [start().of('a'), start().of('b')];
+    const [ofA, ofB] = [await a.idOf('talk'), await b.idOf('talk')];
+    expect(ofA).not.toBe(ofB);
+    expect([await a.idOf('talk'), await b.idOf('talk')]).toEqual([ofA, ofB]);
+  });
+
   it('is the same for all its turns, after a restart, and on another instance', async () => {
     const { memory, start } = opened();
     const first = start();

@@ -31,8 +31,8 @@ const MAX_CLAIMS = 1_000;
 const RETRY_MS = 60_000;
 
 /**
- * The backend's id of each conversation: the same for all its turns, after a restart and on every instance that shares
- * the store. Only the first turn that an instance sees of a conversation waits for the store.
+ * The backend's id of each conversation: the same for all its turns at one account, after a restart and on every instance that
+ * shares the store. Only the first turn that an instance sees of a conversation waits for the store.
  */
 export class CacheIds {
   readonly #options: CacheIdsOptions;
@@ -43,6 +43,11 @@ export class CacheIds {
 
   constructor(options: CacheIdsOptions) {
     this.#options = options;
+  }
+
+  /** The ids for one backend and account: a conversation that moves to another one has another id there. */
+  of(origin: string): Pick<CacheIds, 'idOf'> {
+    return { idOf: (conversation) => this.idOf(`${conversation} ${origin}`) };
   }
 
   /** Creates an id for an unknown conversation. Never rejects. */

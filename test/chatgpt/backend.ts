@@ -102,7 +102,7 @@ export const startChatGptBackend = async (options: BackendOptions): Promise<Chat
       turnState,
       transport,
       settings,
-      onIssued: (encrypted) => void judge.issued.add(encrypted),
+      onIssued: (encrypted) => void judge.issued.set(encrypted, account.accountId),
     });
     const nextScript = (): Script => {
       if (body['generate'] === false) return warmUp;

@@ -177,13 +177,13 @@ describe('histories of real clients', () => {
   });
 
   it.each(MODELS)(
-    'with reasoning of another account are sent again without it, which is reported (%s)',
+    'with reasoning of another account are sent again without it, once, which is reported (%s)',
     async (model) => {
       for (const stream of [false, true]) {
         const answered = await ask(
           [
             user('Question?'),
-            { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'of-another-account' },
+            { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: `of-another-account-${model}` },
             { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Answer.' }] },
             user('And?'),
           ],
@@ -193,12 +193,7 @@ describe('histories of real clients', () => {
         expect(typesSent(-1)).toEqual(['user', 'assistant', 'user']);
         expect(ignored(answered).join()).toContain('input[1]');
       }
-      expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([
-        ['reasoning.own'],
-        [],
-        ['reasoning.own'],
-        [],
-      ]);
+      expect(proxy.backend.modelRequests.map(({ broken }) => broken)).toEqual([['reasoning.own'], [], []]);
     },
   );
 });

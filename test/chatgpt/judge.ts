@@ -61,7 +61,7 @@ export class Judge {
   readonly #tokens: TokenService;
   readonly #modelRequests: ModelRequest[] = [];
   readonly #violations: Violation[] = [];
-  readonly issued = new Set<string>();
+  readonly issued = new Map<string, string>();
   readonly turnStates = new Map<string, string>();
 
   constructor(settings: Settings, tokens: TokenService) {

@@ -28,6 +28,8 @@ export interface ChatGptProxy {
   readonly log: readonly JsonObject[];
   post(path: string, body: JsonObject, headers?: Record<string, string>): Promise<Answered>;
   get(path: string): Promise<Answered>;
+  /** Stops the server and starts another one with the same files and the same service. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,15 +83,23 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   };
   const config = loadConfig(env);
   const environment = { ...process.env, ...env };
-  const app = await createApp(config, {
-    environment,
-    logger,
-    lookEveryMs: 200,
-    threadTimes: PATIENT_THREADS,
-  });
-  const listener = await listen(app.fetch, { ...config.http, refuse: app.refuse });
+  const start = async () => {
+    const app = await createApp(config, {
+      environment,
+      logger,
+      lookEveryMs: 200,
+      threadTimes: PATIENT_THREADS,
+    });
+    return { app, listener: await listen(app.fetch, { ...config.http, refuse: app.refuse }) };
+  };
+  let server = await start();
+  const stop = async (): Promise<void> => {
+    server.listener.stop();
+    await server.app.stop(5_000);
+    await server.listener.close();
+  };
   const send = async (at: string, init: RequestInit): Promise<Answered> => {
-    const response = await fetch(listener.url + at, {
+    const response = await fetch(server.listener.url + at, {
       ...init,
       headers: { authorization: `Bearer ${KEY}`, ...(init.headers as Record<string, string> | undefined) },
     });
@@ -97,8 +107,12 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
     return { status: response.status, headers: response.headers, text, json: lastObject(text) };
   };
   return {
-    url: listener.url,
-    app,
+    get url() {
+      return server.listener.url;
+    },
+    get app() {
+      return server.app;
+    },
     backend,
     home,
     ownHome: path.join(dir, 'state', 'codex'),
@@ -110,10 +124,12 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
         headers: { 'content-type': 'application/json', ...headers },
       }),
     get: (at) => send(at, {}),
+    async restart() {
+      await stop();
+      server = await start();
+    },
     async close() {
-      listener.stop();
-      await app.stop(5_000);
-      await listener.close();
+      await stop();
       await backend.close();
       await rm(dir, { recursive: true, force: true });
     },

@@ -39,8 +39,8 @@ export interface FrameFacts {
 }
 
 export interface Memory {
-  /** Encrypted reasoning that this backend issued. */
-  readonly issued: ReadonlySet<string>;
+  /** The account that encrypted reasoning was issued to: no other can use it. */
+  readonly issued: ReadonlyMap<string, string>;
   /** The turn that a value of `x-codex-turn-state` was issued to. */
   readonly turnStates: ReadonlyMap<string, string>;
 }

@@ -78,13 +78,13 @@ export const INPUT_RULES: readonly Rule[] = [
     confidence: 'A',
     requestFormat: 'both',
     onlyFoundByTrying: true,
-    breaks: ({ body, memory, settings }) =>
+    breaks: ({ body, headers, memory, settings }) =>
       firstAnswer(inputItems(body), ({ item }) =>
         isReasoningWith(
           item,
           (encrypted) =>
             typeof encrypted === 'string' &&
-            !memory.issued.has(encrypted) &&
+            memory.issued.get(encrypted) !== headers['chatgpt-account-id'] &&
             !settings.ownEncrypted.has(encrypted),
         )
           ? apiError(

@@ -10,7 +10,7 @@ import { brokenRules, refusalOf, RULES } from './rules.ts';
 import { standardSettings } from './settings.ts';
 
 const memory = {
-  issued: new Set([OWN_REASONING]),
+  issued: new Map([[OWN_REASONING, 'acc-1']]),
   turnStates: new Map([['state-1', 'another session']]),
 };
 

@@ -17,7 +17,10 @@ const seenOf = (requestFormat: RequestFormat, draft: Draft, settings: Partial<Se
   requestFormat,
   model: textOf(draft.body['model']),
   settings: { ...standardSettings(), ...settings },
-  memory: { issued: new Set([OWN_REASONING]), turnStates: new Map([['state-1', 'another session']]) },
+  memory: {
+    issued: new Map([[OWN_REASONING, 'acc-1']]),
+    turnStates: new Map([['state-1', 'another session']]),
+  },
 });
 
 const said = (draft: Seen): string => {

@@ -16,7 +16,7 @@ import { collect, emit } from '../support/turn-events.ts';
 /** Answers of the Messages API, byte for byte, as JSON and as a stream. */
 
 const signer = new TextSigner([new Uint8Array(32)]);
-const META: MessagesMeta = { id: 'msg_1', model: 'claude-opus-5-5', thinking: 'summarized', origin: 'here' };
+const META: MessagesMeta = { id: 'msg_1', model: 'claude-opus-5-5', thinking: 'summarized' };
 
 const thought = (summary: readonly string[]): TurnEvent[] => [
   { type: 'item-started', item: { kind: 'reasoning', id: 'rs_1', summary: [] } },

@@ -53,11 +53,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   } as const),
 );
 
-const source = {
-  origin: 'backend',
-  signer: { sign: (one: string) => `sealed ${one}`, open: (one: string) => one.slice('sealed '.length) },
+const signer = {
+  sign: (one: string) => `sealed ${one}`,
+  open: (one: string) => one.slice('sealed '.length),
 };
-const DISPLAY = { thinking: 'summarized', source } as const;
+const DISPLAY = { thinking: 'summarized', signer } as const;
 
 /** The arguments as a client sends them back: in another order, with a default. */
 const rewritten = (block: JsonObject): JsonObject => {
@@ -191,7 +191,7 @@ it('a request begins with the one before it, and with the same tools', () => {
       const client = new Client();
       client.add('user', [{ type: 'text', text: 'Begin.' }]);
       const ask = (): TurnRequest =>
-        read(client.body(), { readReasoning: (block) => readReasoning(block, source) }).request;
+        read(client.body(), { readReasoning: (block) => readReasoning(block, signer) }).request;
       let last = ask();
       let sent: readonly Item[] = last.items;
       for (const one of steps) {

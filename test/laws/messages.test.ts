@@ -21,12 +21,11 @@ import { readSse } from '../support/sse.ts';
 import { collect, emit, turnEvents } from '../support/turn-events.ts';
 
 const signer = new TextSigner([new Uint8Array(32)]);
-const source = { signer, origin: 'here' };
 const models = createModelNames(modelList([]));
 
 const metas: fc.Arbitrary<MessagesMeta> = fc
   .constantFrom<MessagesMeta['thinking'][]>('summarized', 'omitted', null)
-  .map((thinking) => ({ id: 'msg_1', model: 'm', thinking, origin: 'here' }));
+  .map((thinking) => ({ id: 'msg_1', model: 'm', thinking }));
 
 interface Data extends JsonObject {
   readonly type: string;
@@ -145,7 +144,7 @@ describe('law D: an answer that a client sends back', () => {
         models,
         ignoreClientPrompt: false,
         isCount: false,
-        readReasoning: (block) => readReasoning(block, source),
+        readReasoning: (block) => readReasoning(block, signer),
       },
     );
     return request.items.slice(1, -1).filter(({ kind }) => kind !== 'tool-output');
@@ -174,13 +173,19 @@ describe('law D: an answer that a client sends back', () => {
     const texts = fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(texts, fc.nat(), fc.string({ minLength: 1 }), async (summary, at, instead) => {
-        const item = { kind: 'reasoning', id: 'rs_1', summary, encryptedContent: 'gAAA' } as const;
+        const item = {
+          kind: 'reasoning',
+          id: 'rs_1',
+          summary,
+          encryptedContent: 'gAAA',
+          origin: 'here',
+        } as const;
         const events: TurnEvent[] = [
           { type: 'item-started', item: { kind: 'reasoning', id: 'rs_1', summary: [] } },
           { type: 'item-ended', item },
           { type: 'turn-ended', outcome: { kind: 'completed' }, usage: null, at: 0 },
         ];
-        const meta = { id: 'msg_1', model: 'm', thinking: 'summarized', origin: 'here' } as const;
+        const meta = { id: 'msg_1', model: 'm', thinking: 'summarized' } as const;
         const [block] = (await body(events, meta)).content as readonly JsonObject[];
         if (block === undefined) throw new Error('the reasoning is missing');
         const name = 'data' in block ? 'data' : 'signature';
@@ -189,8 +194,8 @@ describe('law D: an answer that a client sends back', () => {
         const cut = at % text.length;
         const changed = text.slice(0, cut) + instead + text.slice(cut + 1);
         fc.pre(changed !== text);
-        expect(readReasoning(block, source)).toEqual(item);
-        expect(readReasoning({ ...block, [name]: changed }, source)).toBe(null);
+        expect(readReasoning(block, signer)).toEqual(item);
+        expect(readReasoning({ ...block, [name]: changed }, signer)).toBe(null);
       }),
     );
   });

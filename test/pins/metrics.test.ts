@@ -38,6 +38,7 @@ it('has these metrics', () => {
     'counter proxy_request_log_lost_total{reason}',
     'counter proxy_store_swept_total{}',
     'counter proxy_reasoning_recalled_total{}',
+    'counter proxy_reasoning_dropped_total{}',
     'counter proxy_tokens_total{kind}',
     'counter proxy_format_mismatch_total{}',
     'counter proxy_tool_repairs_total{result}',

@@ -7,6 +7,7 @@ import type { DriverDeps } from '../../src/engine/drivers/driver-deps.ts';
 import { wiringOf } from '../../src/compose/wiring.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
+import { ReasoningOrigins } from '../../src/engine/memory/reasoning-origins.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { NO_MCP } from './no-mcp.ts';
@@ -53,7 +54,9 @@ export const engineOn = (
       onLearnt() {},
     }),
     reasoning: new ReasoningMemory({ maxBytes: 1_000_000, clock, onChange() {} }).of('backend', refusals),
+    origin: new ReasoningOrigins().of('backend'),
     onRecalled() {},
+    onForeign() {},
     onRefused() {},
     wasRenewedSince: async () => false,
     ...different,

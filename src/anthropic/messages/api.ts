@@ -18,8 +18,6 @@ export const MESSAGES_PATH = '/v1/messages';
 export interface MessagesOptions extends AnswerLimits {
   readonly ignoreClientPrompt: boolean;
   readonly signer: Signer;
-  /** Names the backend and its account. */
-  readonly origin: () => string;
   /** Whether this server stores threads. */
   readonly stores: boolean;
 }
@@ -37,17 +35,16 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
   parse: (body) => ({ body, isCount: false, ...readThread(body, options.stores) }),
   toTurn({ body, isCount, isThread }, { chain }, { headers, ambient, models }) {
     const { ignoreClientPrompt, signer } = options;
-    const origin = options.origin();
     const read = toTurnRequest(body, {
       models,
       ignoreClientPrompt,
       isCount,
-      readReasoning: (block) => readReasoning(block, { signer, origin }),
+      readReasoning: (block) => readReasoning(block, signer),
       chain,
     });
     const { parsed, session, formatPlace, thinking, input, clientNames } = read;
     const id = ambient.ids.mint('msg');
-    const meta: MessagesMeta = { id, model: parsed.model, thinking, origin };
+    const meta: MessagesMeta = { id, model: parsed.model, thinking };
     const createdAt = Math.floor(ambient.clock.now() / 1000);
     return {
       ...commonFields(read, headers, options),

@@ -99,6 +99,8 @@ export interface Reasoning {
   /** Raw reasoning text, which only some providers send. */
   readonly content?: readonly string[];
   readonly encryptedContent?: string;
+  /** Names the backend and account that encrypted it, which no other can read, without revealing them. Absent: unknown. */
+  readonly origin?: string;
   readonly status?: ItemStatus;
   readonly notes?: ItemNotes;
 }

@@ -13,6 +13,8 @@ export type BackendTarget =
 export interface LoginBackend {
   readonly kind: 'login';
   readonly login: Login;
+  /** Distinguishes the account from others. */
+  readonly account: string;
   /** Null: the login has tokens that codex renews, or an API key. */
   readonly accessToken: AccessTokenKind | null;
   readonly baseUrl: string | null;
@@ -27,9 +29,14 @@ export interface LoginBackend {
 export type Login = 'chatgpt' | 'api-key';
 
 /** A login whose requests all go to codex's default URLs. */
-export const directLogin = (login: Login, accessToken: AccessTokenKind | null = null): LoginBackend => ({
+export const directLogin = (
+  login: Login,
+  accessToken: AccessTokenKind | null = null,
+  account = '',
+): LoginBackend => ({
   kind: 'login',
   login,
+  account,
   accessToken,
   baseUrl: null,
   chatgptBaseUrl: null,

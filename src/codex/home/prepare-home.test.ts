@@ -63,6 +63,18 @@ describe('prepareHomes', () => {
     expect(await readdir(path.join(stateDir, 'run'))).toEqual([]);
   });
 
+  it('shows each account another installation, the same at every start', async () => {
+    const idFor = async (account: string): Promise<string> => {
+      const homes = await prepareHomes({ stateDir, binary, environment: unnamed });
+      const home = await homes.create(directLogin('chatgpt', null, account));
+      return readFile(path.join(home.path, 'installation_id'), 'utf8');
+    };
+    const first = await idFor('a');
+    expect(first).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-8[\da-f]{3}-[\da-f]{12}$/);
+    expect(await idFor('b')).not.toBe(first);
+    expect(await idFor('a')).toBe(first);
+  });
+
   it('keeps the certificates if TLS is needed', async () => {
     const environment = { ...unnamed, SSL_CERT_FILE: '/ours.pem' };
     const homes = await prepareHomes({ stateDir, binary, environment });

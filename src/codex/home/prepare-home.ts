@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
@@ -9,7 +9,7 @@ import type { JsonObject } from '../../kit/json/json.ts';
 import { systemAmbient } from '../../kit/system-ambient.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, loginVariables, type Environment } from './environment.ts';
-import { staysOnLoopback, type BackendTarget } from './backend.ts';
+import { staysOnLoopback, type BackendTarget, type LoginBackend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
 import { requireDiskSpace } from './disk-space.ts';
@@ -144,7 +144,7 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
         login,
         files: {
           ...(catalogue === null ? {} : { 'catalog.json': catalogue.json }),
-          installation_id: installationId,
+          installation_id: backend.kind === 'login' ? idOfAccount(installationId, backend) : installationId,
           'config.toml': configToml(settings),
         },
       });
@@ -233,6 +233,18 @@ const bundledModels = async (binary: CodexBinary, home: CodexHome): Promise<stri
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;
+};
+
+/** The installation as one account sees it: the same at every start, and unlike that of other accounts. A UUID, as codex writes it. */
+const idOfAccount = (installationId: string, { account }: LoginBackend): string => {
+  const hash = createHash('sha256').update(`${installationId} ${account}`).digest('hex');
+  return [
+    hash.slice(0, 8),
+    hash.slice(8, 12),
+    `4${hash.slice(13, 16)}`,
+    `8${hash.slice(17, 20)}`,
+    hash.slice(20, 32),
+  ].join('-');
 };
 
 /**

@@ -152,8 +152,10 @@ describe('reasoning', () => {
 });
 
 describe('a second attempt', () => {
+  const all = (): boolean => true;
+
   it('drops what could not be decrypted, and reports it', () => {
-    expect(withoutReasoning(historyOf(user, reasoning(), spoken, assistant))).toEqual({
+    expect(withoutReasoning(historyOf(user, reasoning(), spoken, assistant), all)).toEqual({
       items: [user, spoken, assistant],
       places: [0, 2, 3],
       ignored: [1],
@@ -161,8 +163,31 @@ describe('a second attempt', () => {
   });
 
   it('is not made if it would change nothing or leave nothing', () => {
-    expect(withoutReasoning(historyOf(user, spoken, assistant))).toBe(null);
-    expect(withoutReasoning(historyOf(reasoning()))).toBe(null);
+    expect(withoutReasoning(historyOf(user, spoken, assistant), all)).toBe(null);
+    expect(withoutReasoning(historyOf(reasoning()), all)).toBe(null);
+  });
+});
+
+describe('reasoning of another account', () => {
+  const isForeign = ({ origin }: Reasoning): boolean => origin !== 'here';
+
+  it('is dropped, and reported unless this server stored it', () => {
+    const items = [
+      user,
+      reasoning(),
+      reasoning({ origin: 'elsewhere' }),
+      reasoning({ origin: 'here' }),
+      assistant,
+    ];
+    expect(withoutReasoning(historyOf(...items), isForeign)).toEqual({
+      items: [user, reasoning({ origin: 'here' }), assistant],
+      places: [0, 3, 4],
+      ignored: [1],
+    });
+  });
+
+  it('stays if it is not encrypted, because any model can read it', () => {
+    expect(withoutReasoning(historyOf(user, spoken, assistant), isForeign)).toBe(null);
   });
 });
 

@@ -14,7 +14,7 @@ export const placeOf = ({ places }: Pick<History, 'places'>, index: number): num
   places === null ? index : (places[index] ?? null);
 
 export interface FittedHistory extends History {
-  /** Positions of dropped items that might have mattered to the model. */
+  /** Positions of dropped items that might have mattered to the model. Not of ours, which no client could replace. */
   readonly ignored: readonly number[];
 }
 
@@ -26,6 +26,8 @@ export interface HistoryRules {
   readonly ids: 'any' | 'own';
   /** `encrypted`: only reasoning that the backend can decrypt, directly before the output it led to. */
   readonly reasoning: 'any' | 'encrypted';
+  /** Whether another account or backend encrypted this reasoning; absent: the backend is asked. */
+  readonly isForeign?: (reasoning: Reasoning) => boolean;
   /** `whole`: the app-server does not accept an image call without an image. */
   readonly images?: 'any' | 'whole';
 }
@@ -49,15 +51,21 @@ export const fitHistory = (history: History, rules: HistoryRules): FittedHistory
 };
 
 /**
- * For a second attempt, after the backend could not decrypt reasoning of another account or backend. Null:
- * there is no other history to try.
+ * The history without encrypted reasoning that the backend cannot read: that of another account or backend, or all of it for
+ * a second attempt. Null: there is none, or nothing else.
  */
-export const withoutReasoning = (history: History): FittedHistory | null => {
+export const withoutReasoning = (
+  history: History,
+  isUnreadable: (reasoning: Reasoning) => boolean = () => false,
+): FittedHistory | null => {
   const { items } = history;
-  const encrypted = new Set(
-    items.flatMap((item, index) => (isReasoning(item) && isEncrypted(item) ? [index] : [])),
+  if (!itemFacts(items).hasReasoning) return null;
+  const unreadable = new Set(
+    items.flatMap((item, index) =>
+      isReasoning(item) && isEncrypted(item) && isUnreadable(item) ? [index] : [],
+    ),
   );
-  return encrypted.size === 0 || encrypted.size === items.length ? null : without(history, encrypted);
+  return unreadable.size === 0 || unreadable.size === items.length ? null : without(history, unreadable);
 };
 
 const NONE: ReadonlySet<number> = new Set();
@@ -73,10 +81,13 @@ const without = ({ items, places }: History, leftOut: ReadonlySet<number>): Fitt
     if (!leftOut.has(index)) {
       kept.push(item);
       keptPlaces.push(place);
-    } else if (place !== null) ignored.push(place);
+    } else if (place !== null && !isOurs(item)) ignored.push(place);
   }
   return { items: kept, places: keptPlaces, ignored };
 };
+
+/** Reasoning that this server stored or signed. */
+const isOurs = (item: Item): boolean => isReasoning(item) && item.origin !== undefined;
 
 /** The indices of items that the backend does not accept. */
 const unfittingIn = (items: readonly Item[], rules: HistoryRules): ReadonlySet<number> => {
@@ -109,7 +120,7 @@ const isCutImage = (item: Item): boolean =>
   item.raw.type === 'image_generation_call' &&
   typeof item.raw['result'] !== 'string';
 
-const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
+export const isEncrypted = ({ encryptedContent }: Reasoning): boolean => (encryptedContent ?? '') !== '';
 
 /** Prefixes of the backend's own ids, by item type. */
 const PREFIXES: Readonly<Record<string, string>> = {

@@ -14,6 +14,7 @@ import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
 import type { Engine } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { BackendMemory, Recalled } from '../memory/reasoning-memory.ts';
+import type { ReasoningOrigin } from '../memory/reasoning-origins.ts';
 
 export interface EngineDeps {
   readonly driver: TurnDriver;
@@ -23,6 +24,10 @@ export interface EngineDeps {
   readonly refusals: Pick<Refusals, 'revision'>;
   /** The reasoning of models before tool calls. */
   readonly reasoning: BackendMemory;
+  /** Encrypted reasoning of this backend and its account, and of others. */
+  readonly origin: ReasoningOrigin;
+  /** The number of items of other accounts or backends in a conversation, which are left out. */
+  readonly onForeign: (items: number) => void;
   /** The number of items restored in a conversation. */
   readonly onRecalled: (items: number) => void;
   /** The backend rejected a turn with every strategy. */
@@ -88,6 +93,7 @@ async function* runTurn(
   const { budget, trace } = asked.context;
   const recalled = recalledIn(asked);
   deps.onRecalled(recalled);
+  deps.onForeign(deps.origin.foreignIn(asked.history.items));
   if (recalled > 0) trace.record('recalled', asked.history);
   /** Whether the request was tried without the recalled items, which may be why it is rejected. */
   let trial: 'none' | 'now' | 'over' = recalled === 0 ? 'over' : 'none';
@@ -115,6 +121,7 @@ async function* runTurn(
       for await (const event of draft.shown(turn.events())) {
         if (event.type === 'turn-accepted') {
           deps.strategies.worked(asked, tried);
+          if (draft.strategy.reasoning === 'left-out') deps.origin.refused(asked.history.items);
           if (trial === 'now' && refused !== null) deps.reasoning.refused(asked, refused);
           if (onSettled !== undefined) turn.whenLetGo(onSettled);
         }
@@ -123,7 +130,7 @@ async function* runTurn(
         const isOver = event.type === 'turn-ended' && event.outcome.kind === 'tool-calls';
         if ((isCalled && !hasCalled) || isOver) deps.reasoning.remember(asked, turn.answer);
         hasCalled ||= isCalled;
-        yield event;
+        yield deps.origin.named(event);
       }
       return;
     } catch (error) {

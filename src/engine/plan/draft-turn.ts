@@ -88,7 +88,7 @@ export const draftTurn = (
   });
   const isOurs = (label: string): boolean => mcp.deployment.has(label) || mcp.reach !== null || !hasHostedMcp;
   const whole = mcpHistory(files.history, isOurs);
-  const rest = strategy.reasoning === 'kept' ? null : withoutReasoning(whole);
+  const rest = withoutReasoning(whole, strategy.reasoning === 'kept' ? historyRules.isForeign : () => true);
   const { ignored, ...history } = fitHistory(rest ?? whole, { ...historyRules, images: reach.images });
   const { items } = history;
   const effort = fitEffort(request.reasoning.effort, effortsOf(request.model));

@@ -65,7 +65,7 @@ export class RequestStrategies {
     if (last === undefined || tried.length >= MAX_STRATEGIES) return null;
     if (isUnreadable(refusal)) {
       const canGoWithout =
-        last.reasoning === 'kept' && withoutReasoning(wholeHistory(request.items)) !== null;
+        last.reasoning === 'kept' && withoutReasoning(wholeHistory(request.items), () => true) !== null;
       return canGoWithout ? { ...last, reasoning: 'left-out' } : null;
     }
     if (last.instructions === 'field' && isAboutInstructions(refusal)) {

@@ -111,9 +111,9 @@ export class BlockFrames {
   }
 
   *#endReasoning(item: Reasoning): Generator<Frame> {
-    const { thinking, source } = this.#options;
+    const { thinking, signer } = this.#options;
     if (thinking === null) return;
-    const block = projectReasoning(item, thinking, source);
+    const block = projectReasoning(item, thinking, signer);
     if (block.type === 'redacted_thinking') {
       yield* this.#whole([{ ...block }]);
       return;

@@ -6,7 +6,8 @@ import {
   type ToolCall,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
-import { projectReasoning, type ReasoningSource, type ThinkingDisplay } from '../reasoning/thinking-block.ts';
+import type { Signer } from '../reasoning/signer.ts';
+import { projectReasoning, type ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { citationsOf } from './citations.ts';
 import { toolInput } from './tool-input.ts';
 import { isWebSearch, searchHead, searchInput, SearchResults } from './web-search.ts';
@@ -16,7 +17,7 @@ export type Block = Readonly<Record<string, unknown>> & { readonly type: string 
 
 export interface BlockOptions {
   readonly thinking: ThinkingDisplay | null;
-  readonly source: ReasoningSource;
+  readonly signer: Signer;
 }
 
 /** The blocks of an answer. Empty texts have none, and neither has a call whose arguments are cut. */
@@ -30,12 +31,12 @@ export const blocksOf = (items: readonly Produced[], options: BlockOptions): rea
   return [...blocks, ...results.rest()];
 };
 
-const blocksOfItem = (item: Produced, { thinking, source }: BlockOptions): readonly Block[] => {
+const blocksOfItem = (item: Produced, { thinking, signer }: BlockOptions): readonly Block[] => {
   switch (item.kind) {
     case 'message':
       return textsOf(item);
     case 'reasoning':
-      return thinking === null ? [] : [{ ...projectReasoning(item, thinking, source) }];
+      return thinking === null ? [] : [{ ...projectReasoning(item, thinking, signer) }];
     case 'tool-call': {
       const input = toolInput(item);
       return input === null ? [] : [{ ...callHead(item), input }];

@@ -7,6 +7,4 @@ export interface MessagesMeta {
   readonly model: string;
   /** How reasoning is shown; null: not at all. */
   readonly thinking: ThinkingDisplay | null;
-  /** The backend and account that were asked. */
-  readonly origin: string;
 }

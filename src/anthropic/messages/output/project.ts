@@ -15,7 +15,7 @@ export const messageHead = ({ id, model }: MessagesMeta) => ({
 
 /** The JSON body of an answer. */
 export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer) => {
-  const options = { thinking: meta.thinking, source: { signer, origin: meta.origin } };
+  const options = { thinking: meta.thinking, signer };
   return {
     ...messageHead(meta),
     content: blocksOf(reply.items, options),

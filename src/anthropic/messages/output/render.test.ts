@@ -23,8 +23,7 @@ import { projectMessage } from './project.ts';
 import { renderMessage } from './render.ts';
 
 const signer = new TextSigner([new Uint8Array(32)]);
-const source = { signer, origin: 'here' };
-const META: MessagesMeta = { id: 'msg_1', model: 'm', thinking: 'summarized', origin: 'here' };
+const META: MessagesMeta = { id: 'msg_1', model: 'm', thinking: 'summarized' };
 const CALLED: TurnEnded = { ...END, outcome: { kind: 'tool-calls' } };
 const LIMITED: TurnEnded = { ...END, outcome: { kind: 'incomplete', reason: 'max_output_tokens' } };
 
@@ -225,15 +224,12 @@ describe('reasoning', () => {
       status: 'completed',
     };
     const block = content[0] as never as JsonObject;
-    expect(readReasoning(block, source)).toEqual(item);
+    expect(readReasoning(block, signer)).toEqual(item);
     // A client that changed the text keeps the rest.
-    expect(readReasoning({ ...block, thinking: 'One.' }, source)).toEqual({ ...item, summary: ['One.'] });
-    expect(readReasoning(block, { signer, origin: 'another account' })).toBe(null);
-    expect(readReasoning({ thinking: 'One.', signature: '' }, source)).toBe(null);
-    expect(readReasoning({ thinking: 'One.', signature: 'EpABforeign' }, source)).toBe(null);
-    expect(readReasoning(block, { ...source, signer: new TextSigner([new Uint8Array(32).fill(1)]) })).toBe(
-      null,
-    );
+    expect(readReasoning({ ...block, thinking: 'One.' }, signer)).toEqual({ ...item, summary: ['One.'] });
+    expect(readReasoning({ thinking: 'One.', signature: '' }, signer)).toBe(null);
+    expect(readReasoning({ thinking: 'One.', signature: 'EpABforeign' }, signer)).toBe(null);
+    expect(readReasoning(block, new TextSigner([new Uint8Array(32).fill(1)]))).toBe(null);
   });
 
   it('keeps its summary in the signature if the client wants no text', async () => {
@@ -247,7 +243,7 @@ describe('reasoning', () => {
     ]);
     const { content } = await whole(events, meta);
     expect(content).toEqual([{ type: 'thinking', thinking: '', signature }]);
-    expect(readReasoning(content[0] as never, source)).toMatchObject({ summary: ['One.'] });
+    expect(readReasoning(content[0] as never, signer)).toMatchObject({ summary: ['One.'] });
   });
 
   it('is a redacted block without a summary, and none if the client disabled it', async () => {
@@ -255,7 +251,7 @@ describe('reasoning', () => {
     const { content } = await whole(events);
     expect(content).toEqual([{ type: 'redacted_thinking', data: expect.stringMatching(/^cap1\./) }]);
     expect(await blocksTold(events)).toEqual([start(0, content[0] ?? {}), stop(0)]);
-    expect(readReasoning(content[0] as never, source)).toEqual({
+    expect(readReasoning(content[0] as never, signer)).toEqual({
       kind: 'reasoning',
       id: 'rs_1',
       summary: [],

@@ -23,7 +23,7 @@ export async function* renderMessage(
 ): AsyncGenerator<Frame> {
   const message = { ...messageHead(meta), content: [], stop_reason: null, stop_sequence: null };
   yield messageFrame({ type: 'message_start', message: { ...message, usage: projectUsage(null) } });
-  const blocks = new BlockFrames({ thinking: meta.thinking, source: { signer, origin: meta.origin } });
+  const blocks = new BlockFrames({ thinking: meta.thinking, signer });
   let isRefused = false;
   for await (const event of events) {
     yield* blocks.next(event);

@@ -27,7 +27,7 @@ const cites = (text: string, ...urls: readonly string[]): Produced<Message> => (
 });
 
 const blocks = (...items: readonly Produced[]) =>
-  blocksOf(items, { thinking: null, source: { signer: new TextSigner([]), origin: '' } });
+  blocksOf(items, { thinking: null, signer: new TextSigner([]) });
 
 const use = (id: string, input: JsonObject) => ({
   type: 'server_tool_use',

@@ -6,13 +6,6 @@ import type { Signer } from './signer.ts';
 /** `omitted`: the client gets no text, but can send the reasoning back. */
 export type ThinkingDisplay = 'summarized' | 'omitted';
 
-/** Who wrote the reasoning, and how it is signed. */
-export interface ReasoningSource {
-  readonly signer: Signer;
-  /** The same for as long as it is the same backend with the same account: only that one can read the reasoning. */
-  readonly origin: string;
-}
-
 export interface ThinkingBlock {
   readonly type: 'thinking';
   readonly thinking: string;
@@ -29,7 +22,8 @@ export interface RedactedThinkingBlock {
  * text into the parts of the summary again, or of the raw reasoning.
  */
 type Envelope = {
-  readonly origin: string;
+  /** In signatures of earlier versions. Later ones have it in the item. */
+  readonly origin?: string;
   readonly item: Omit<Reasoning, 'kind' | 'summary'>;
 } & (
   | { readonly lengths: readonly number[] }
@@ -49,39 +43,37 @@ const lengthsOf = (parts: readonly string[]): readonly number[] => parts.map(({ 
 export const projectReasoning = (
   reasoning: Reasoning,
   display: ThinkingDisplay,
-  { signer, origin }: ReasoningSource,
+  signer: Signer,
 ): ThinkingBlock | RedactedThinkingBlock => {
   const { kind: _, summary, ...item } = reasoning;
   const seal = (envelope: Envelope): string => signer.sign(JSON.stringify(envelope));
-  if (display === 'omitted')
-    return { type: 'thinking', thinking: '', signature: seal({ origin, item, summary }) };
+  if (display === 'omitted') return { type: 'thinking', thinking: '', signature: seal({ item, summary }) };
   const thinking = thinkingText(shownReasoning(reasoning));
-  if (thinking === '') return { type: 'redacted_thinking', data: seal({ origin, item, summary }) };
+  if (thinking === '') return { type: 'redacted_thinking', data: seal({ item, summary }) };
   if (shownList(reasoning) === 'summary') {
-    return { type: 'thinking', thinking, signature: seal({ origin, item, lengths: lengthsOf(summary) }) };
+    return { type: 'thinking', thinking, signature: seal({ item, lengths: lengthsOf(summary) }) };
   }
   const { content = [], ...hidden } = item;
-  const envelope: Envelope = { origin, item: hidden, summary, contentLengths: lengthsOf(content) };
+  const envelope: Envelope = { item: hidden, summary, contentLengths: lengthsOf(content) };
   return { type: 'thinking', thinking, signature: seal(envelope) };
 };
 
 /**
- * The reasoning in a block that a client sent back; null if it is not ours, or another backend or account wrote it. A
- * client that changed the text keeps the reasoning, with its text as the summary or the raw reasoning.
+ * The reasoning in a block that a client sent back, with its origin; null if it is not ours. A client that changed the text
+ * keeps the reasoning, with its text as the summary or the raw reasoning.
  */
-export const readReasoning = (block: JsonObject, { signer, origin }: ReasoningSource): Reasoning | null => {
+export const readReasoning = (block: JsonObject, signer: Signer): Reasoning | null => {
   const { thinking = '', signature = block['data'] } = block;
   const text = typeof signature === 'string' ? signer.open(signature) : null;
   if (text === null) return null;
   // Only this program signs, so it is an envelope.
   const envelope = JSON.parse(text) as Envelope;
-  if (envelope.origin !== origin) return null;
   const shown = typeof thinking === 'string' ? thinking : '';
-  if (!('summary' in envelope))
-    return { kind: 'reasoning', ...envelope.item, summary: partsOf(shown, envelope.lengths) };
-  const { item, summary, contentLengths } = envelope;
+  const { origin } = envelope;
+  const item = { kind: 'reasoning', ...(origin === undefined ? {} : { origin }), ...envelope.item } as const;
+  if (!('summary' in envelope)) return { ...item, summary: partsOf(shown, envelope.lengths) };
+  const { summary, contentLengths } = envelope;
   return {
-    kind: 'reasoning',
     ...item,
     summary,
     ...(contentLengths === undefined ? {} : { content: partsOf(shown, contentLengths) }),
