@@ -161,8 +161,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
       show(made, `The key ${titleOf(made.key)} has a new secret. Earlier ones ${until}.`);
     },
   },
-  pause: onKey((admin, id) => admin.pause(id), 'is paused'),
+  pause: onKey(async (admin, id) => (await admin.pause(id)).key, 'is paused'),
   resume: onKey((admin, id) => admin.resume(id), 'can be used again'),
-  revoke: onKey((admin, id) => admin.revoke(id), 'was revoked'),
+  revoke: onKey(async (admin, id) => (await admin.revoke(id)).key, 'was revoked'),
   reset: onKey((admin, id) => admin.reset(id), 'has used nothing of its limits'),
 };

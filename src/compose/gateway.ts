@@ -110,6 +110,18 @@ const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps
     store: store.keys,
     clock: systemAmbient.clock,
     onTrouble: (err) => logger.warn({ err }, 'named keys could not be read; known ones go on working'),
+    held: {
+      onUnwritten: (keyId, hold, err) =>
+        logger.error(
+          { keyId, hold, err },
+          'change of a key not written: it holds in memory, and is tried again',
+        ),
+      onWritten: (keyId, hold) => logger.info({ keyId, hold }, 'change of a key written'),
+      onLost: (keyId, hold, err) => logger.error({ keyId, hold, err }, 'change of a key was never written'),
+    },
+  });
+  store.watch((announcement, what) => {
+    if (what === 'key') live.heard(announcement);
   });
   return {
     byKey: acceptNamedKeys({
@@ -124,6 +136,7 @@ const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps
       limits: store.limits,
       ambient: systemAmbient,
       onChanged: () => live.changed().catch(() => undefined),
+      live,
     }),
   };
 };

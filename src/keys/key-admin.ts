@@ -1,14 +1,17 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
+import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
-import type { KeyRow, KeyStore } from '../store/ports/keys.ts';
+import type { KeyAnnouncement, KeyRow, KeyStore } from '../store/ports/keys.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
 import { MAX_KEYS, type ApiKey } from './key.ts';
+import type { LiveKeys } from './live-keys.ts';
 import { bodyOf, keyOf } from './key-body.ts';
+import type { KeyHold } from './held-keys.ts';
 import { readLimitStatus, type LimitStatus } from './limit-status.ts';
 import { mintSecret } from './key-secret.ts';
 import { readChanges, readPolicy } from './read-policy.ts';
+import { isPassing } from '../turns/insistently.ts';
 
 export interface KeyAdminOptions {
   readonly store: KeyStore;
@@ -16,6 +19,15 @@ export interface KeyAdminOptions {
   readonly ambient: Ambient;
   /** A key was changed: resolves when this process knows it. Must not reject. */
   readonly onChanged?: () => Promise<void>;
+  /** The keys that this process serves; absent: it serves none, so nothing can be held in its memory. */
+  readonly live?: Pick<LiveKeys, 'byId' | 'held'>;
+}
+
+/** A key that was paused or revoked. */
+export interface StoppedKey {
+  readonly key: ApiKey;
+  /** Why the database does not have it yet; null: it has. This process holds to it anyway. */
+  readonly unwritten: GatewayError | null;
 }
 
 /** A key and the secret that was made for it, which is shown this once. */
@@ -58,7 +70,7 @@ export class KeyAdmin {
   }
 
   async find(id: string): Promise<ApiKey> {
-    return keyOf(await this.#row(id));
+    return this.#shown(await this.#row(id));
   }
 
   /** The newest first. */
@@ -70,7 +82,7 @@ export class KeyAdmin {
         message: `Invalid 'after': there is no key with id '${quoted(page.after)}'.`,
       });
     }
-    return (await store.list(page)).map(keyOf);
+    return (await store.list(page)).map((row) => this.#shown(row));
   }
 
   /** Changes the given fields. */
@@ -92,23 +104,64 @@ export class KeyAdmin {
     return { key: await this.#changed(row), secret };
   }
 
-  pause(id: string): Promise<ApiKey> {
+  /** Holds in this process at once, whether the database can be written or not. */
+  pause(id: string): Promise<StoppedKey> {
     const now = this.#options.ambient.clock.now();
-    return this.#change(id, (key) => ({ ...key, pausedAt: key.pausedAt ?? now }));
+    return this.#stop(id, 'paused', () =>
+      this.#change(id, (key) => ({ ...key, pausedAt: key.pausedAt ?? now })),
+    );
   }
 
   resume(id: string): Promise<ApiKey> {
-    return this.#change(id, (key) => ({ ...key, pausedAt: null }));
+    return this.#inTurn(async () => {
+      const held = this.#options.live?.held;
+      if (held?.isPaused(id) !== true) return this.#changeNow(id, resumed);
+      const row = await this.#row(id);
+      // A pause that was never written needs no room to end.
+      const key = row.pausedAt === null ? keyOf(row) : await this.#changeNow(id, resumed);
+      held.release(id);
+      await this.#announce(id, 'resumed');
+      return key;
+    });
   }
 
-  /** For ever. To revoke it again changes nothing. */
-  revoke(id: string): Promise<ApiKey> {
-    return this.#inTurn(async () => {
-      const key = await this.find(id);
-      if (key.revokedAt !== null) return key;
-      const now = this.#options.ambient.clock.now();
-      return this.#changeNow(id, (one) => ({ ...one, revokedAt: now }));
-    });
+  /** For ever. To revoke it again changes nothing. Holds in this process at once, as a pause does. */
+  revoke(id: string): Promise<StoppedKey> {
+    const now = this.#options.ambient.clock.now();
+    return this.#stop(id, 'revoked', () =>
+      this.#inTurn(async () => {
+        const row = await this.#row(id);
+        return row.revokedAt === null
+          ? this.#changeNow(id, (one) => ({ ...one, revokedAt: now }))
+          : keyOf(row);
+      }),
+    );
+  }
+
+  async #stop(id: string, hold: KeyHold, write: () => Promise<ApiKey>): Promise<StoppedKey> {
+    const { live, ambient } = this.#options;
+    const known = live?.byId(id) ?? null;
+    if (live === undefined || known === null || known.revokedAt !== null) {
+      return { key: await write(), unwritten: null };
+    }
+    live.held.hold(id, hold, ambient.clock.now());
+    try {
+      // It is held until its row was read.
+      return { key: await write(), unwritten: null };
+    } catch (error) {
+      if (!(error instanceof GatewayError) || !isPassing(error)) {
+        live.held.release(id);
+        throw error;
+      }
+      live.held.writeLater(id, write, error);
+      await this.#announce(id, hold);
+      return { key: live.held.apply(known), unwritten: error };
+    }
+  }
+
+  /** To other instances. Best effort: at the latest they learn of it when it is written. */
+  async #announce(id: string, what: KeyAnnouncement): Promise<void> {
+    await this.#options.store.announce(id, what).catch(() => undefined);
   }
 
   /** What the key has used of its limits. */
@@ -151,6 +204,11 @@ export class KeyAdmin {
     throw gatewayError('store_unavailable', { message: 'The key is being changed by others all the time.' });
   }
 
+  #shown(row: KeyRow): ApiKey {
+    const key = keyOf(row);
+    return this.#options.live?.held.apply(key) ?? key;
+  }
+
   async #row(id: string): Promise<KeyRow> {
     const row = await this.#options.store.find(id);
     if (row === null) throw gatewayError('unknown_key');
@@ -162,3 +220,5 @@ export class KeyAdmin {
     return keyOf(row);
   }
 }
+
+const resumed = (key: ApiKey): ApiKey => ({ ...key, pausedAt: null });

@@ -70,6 +70,7 @@ const open = async (store: ReturnType<typeof fakeStore>, pollMs = 2_147_483_647)
     clock,
     pollMs,
     onTrouble: (error) => troubles.push(failureOf(error).code),
+    held: { onUnwritten() {}, onWritten() {}, onLost() {} },
   });
   opened = keys;
   return { keys, clock, troubles };

@@ -2,6 +2,7 @@ import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts
 import type { Clock } from '../kit/ambient.ts';
 import { pause } from '../kit/async/pause.ts';
 import type { KeyChanges, KeyStore } from '../store/ports/keys.ts';
+import { HeldKeys, type HeldKeysOptions } from './held-keys.ts';
 import { MAX_KEYS, statusOf, type ApiKey } from './key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { KeyMemory, type LoadedKey } from './key-memory.ts';
@@ -14,6 +15,8 @@ export interface LiveKeysOptions {
   readonly clock: Clock;
   /** Called once when a trouble begins: the keys cannot be read, or their last uses not be written. */
   readonly onTrouble: (error: unknown) => void;
+  /** What happens to changes that cannot be written. */
+  readonly held: HeldKeysOptions;
   /** For tests. */
   readonly pollMs?: number;
 }
@@ -32,6 +35,8 @@ export class LiveKeys implements KeyDirectory {
   readonly #options: LiveKeysOptions;
   readonly #stopped = new AbortController();
   readonly #uses: KeyUses;
+  /** Changes that the database does not have yet. */
+  readonly held: HeldKeys;
   #memory = new KeyMemory();
   #version = 0;
   /** The last question to the database. */
@@ -46,6 +51,7 @@ export class LiveKeys implements KeyDirectory {
   private constructor(options: LiveKeysOptions) {
     this.#options = options;
     this.#uses = new KeyUses(options);
+    this.held = new HeldKeys(options.held);
   }
 
   /** Reads all keys. Rejects if it cannot. */
@@ -59,16 +65,17 @@ export class LiveKeys implements KeyDirectory {
   /** Whether a key could be used now. Revoked and expired ones are kept, too. */
   get hasActive(): boolean {
     const now = this.#options.clock.now();
-    return this.#memory.some((key) => statusOf(key, now) === 'active');
+    return this.#memory.some((key) => statusOf(this.held.apply(key), now) === 'active');
   }
 
   byId(keyId: string): ApiKey | null {
-    return this.#memory.byId(keyId)?.key ?? null;
+    const key = this.#memory.byId(keyId)?.key ?? null;
+    return key === null ? null : this.held.apply(key);
   }
 
   refusalOf(keyId: string): GatewayError | null {
-    const loaded = this.#memory.byId(keyId);
-    if (loaded !== null) return this.#staleness() ?? refusalFor(loaded.key, this.#options.clock.now());
+    const key = this.byId(keyId);
+    if (key !== null) return this.#staleness() ?? refusalFor(key, this.#options.clock.now());
     // It was revoked long ago, and has made room for another one.
     return NAMED_ID.test(keyId) ? gatewayError('key_revoked') : null;
   }
@@ -79,7 +86,7 @@ export class LiveKeys implements KeyDirectory {
     if (found === null) return null;
     const { loaded, expiresAt } = found;
     const now = this.#options.clock.now();
-    const refusal = this.#staleness() ?? refusalFor(loaded.key, now);
+    const refusal = this.#staleness() ?? refusalFor(this.held.apply(loaded.key), now);
     if (refusal !== null) throw refusal;
     if (expiresAt !== null && expiresAt <= now) {
       throw gatewayError('key_expired', {
@@ -87,6 +94,14 @@ export class LiveKeys implements KeyDirectory {
       });
     }
     return loaded;
+  }
+
+  /** What another instance announced, in the form `id:what`. */
+  heard(announcement: string): void {
+    const [id = '', what] = announcement.split(':');
+    if (what === 'resumed' && this.held.isPaused(id)) this.held.release(id);
+    if (this.byId(id) === null || (what !== 'paused' && what !== 'revoked')) return;
+    this.held.hold(id, what, this.#options.clock.now());
   }
 
   /** The key was used now. */
@@ -125,6 +140,7 @@ export class LiveKeys implements KeyDirectory {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#polling;
+    await this.held.close();
     await this.#uses.flush(true).catch(this.#options.onTrouble);
   }
 
@@ -157,6 +173,7 @@ export class LiveKeys implements KeyDirectory {
   async #read(): Promise<void> {
     const changes = await this.#changedSince(this.#version);
     this.#memory.apply(changes);
+    for (const row of changes.keys) this.held.read(row);
     const isRestored = changes.version < this.#version;
     this.#version = changes.version;
     // A backup was restored, or the store has deleted keys to make room for others.

@@ -41,8 +41,11 @@ export interface Store {
 
 export type OnChange = (responseId: string, what: ResponseChange) => void;
 
-/** It has new events, or something else of it changed: its status, or it was deleted. */
-export type ResponseChange = 'events' | 'status';
+/**
+ * It has new events, or something else of it changed: its status, or it was deleted. `key`: no response, but an announcement
+ * about a key, in the form `id:what`.
+ */
+export type ResponseChange = 'events' | 'status' | 'key';
 
 /** A place in a segment. A conversation up to there consists of the turns of the segment up to `pos`, and of what the segment was forked from. */
 export interface Position {

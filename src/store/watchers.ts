@@ -21,5 +21,7 @@ export class Watchers {
 }
 
 /** What an operation changes of the response that it names. */
-export const changeBy = (operation: string): ResponseChange =>
-  operation === 'events.append' ? 'events' : 'status';
+export const changeBy = (operation: string): ResponseChange => {
+  if (operation === 'keys.announce') return 'key';
+  return operation === 'events.append' ? 'events' : 'status';
+};

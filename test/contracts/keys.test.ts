@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { failure, failureOf, type Failure } from '../../src/canonical/failure/failure.ts';
 import { KeyAdmin } from '../../src/keys/key-admin.ts';
+import type { HeldKeysOptions } from '../../src/keys/held-keys.ts';
 import { hashOf } from '../../src/keys/key-secret.ts';
 import { LiveKeys } from '../../src/keys/live-keys.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
@@ -17,7 +18,11 @@ const adminOf = ({ clock }: StoreHarness, store: Store, onChanged?: () => Promis
   });
 
 /** The keys of an instance that does not look for changes by itself. */
-const liveOf = ({ clock }: StoreHarness, store: Store): Promise<LiveKeys> =>
+const liveOf = (
+  { clock }: StoreHarness,
+  store: Store,
+  held: Partial<HeldKeysOptions> = {},
+): Promise<LiveKeys> =>
   LiveKeys.open({
     store: store.keys,
     clock,
@@ -25,6 +30,7 @@ const liveOf = ({ clock }: StoreHarness, store: Store): Promise<LiveKeys> =>
     onTrouble(error) {
       throw error;
     },
+    held: { onUnwritten() {}, onWritten() {}, onLost() {}, retryMs: 10, ...held },
   });
 
 const refusal = async (doing: Promise<unknown>): Promise<Failure> => {
@@ -65,16 +71,16 @@ describeStores('administrators of keys', (open) => {
     expect(changed).toEqual({ ...key, note: 'Bob', models: ['gpt-*'] });
     expect(live.byId(key.id)).toEqual(changed);
     const pausedAt = harness.clock.time;
-    expect(await admin.pause(key.id)).toEqual({ ...changed, pausedAt });
+    expect((await admin.pause(key.id)).key).toEqual({ ...changed, pausedAt });
     harness.clock.time += 1;
-    expect(await admin.pause(key.id)).toEqual({ ...changed, pausedAt });
+    expect((await admin.pause(key.id)).key).toEqual({ ...changed, pausedAt });
     expect(live.refusalOf(key.id)?.failure).toEqual(failure('key_paused'));
     expect(await admin.resume(key.id)).toEqual(changed);
     expect(live.refusalOf(key.id)).toBe(null);
     expect(await admin.reset(key.id)).toEqual(changed);
-    const revoked = await admin.revoke(key.id);
+    const { key: revoked } = await admin.revoke(key.id);
     expect(revoked).toEqual({ ...changed, revokedAt: harness.clock.time });
-    expect(await admin.revoke(key.id)).toEqual(revoked);
+    expect((await admin.revoke(key.id)).key).toEqual(revoked);
     expect(await admin.find(key.id)).toEqual(revoked);
     const refused = await Promise.all(
       [
@@ -129,7 +135,7 @@ describeStores('administrators of keys', (open) => {
     const revoked = [admin.revoke(key.id), admin.revoke(key.id)];
     await Promise.all(changes);
     const last = { note: '49', revokedAt: harness.clock.time };
-    expect(await Promise.all(revoked)).toMatchObject([last, last]);
+    expect(await Promise.all(revoked)).toMatchObject([{ key: last }, { key: last }]);
   });
 
   it('rotate with an overlap, under the same id', async () => {

@@ -31,6 +31,7 @@ vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
 
 interface Disk {
   readonly directory: string;
+  readonly isMounted: boolean;
   leave(bytes: number): Promise<void>;
   free(): Promise<void>;
   remove(): Promise<void>;
@@ -44,6 +45,7 @@ const openDisk = async (): Promise<Disk> => {
   const fake = path.join(directory, 'codex');
   return {
     directory,
+    isMounted: mounted !== null,
     async leave(bytes) {
       if (mounted === null) {
         skipCheck('a disk is filled: root and `mount`');
@@ -108,5 +110,44 @@ describe('a disk that is full when an app-server has to be started', () => {
     await disk.free();
     await until(() => readyPid() !== undefined);
     expect((await askWhole(proxy)).status).toBe(200);
+  });
+});
+
+describe('a disk that is full when a key is paused or revoked', () => {
+  const fill = async (): Promise<void> => {
+    await disk.leave(0);
+    // The log of the database may have some room left.
+    const items = [{ role: 'user', content: 'x'.repeat(8_000) }];
+    await until(async () => (await proxy.post('/v1/conversations', { items })).status === 503);
+  };
+
+  it('the key stops working at once, and it is written later', async () => {
+    if (!disk.isMounted) return skipCheck('a disk is filled: root and `mount`');
+    const make = async () =>
+      (await (await proxy.post('/v1/codex/keys', { name: 'leaked' })).json()) as { id: string; key: string };
+    const use = async ({ key }: { readonly key: string }) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await fetch(`${proxy.url}/v1/models`, { headers });
+      return { status: answer.status, body: (await answer.json()) as { error?: { code: string } } };
+    };
+    const [paused, revoked] = [await make(), await make()];
+    await fill();
+    const warning = expect.stringMatching(
+      /^This server refuses the key from now on, but could not store that yet/,
+    ) as string;
+    const pausing = await proxy.post(`/v1/codex/keys/${paused.id}/pause`, {});
+    expect(pausing.status).toBe(202);
+    expect(await pausing.json()).toMatchObject({ status: 'paused', warning });
+    const revoking = await proxy.send(`/v1/codex/keys/${revoked.id}`, { method: 'DELETE' });
+    expect(revoking.status).toBe(202);
+    expect(await revoking.json()).toMatchObject({ status: 'revoked', warning });
+    expect(await use(paused)).toMatchObject({ status: 401, body: { error: { code: 'key_paused' } } });
+    expect(await use(revoked)).toMatchObject({ status: 401, body: { error: { code: 'key_revoked' } } });
+    await disk.free();
+    const written = () => proxy.log.filter(({ msg }) => msg === 'change of a key written').length;
+    await until(() => written() === 2);
+    const shown = await proxy.get(`/v1/codex/keys/${revoked.id}`);
+    expect(await shown.json()).toMatchObject({ status: 'revoked' });
+    expect((await use(revoked)).status).toBe(401);
   });
 });

@@ -1,7 +1,7 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { Scope } from '../../keys/caller.ts';
 import type { ApiKey } from '../../keys/key.ts';
-import type { KeyAdmin, KeyWithSecret } from '../../keys/key-admin.ts';
+import type { KeyAdmin, KeyWithSecret, StoppedKey } from '../../keys/key-admin.ts';
 import type { KeyStorage } from '../../keys/key-storage.ts';
 import { projectKey } from '../../keys/project-key.ts';
 import { readNothing, readOverlap } from '../../keys/read-overlap.ts';
@@ -50,13 +50,18 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
     scopes: method === 'GET' ? ['read'] : ADMIN,
     async handle(http, exchange, { id = '' }) {
       const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
-      return Response.json(await handle({ admin: adminOf(deps), id, fields }), { headers: NOT_CACHED });
+      const body = await handle({ admin: adminOf(deps), id, fields });
+      return Response.json(body, { status: 'warning' in body ? 202 : 200, headers: NOT_CACHED });
     },
   });
-  const action = (name: string, handle: (admin: KeyAdmin, id: string) => Promise<ApiKey>): Route =>
+  const stopped = ({ key: one, unwritten }: StoppedKey): JsonObject => ({
+    ...key(one),
+    ...(unwritten === null ? {} : { warning: warningOf(unwritten) }),
+  });
+  const action = (name: string, handle: (admin: KeyAdmin, id: string) => Promise<JsonObject>): Route =>
     answer('POST', `/:id/${name}`, async ({ admin, id, fields }) => {
       readNothing(await fields());
-      return key(await handle(admin, id));
+      return handle(admin, id);
     });
   return [
     listRoute(deps, key),
@@ -69,15 +74,18 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
       storage: { ...(await deps.storage?.statusOf(id)) },
     })),
     answer('POST', '/:id', async ({ admin, id, fields }) => key(await admin.change(id, await fields()))),
-    answer('DELETE', '/:id', async ({ admin, id }) => key(await admin.revoke(id))),
+    answer('DELETE', '/:id', async ({ admin, id }) => stopped(await admin.revoke(id))),
     answer('POST', '/:id/rotate', async ({ admin, id, fields }) =>
       withSecret(await admin.rotate(id, readOverlap(await fields()))),
     ),
-    action('pause', (admin, id) => admin.pause(id)),
-    action('resume', (admin, id) => admin.resume(id)),
-    action('reset', (admin, id) => admin.reset(id)),
+    action('pause', async (admin, id) => stopped(await admin.pause(id))),
+    action('resume', async (admin, id) => key(await admin.resume(id))),
+    action('reset', async (admin, id) => key(await admin.reset(id))),
   ];
 };
+
+const warningOf = ({ failure: { message } }: GatewayError): string =>
+  `This server refuses the key from now on, but could not store that yet, and goes on trying: until then a restart of this server undoes it. ${message}`;
 
 const listRoute = (deps: KeyRouteDeps, project: (key: ApiKey) => JsonObject): Route => ({
   method: 'GET',

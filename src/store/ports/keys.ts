@@ -34,6 +34,8 @@ export interface KeyChanges {
 
 export type NewKey = Pick<KeyRow, 'id' | 'hint' | 'createdAt' | 'expiresAt' | 'body'>;
 
+export type KeyAnnouncement = 'paused' | 'resumed' | 'revoked';
+
 export interface KeyStore {
   /** Those with a higher version than this one; all for 0. Cheap if there are none. */
   changedSince(version: number): Promise<KeyChanges>;
@@ -56,6 +58,11 @@ export interface KeyStore {
     id: string,
     to: { readonly hash: string; readonly hint: string; readonly until: number },
   ): Promise<KeyRow | null>;
+  /**
+   * Wakes the watchers of all instances with what holds of a key, and writes nothing: with PostgreSQL that works on a full
+   * disk, too. With SQLite it reaches this process only.
+   */
+  announce(id: string, what: KeyAnnouncement): Promise<void>;
   /** Notes when keys were used last. Not a change: the version stays. */
   used(uses: readonly { readonly id: string; readonly at: number }[]): Promise<void>;
 }

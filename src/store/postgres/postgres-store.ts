@@ -38,7 +38,7 @@ export const openPostgresStore = async (
     onNotification(payload) {
       const [from, what, responseId = '*'] = payload.split(' ');
       // Its own watchers know already.
-      if (from !== instance) watchers.wake(responseId, what === 'events' ? what : 'status');
+      if (from !== instance) watchers.wake(responseId, what === 'events' || what === 'key' ? what : 'status');
     },
     onLost: (reason) => options.onChange?.({ kind: 'lost', reason }),
     onBack() {

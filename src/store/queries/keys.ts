@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely';
 
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
-import type { KeyChanges, KeyRow, KeySecretRow, KeyStore, NewKey } from '../ports/keys.ts';
+import type { KeyAnnouncement, KeyChanges, KeyRow, KeySecretRow, KeyStore, NewKey } from '../ports/keys.ts';
 import type { KeyTable } from '../tables.ts';
 import { inParts } from './expressions.ts';
 
@@ -197,6 +197,8 @@ const used = async ({ db }: Query, uses: Parameters<KeyStore['used']>[0]): Promi
   }
 };
 
+const announce = (_query: Query, _id: string, _what: KeyAnnouncement): Promise<void> => Promise.resolve();
+
 export const keyOperations: OperationsOf<KeyStore> = {
   changedSince: read(changedSince),
   find: read(find),
@@ -204,5 +206,6 @@ export const keyOperations: OperationsOf<KeyStore> = {
   create: write(create),
   change: write(change),
   rotate: write(rotate),
+  announce: write(announce, (_, id, what) => `${id}:${what}`),
   used: write(used),
 };
