@@ -104,6 +104,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/codex/keys/{id}/resume': 'Makes a paused key usable again.',
   'key POST /v1/codex/keys/{id}/reset':
     'Starts all limits of a key anew: what it has used so far does not count any more.',
+  'open GET /v1/codex/key-proof':
+    'Proves to a program on the machine of the server that this server knows its key, without showing it: `nonce` is 32 random bytes in base64url. The command [connect](clients/README.md#the-key-of-a-client) asks before it sends a key.',
   'key POST /v1/codex/login':
     'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out). Scope `admin`.',
   'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use. Scope `read`.',
@@ -186,6 +188,7 @@ export const listRoutes = (): readonly ListedRoute[] =>
       takesFeedback: false,
     },
     keys: { admin: null, storage: null, clock: { now: notCalled } },
+    keyProof: { keys: [], limit: untouched },
     login: { signIns: untouched, overriddenBy: null },
     requests: untouched,
     metrics: { print: notCalled, contentType: '' },

@@ -1,8 +1,9 @@
 import { chmodSync, readdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { KEY, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
+import { keyFor, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
 import type { Client } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
 
@@ -21,7 +22,7 @@ describe.each(Object.entries(PLACES))('connect %s', (name, places) => {
   it('writes private files, and takes back every byte', async () => {
     const shown = await room.run(`connect ${name} --yes`);
     expect(shown).toMatchObject({ code: 0, out: '', asked: '' });
-    expect(shown.err).not.toContain(KEY);
+    expect(shown.err).not.toMatch(/sk-proxy-/);
     expect(places.map((place) => room.modeOf(place))).toEqual(places.map(() => 0o600));
     expect(places.map((place) => room.read(place)).join('')).toContain(`127.0.0.1:${models.port}`);
     const again = await room.run(`connect ${name} --yes`);
@@ -78,16 +79,20 @@ describe('connect prints variables', () => {
   it.each([
     [
       'env',
-      `export OPENAI_BASE_URL='http://127.0.0.1:PORT/v1'\nexport OPENAI_API_KEY='${KEY}'\nexport ANTHROPIC_BASE_URL='http://127.0.0.1:PORT'\nexport ANTHROPIC_AUTH_TOKEN='${KEY}'\n`,
+      `export OPENAI_BASE_URL='http://127.0.0.1:PORT/v1'\nexport OPENAI_API_KEY='${keyFor('env')}'\nexport ANTHROPIC_BASE_URL='http://127.0.0.1:PORT'\nexport ANTHROPIC_AUTH_TOKEN='${keyFor('env')}'\n`,
     ],
     [
       'copilot-cli',
-      `export COPILOT_PROVIDER_BASE_URL='http://127.0.0.1:PORT/v1'\nexport COPILOT_PROVIDER_API_KEY='${KEY}'\nexport COPILOT_PROVIDER_WIRE_API='responses'\nexport COPILOT_MODEL='gpt-6.1-sol'\nexport COPILOT_OFFLINE='true'\n`,
+      `export COPILOT_PROVIDER_BASE_URL='http://127.0.0.1:PORT/v1'\nexport COPILOT_PROVIDER_API_KEY='${keyFor('copilot-cli')}'\nexport COPILOT_PROVIDER_WIRE_API='responses'\nexport COPILOT_MODEL='gpt-6.1-sol'\nexport COPILOT_OFFLINE='true'\n`,
     ],
   ])('%s', async (name, lines) => {
     expect(await room.run(`connect ${name} --shell posix`)).toMatchObject({
       code: 0,
       out: lines.replaceAll('PORT', String(models.port)),
+    });
+    expect(await room.run(`connect ${name} --undo --yes`)).toMatchObject({
+      code: 0,
+      err: expect.stringContaining(`The key "connect: ${name} on ${hostname()}" was revoked.`),
     });
     expect(await room.run(`connect ${name} --undo`)).toMatchObject({
       code: 0,
@@ -119,23 +124,25 @@ describe('connect prints variables', () => {
     const fish = await room.run('connect env', { environment: { SHELL: '/usr/bin/fish' } });
     const windows = await room.run('connect env --shell powershell');
     expect([fish.out.split('\n')[1], windows.out.split('\n')[1]]).toEqual([
-      `set -gx OPENAI_API_KEY '${KEY}'`,
-      `$env:OPENAI_API_KEY = '${KEY}'`,
+      `set -gx OPENAI_API_KEY '${keyFor('env')}'`,
+      `$env:OPENAI_API_KEY = '${keyFor('env')}'`,
     ]);
   });
 });
 
 describe('connect finds the server', () => {
-  it('by --url, and takes the usual window if it does not answer', async () => {
-    const { code, out, err } = await room.run('connect claude --print --url http://127.0.0.1:1/v1/');
+  it('and takes the usual window and the key of the last run if it does not answer', async () => {
+    const other = await startModelList();
+    const url = `http://127.0.0.1:${other.port}`;
+    await room.run(`connect claude --print --url ${url}`);
+    other.close();
+    const { code, out, err } = await room.run(`connect claude --print --url ${url}/v1/`);
     expect(code).toBe(0);
-    expect(err).toContain(
-      'No server answers at http://127.0.0.1:1: assuming the model codex-5 with 272,000 tokens.',
-    );
+    expect(err).toContain(`No server answers at ${url}: assuming the model codex-5 with 272,000 tokens.`);
     expect(JSON.parse(out)).toEqual({
       env: {
-        ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
-        ANTHROPIC_AUTH_TOKEN: KEY,
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_AUTH_TOKEN: keyFor('claude'),
         CLAUDE_CODE_AUTO_COMPACT_WINDOW: '272000',
         CLAUDE_CODE_MAX_CONTEXT_TOKENS: '272000',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -145,7 +152,8 @@ describe('connect finds the server', () => {
 
   it.each<readonly [string, Record<string, string>, string]>([
     ['--model nope', {}, 'has no model nope'],
-    ['--yes', { PROXY_API_KEY: 'sk-another-key' }, 'does not accept this key.'],
+    ['--yes', { PROXY_API_KEY: 'sk-another-key' }, 'does not prove that it knows the key of this server'],
+    ['--yes', { PORT: '1' }, 'No server answers at http://127.0.0.1:1. It has to make a key for this client'],
     ['--yes', { PORT: '0' }, 'With PORT=0 the address changes with each start: name it with --url.'],
     ['--url ftp://x', {}, '--url needs an address such as http://127.0.0.1:11435.'],
     ['--url http://me:secret@x', {}, '--url must not contain a password'],

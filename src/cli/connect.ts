@@ -11,9 +11,9 @@ import { CLIENTS, type ClientName } from '../connect/clients.ts';
 import { snippetOf } from '../connect/snippet.ts';
 import { applyEdits, NotMerged, planEdit, type Edit } from './connect/edit.ts';
 import { listClients } from './connect/list.ts';
-import { Records } from './connect/record.ts';
+import { Records, type KeptKey } from './connect/record.ts';
 import { runClient, withoutNpm } from './connect/run-client.ts';
-import { findServer } from './connect/server.ts';
+import { findServer, revokeKey } from './connect/server.ts';
 import { isShell, shellLines, SHELLS, usualShell } from '../connect/shell.ts';
 import { showDiff } from './connect/show-diff.ts';
 import { placeOnDisk } from './connect/target.ts';
@@ -43,12 +43,17 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
   }
   const task = { name: name as ClientName, client: CLIENTS[name as ClientName], flags, world, config };
   if (flags.has('undo')) return undo(task);
-  const { facts, note } = await findServer(config, {
+  const found = await findServer(config, {
+    client: name,
     url: flags.get('url') ?? null,
     model: flags.get('model') ?? null,
     startCommand: commandLine(thisInvocation(world.environment), 'serve'),
+    records: new Records(config.state.dir, name),
+    agrees: (question) => isAgreed(task, question),
   });
-  if (note !== null) world.say(`${note}\n`);
+  if (found === null) return 1;
+  const { facts, notes } = found;
+  for (const note of notes) world.say(`${note}\n`);
   if (flags.has('run')) return start(task, facts, others);
   if (flags.has('shell') || task.client.files(facts).length === 0) return printVariables(task, facts);
   return flags.has('print') ? print(task, facts) : write(task, facts);
@@ -177,12 +182,13 @@ const undo = async (task: Task): Promise<number> => {
   const { name, client, world, config } = task;
   const records = new Records(config.state.dir, name);
   const files = await records.read();
-  if (files.length === 0) {
+  const key = await records.readKey();
+  if (files.length === 0 && key === null) {
     world.say(`This command has written nothing for ${client.title}.\n`);
     return 0;
   }
   const undoings = await Promise.all(files.map((record) => planUndo(record, records)));
-  const hide = hideSecrets(files.map(({ key }) => key));
+  const hide = hideSecrets(files.map((record) => record.key));
   for (const { target, text, kept } of undoings) {
     if (text !== target.text) world.say(hide(showDiff(target.file, target.text, text)));
     if (kept.length > 0) world.say(`${target.file}: ${kept.join(', ')} changed since, and stays.\n`);
@@ -190,8 +196,20 @@ const undo = async (task: Task): Promise<number> => {
   if (!(await isAgreed(task, 'Take this back?'))) return 1;
   // The last file first: a folder that was created for all of them is empty at the end.
   for (const undoing of undoings.toReversed()) await applyUndo(undoing);
+  if (key !== null) await endKey(task, key);
   await records.write([]);
   const isWhole = undoings.every(({ kept }) => kept.length === 0);
   world.say(`${client.title}: ${isWhole ? 'taken back' : 'the rest was taken back'}.\n`);
   return 0;
+};
+
+/** Without it, nothing can use the settings that were taken back. */
+const endKey = async ({ world, config }: Task, key: KeptKey): Promise<void> => {
+  const invocation = thisInvocation(world.environment);
+  if (await revokeKey(config, key, commandLine(invocation, 'serve')))
+    world.say(`The key ${JSON.stringify(key.name)} was revoked.\n`);
+  else
+    world.say(
+      `The server at ${key.url} could not be asked to revoke the key ${JSON.stringify(key.name)}. Revoke it: ${commandLine(invocation, 'keys', 'revoke', key.id)}\n`,
+    );
 };

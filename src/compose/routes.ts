@@ -3,6 +3,7 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
+import { SignInLimit } from '../http/console/sign-in-limit.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
@@ -59,6 +60,10 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     usage,
     limitsOf,
     keys: { admin: keyAdmin, storage: parts.gateway.storage, clock: systemAmbient.clock },
+    keyProof: {
+      keys: ownKey === null ? config.http.apiKeys : [ownKey.key],
+      limit: new SignInLimit(systemAmbient.clock),
+    },
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {

@@ -19,7 +19,7 @@ import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
 import type { ErrorForm } from '../turns/api.ts';
 import type { BodyBudget } from '../turns/body-budget.ts';
-import { isLocalCaller, isOnThisMachine } from './guards/local-caller.ts';
+import { isLocalCaller, isOnThisMachine, reachedAt } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 import { INFER, requireScope } from './guards/scopes.ts';
 
@@ -79,6 +79,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
       address: connectionInfo?.address ?? '',
       isLocal: () => isLocalCaller(http.headers, connectionInfo),
       isOnThisMachine: () => isOnThisMachine(http.headers, connectionInfo),
+      reachedAt: () => reachedAt(http.headers, connectionInfo),
       clientSignal: http.signal,
     });
     const stopWatching = connectionInfo?.onStall(deps.uploadIdleTimeoutMs, (why) =>

@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { proofKeyOf, proofOf } from '../../src/keys/key-proof.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { CLAUDE, CLAUDE_FOLDER, HAS_CLAUDE } from '../support/claude-code.ts';
 import { closedHost } from '../support/closed-host.ts';
@@ -102,6 +104,27 @@ describe('connect codex', () => {
     );
   });
 
+  it('gives it a key of its own that can only run turns, uses it again, and revokes it', async () => {
+    const made = async () => {
+      const listed = await proxy.get('/v1/codex/keys');
+      const { data } = (await listed.json()) as {
+        data: { name: string; scopes: string[]; status: string }[];
+      };
+      return data.filter(({ status }) => status === 'active').map(({ name, scopes }) => [name, scopes]);
+    };
+    const before = await made();
+    for (const model of ['codex-5', 'claude-sonnet-5']) {
+      expect(await connect('codex', '--yes', '--model', model, ...SERVER)).toMatchObject({ code: 0 });
+      expect(await made()).toEqual([[`connect: codex on ${hostname()}`, ['infer']], ...before]);
+    }
+    expect(await readFile(path.join(room.home, '.codex/config.toml'), 'utf8')).not.toContain(proxy.key);
+    expect(await connect('codex', '--undo', '--yes')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining(`The key "connect: codex on ${hostname()}" was revoked.`),
+    });
+    expect(await made()).toEqual(before);
+  });
+
   it('starts it with --run, and returns its exit code', async () => {
     expect(await connect('codex', '--run', ...SERVER, '--', ...EXEC)).toMatchObject({ code: 0, out: ANSWER });
     expect(await readdir(path.join(room.home, '.codex'))).not.toContain('config.toml');
@@ -123,5 +146,31 @@ describe('connect env --run', () => {
     expect(await connect('env', '--run', ...SERVER, '--', 'sh', '-c', 'kill -KILL $$')).toMatchObject({
       code: 137,
     });
+  });
+});
+
+describe('the proof that this server knows its key', () => {
+  const nonce = 'n'.repeat(43);
+  const prove = (query = `nonce=${nonce}`, headers: Record<string, string> = {}) =>
+    fetch(`${proxy.url}/v1/codex/key-proof?${query}`, { headers });
+
+  it('is of the address that was reached, and of the keys of the settings', async () => {
+    const { address, salt, proofs } = (await (await prove()).json()) as Record<string, string>;
+    expect(address).toBe(new URL(proxy.url).host);
+    expect(proofs).toEqual([proofOf(await proofKeyOf(proxy.key, salt ?? ''), nonce, address ?? '')]);
+  });
+
+  it.each<readonly [string, number, string | undefined, Record<string, string>]>([
+    ['another nonce', 400, 'nonce=short', {}],
+    ['a forwarded request', 403, undefined, { 'x-forwarded-for': '10.0.0.1' }],
+    ['a web page', 403, undefined, { 'sec-fetch-site': 'same-origin' }],
+  ])('is not given for %s', async (_, status, query, headers) => {
+    expect((await prove(query, headers)).status).toBe(status);
+  });
+
+  it('is not given without a limit', async () => {
+    let status = 200;
+    for (let asked = 0; asked < 100 && status === 200; asked += 1) status = (await prove()).status;
+    expect(status).toBe(429);
   });
 });

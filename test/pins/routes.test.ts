@@ -7,6 +7,7 @@ it('serves the described routes with the described access, in this order', () =>
   const served = listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`);
   expect(served).toEqual(describedRoutes());
   expect(served.filter((route) => !route.startsWith('key '))).toEqual([
+    'open GET /v1/codex/key-proof',
     'open GET /',
     'open GET /docs/{page}',
     'open GET /console/session',

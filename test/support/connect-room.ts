@@ -1,15 +1,18 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { json } from 'node:stream/consumers';
 
 import { readCommandLine } from '../../src/cli/read-command-line.ts';
 import { runCommandLine } from '../../src/cli/run.ts';
+import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../src/keys/key-proof.ts';
 import { noProgress } from './no-progress.ts';
 
-export const KEY = 'sk-proxy-a-key-for-tests';
+/** Of the form that the server makes. */
+const KEY = `sk-proxy-${'a-key-for-tests'.padEnd(43, '-')}`;
 
 /** Where each client has its files, below the home. */
 export const PLACES: Readonly<Record<string, readonly string[]>> = {
@@ -22,23 +25,57 @@ export const PLACES: Readonly<Record<string, readonly string[]>> = {
   pi: ['.pi/agent/models.json', '.pi/agent/settings.json'],
 };
 
-/** Describes models as this server does. The model `nope` does not exist. */
-export const startModelList = async (): Promise<{ readonly port: number; close(): void }> => {
-  const server = createServer((request, response) => {
-    const model = request.url?.replace('/v1/models/', '');
-    const isKnown = model !== 'nope';
-    const isRight = request.headers.authorization === `Bearer ${KEY}`;
-    response.statusCode = isRight ? (isKnown ? 200 : 404) : 401;
+/** The key that the server makes for a client. */
+export const keyFor = (client: string): string => `sk-proxy-made-for-${client}`;
+
+/** Proves that it knows the key, makes keys and describes models as this server does. The model `nope` does not exist. */
+export const startModelList = async (): Promise<{
+  readonly port: number;
+  /** The keys that it has made. */
+  readonly made: Set<string>;
+  close(): void;
+}> => {
+  const made = new Set<string>();
+  const salt = 'a-salt';
+  const proofKey = await proofKeyOf(KEY, salt);
+  const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    if (pathname === KEY_PROOF_PATH) {
+      const address = socketAddress(request.socket.localAddress, request.socket.localPort) ?? '';
+      const proofs = [proofOf(proofKey, searchParams.get('nonce') ?? '', address)];
+      return [200, { salt, address, proofs }];
+    }
+    const key = request.headers.authorization?.replace('Bearer ', '') ?? '';
+    if (key !== KEY && !made.has(key)) return [401, { error: {} }];
+    if (request.method === 'POST') {
+      const { name, scopes } = (await json(request)) as { name: string; scopes: readonly string[] };
+      const [, client = ''] = /^connect: (\S+) on ./.exec(name) ?? [];
+      if (scopes.join() !== 'infer') return [400, { error: { message: 'too many scopes' } }];
+      made.add(keyFor(client));
+      return [200, { id: `key_${client}`, key: keyFor(client) }];
+    }
+    if (request.method === 'DELETE') {
+      made.delete(keyFor(pathname.replace('/v1/codex/keys/key_', '')));
+      return [200, {}];
+    }
+    const model = pathname.replace('/v1/models/', '');
     const found = {
       id: model,
       alias_of: 'gpt-6.1-sol',
       display_name: 'GPT-6.1-Sol',
       context_window: 300_000,
     };
-    response.end(JSON.stringify(isKnown ? found : { error: {} }));
+    return model === 'nope' ? [404, { error: {} }] : [200, found];
+  };
+  const server = createServer((request, response) => {
+    void (async () => {
+      const [status, body] = await answer(request);
+      response.statusCode = status;
+      response.end(JSON.stringify(body));
+    })();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { port: (server.address() as AddressInfo).port, close: () => void server.close() };
+  return { port: (server.address() as AddressInfo).port, made, close: () => void server.close() };
 };
 
 interface Extra {

@@ -14,7 +14,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { KEY, openConnectRoom, PLACES, startModelList } from '../../../test/support/connect-room.ts';
+import { keyFor, openConnectRoom, PLACES, startModelList } from '../../../test/support/connect-room.ts';
 
 const models = await startModelList();
 afterAll(() => models.close());
@@ -69,7 +69,7 @@ describe('connect with files that are there', () => {
           expect(await room.run(`connect ${name} --yes`)).toMatchObject({ code: 0 });
           for (const place of places) {
             expect(room.read(place)).toContain(comment[path.extname(place).slice(1)]);
-            if (room.read(place).includes(KEY)) expect(room.modeOf(place)).toBe(0o600);
+            if (room.read(place).includes(keyFor(name))) expect(room.modeOf(place)).toBe(0o600);
             if (form.eol === '\r\n') expect(room.read(place)).not.toMatch(/[^\r]\n/);
           }
           // With another model, twice: the first state is the one that counts.
@@ -161,8 +161,8 @@ describe('connect with files that are there', () => {
     const { code, out, err } = await room.run(`connect ${name} --yes`);
     expect([code, room.read(place), room.modeOf(place)]).toEqual([1, text, mode]);
     expect(err).toContain(`${message} Nothing was written. Above is what the file needs.`);
-    expect(out).toContain(KEY);
-    expect(existsSync(room.at('state/connect'))).toBe(false);
+    expect(out).toContain(keyFor(name));
+    expect(existsSync(room.at(`state/connect/${name}/record.json`))).toBe(false);
   });
 
   it.each<readonly [string, Record<string, string>, string]>([

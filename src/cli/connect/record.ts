@@ -26,6 +26,17 @@ export interface FileRecord {
   readonly firstFolder: string | null;
 }
 
+/** The key that a server made for a client. */
+export interface KeptKey {
+  /** Of the server. */
+  readonly url: string;
+  readonly id: string;
+  readonly name: string;
+  readonly key: string;
+  /** Contains the key alone, for clients that read it from there. */
+  readonly keyFile: string;
+}
+
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 const VERSION = 1;
@@ -79,6 +90,32 @@ export class Records {
     }
     await makePrivateDirectory(this.#folder);
     await writeAtomically(this.#file, `${JSON.stringify({ version: VERSION, files }, null, 2)}\n`);
+  }
+
+  /** The key that this server made for the client; without an address: that of any server. Null: none is kept. */
+  async readKey(url?: string): Promise<KeptKey | null> {
+    const [about, secret] = [await readIfPresent(this.#aboutKey), await readIfPresent(this.#keyFile)];
+    const { url: at, id, name } = parseJsonObject(about ?? '') ?? {};
+    if (typeof at !== 'string' || typeof id !== 'string' || typeof name !== 'string') return null;
+    const key = secret?.trim() ?? '';
+    if (key === '' || (url !== undefined && url !== at)) return null;
+    return { url: at, id, name, key, keyFile: this.#keyFile };
+  }
+
+  /** Keeps the key for the next run. */
+  async keepKey({ key, ...about }: Omit<KeptKey, 'keyFile'>): Promise<KeptKey> {
+    await makePrivateDirectory(this.#folder);
+    await writeAtomically(this.#keyFile, `${key}\n`);
+    await writeAtomically(this.#aboutKey, `${JSON.stringify(about, null, 2)}\n`);
+    return { ...about, key, keyFile: this.#keyFile };
+  }
+
+  get #keyFile(): string {
+    return path.join(this.#folder, 'key');
+  }
+
+  get #aboutKey(): string {
+    return path.join(this.#folder, 'key.json');
   }
 
   pathOf(backup: string): string {

@@ -1,8 +1,12 @@
+import { hostname } from 'node:os';
+
 import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { readApiKey } from '../../http/guards/api-key-file.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
 import { PlainError } from '../explain.ts';
+import { askProof } from './prove.ts';
+import type { KeptKey, Records } from './record.ts';
 import { addressOf } from '../server-address.ts';
 import { USUAL_OUTPUT, USUAL_WINDOW, type ModelFacts, type ServerFacts } from '../../connect/client.ts';
 
@@ -10,26 +14,117 @@ const LIMIT_MS = 5_000;
 
 export interface FoundServer {
   readonly facts: ServerFacts;
-  /** A sentence for the user if the server could not be asked. */
-  readonly note: string | null;
+  /** Sentences for the user about what is not as usual. */
+  readonly notes: readonly string[];
 }
 
 interface Wanted {
+  readonly client: string;
   readonly url: string | null;
   readonly model: string | null;
   /** How to start the server. */
   readonly startCommand: string;
+  /** Where the key of the client is kept. */
+  readonly records: Records;
+  readonly agrees: (question: string) => Promise<boolean>;
 }
 
-/** Address, key and model of the server, for clients. Throws if there is no key, or the server rejects it. */
-export const findServer = async (config: Config, wanted: Wanted): Promise<FoundServer> => {
+/**
+ * Address and model of the server, and a key for the client. Throws if there is no key, if the server rejects it, or if a
+ * program on this machine does not prove that it knows it. Null: the user does not trust that program either.
+ */
+export const findServer = async (config: Config, wanted: Wanted): Promise<FoundServer | null> => {
   const url = wanted.url === null ? ownUrl(config.http) : givenUrl(wanted.url);
-  const key = await keyOf(config, url, wanted.startCommand);
+  const own = await ownKeyOf(config, url, wanted.startCommand);
+  const proof = isThisMachine(url, addressOf(config.http)) ? await askProof(url, own.key) : 'proven';
+  if (typeof proof === 'object') {
+    if (wanted.url === null)
+      throw new PlainError(
+        `${proof.problem} Nothing was sent to it. Start this server (${wanted.startCommand}), or name its address with --url.`,
+      );
+    if (!(await wanted.agrees(`${proof.problem} Send it the key?`))) return null;
+  }
   // A Claude name means the default model, and is not in the list of models.
   const isListed = wanted.model !== null && !/claude/i.test(wanted.model);
-  const asked = await askModel(url, key.key, isListed ? wanted.model : FAMILY);
+  const model = isListed ? wanted.model : FAMILY;
+  const kept = await wanted.records.readKey(url);
+  if (proof === 'silent') return silentServer(url, kept, wanted);
+  const known = kept === null ? 'rejected' : await askModel(url, kept, model);
+  if (kept !== null && known !== 'rejected') return foundServer(url, kept, known, wanted);
+  const made = await makeKey(url, own, wanted);
+  if (made === null) return silentServer(url, null, wanted);
+  const asked = await askModel(url, made, model);
+  if (asked === 'rejected') throw new PlainError(`The server at ${url} does not accept this key.`);
+  const found = foundServer(url, made, asked, wanted);
+  return { ...found, notes: [...made.notes, ...found.notes] };
+};
+
+const foundServer = (
+  url: string,
+  { key, keyFile }: UsableKey,
+  asked: JsonObject | null,
+  wanted: Wanted,
+): FoundServer => {
   const model = modelFacts(asked, wanted.model);
-  return { facts: { url, ...key, model }, note: asked === null ? silentNote(url, model) : null };
+  return { facts: { url, key, keyFile, model }, notes: asked === null ? [silentNote(url, model)] : [] };
+};
+
+const silentServer = (url: string, kept: UsableKey | null, wanted: Wanted): FoundServer => {
+  if (kept === null)
+    throw new PlainError(
+      `No server answers at ${url}. It has to make a key for this client: start it first (${wanted.startCommand}).`,
+    );
+  return foundServer(url, kept, null, wanted);
+};
+
+type UsableKey = Pick<ServerFacts, 'key' | 'keyFile'>;
+
+/** Longer names are not accepted. */
+const MAX_NAME_CHARS = 100;
+
+/** Makes a named key that can only run turns. Null: there is no answer. */
+const makeKey = async (
+  url: string,
+  own: UsableKey,
+  { client, records }: Wanted,
+): Promise<(UsableKey & Pick<FoundServer, 'notes'>) | null> => {
+  const name = `connect: ${client} on ${hostname()}`.slice(0, MAX_NAME_CHARS);
+  const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, scopes: ['infer'] });
+  if (made === null) return null;
+  const { status, body } = made;
+  const { code, message } = errorIn(body);
+  const [id, key] = [textIn(body, 'id'), textIn(body, 'key')];
+  if (status === 200 && id !== '' && key !== '') {
+    const other = await records.readKey();
+    return {
+      ...(await records.keepKey({ url, id, name, key })),
+      notes: other === null || other.url === url ? [] : [otherNote(other)],
+    };
+  }
+  if (status === 401)
+    throw new PlainError(`The server at ${url} does not accept this key. ${message}`.trim());
+  // The key that the user gave is a limited one itself.
+  if (status === 403 && code === 'missing_scope') return { ...own, notes: [] };
+  if (status === 404) return { ...own, notes: [noKeyNote(url)] };
+  throw new PlainError(`The server at ${url} made no key for this client (${status}). ${message}`.trim());
+};
+
+/** Revokes the key of a client. False: it still works. */
+export const revokeKey = async (
+  config: Config,
+  { url, id }: KeptKey,
+  startCommand: string,
+): Promise<boolean> => {
+  try {
+    const own = await ownKeyOf(config, url, startCommand);
+    const isOwn = isThisMachine(url, addressOf(config.http));
+    if (isOwn && (await askProof(url, own.key)) !== 'proven') return false;
+    const path = `/v1/codex/keys/${encodeURIComponent(id)}`;
+    return (await callServer('DELETE', `${url}${path}`, own.key))?.status === 200;
+  } catch (error) {
+    if (error instanceof PlainError) return false;
+    throw error;
+  }
 };
 
 const ownUrl = (http: Pick<Config['http'], 'host' | 'port'>): string => {
@@ -49,11 +144,7 @@ const givenUrl = (text: string): string => {
 };
 
 /** The key in the state directory is that of the server on this machine, and goes to no other one. */
-const keyOf = async (
-  config: Config,
-  url: string,
-  startCommand: string,
-): Promise<Pick<ServerFacts, 'key' | 'keyFile'>> => {
+const ownKeyOf = async (config: Config, url: string, startCommand: string): Promise<UsableKey> => {
   const [configured] = config.http.apiKeys;
   if (configured !== undefined) return { key: configured, keyFile: null };
   if (!isThisMachine(url, addressOf(config.http)))
@@ -67,25 +158,60 @@ const keyOf = async (
 };
 
 const isThisMachine = (url: string, own: string): boolean => {
-  const { hostname } = new URL(url);
-  return LOOPBACK_NAME.test(hostname) || hostname === new URL(own).hostname;
+  const host = new URL(url).hostname;
+  return LOOPBACK_NAME.test(host) || host === new URL(own).hostname;
 };
 
 const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** The model as the server describes it; null if there is no answer. */
-const askModel = async (url: string, key: string, model: string): Promise<JsonObject | null> => {
-  const answer = await fetch(`${url}/v1/models/${encodeURIComponent(model)}`, {
-    headers: { authorization: `Bearer ${key}` },
+interface ServerAnswer {
+  readonly status: number;
+  /** Empty if it is not a JSON object. */
+  readonly body: JsonObject;
+}
+
+/** Null: no answer in time. */
+const callServer = (
+  method: 'GET' | 'POST' | 'DELETE',
+  url: string,
+  key: string,
+  body?: JsonObject,
+): Promise<ServerAnswer | null> =>
+  fetch(url, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     redirect: 'error',
     signal: AbortSignal.timeout(LIMIT_MS),
   })
-    .then(async (response) => ({ status: response.status, body: parseJsonObject(await response.text()) }))
+    .then(async (response) => ({
+      status: response.status,
+      body: parseJsonObject(await response.text()) ?? {},
+    }))
     .catch(() => null);
-  if (answer?.status === 401) throw new PlainError(`The server at ${url} does not accept this key.`);
-  if (answer?.status === 404 && isJsonObject(answer.body?.['error']))
+
+const errorIn = ({ error }: JsonObject): { readonly code: string; readonly message: string } => {
+  const said = isJsonObject(error) ? error : {};
+  return { code: textIn(said, 'code'), message: textIn(said, 'message') };
+};
+
+/** The model as the server describes it. Null: there is no answer. */
+const askModel = async (
+  url: string,
+  { key }: UsableKey,
+  model: string,
+): Promise<JsonObject | 'rejected' | null> => {
+  const answer = await callServer('GET', `${url}/v1/models/${encodeURIComponent(model)}`, key);
+  if (answer === null) return null;
+  const { code, message } = errorIn(answer.body);
+  if (code === 'key_paused') throw new PlainError(`The key of this client is paused. ${message}`);
+  if (answer.status === 401) return 'rejected';
+  if (answer.status === 404 && isJsonObject(answer.body['error']))
     throw new PlainError(`The server at ${url} has no model ${model}: GET ${url}/v1/models lists them.`);
-  return answer?.status === 200 ? answer.body : null;
+  return answer.status === 200 ? answer.body : null;
 };
 
 const modelFacts = (asked: JsonObject | null, chosen: string | null): ModelFacts => {
@@ -105,6 +231,13 @@ const tokensIn = (object: JsonObject, key: string): number | null => {
   const value = object[key];
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 };
+
+const noKeyNote = (url: string): string =>
+  `The server at ${url} cannot make a key for this client: it stores nothing (PROXY_STORE=off), or is an older version. ` +
+  'The client gets the key that you use yourself, which may do more than the client needs.';
+
+const otherNote = ({ url, name, id }: KeptKey): string =>
+  `The key ${JSON.stringify(name)} (${id}) of the server at ${url}, which this client had before, still works there.`;
 
 const silentNote = (url: string, { id, contextWindow }: ModelFacts): string =>
   `No server answers at ${url}: assuming the model ${id} with ${contextWindow.toLocaleString('en')} tokens. ` +

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
+import { socketAddress } from '../../keys/key-proof.ts';
 import { isLoopbackAddress } from '../guards/local-caller.ts';
 
 /** A body arrives not at all, or far too slowly. */
@@ -16,6 +18,8 @@ export interface ConnectionInfo {
   readonly address: string;
   /** Whether the peer is on this machine; it may be a reverse proxy. */
   readonly isFromLoopback: boolean;
+  /** The address and port at which a peer on this machine reached this server; null: the peer is on another one. */
+  readonly localAddress: string | null;
   /** Calls the listener once when the client has taken the whole answer, or the connection is gone. */
   onTaken(listener: () => void): void;
   /** Ends the connection: the rest of the answer is dropped. */
@@ -28,6 +32,12 @@ export const MIN_UPLOAD_BYTES_PER_SECOND = 1_024;
 /** Checks per timeout. */
 const LOOKS = 5;
 
+/** A peer with an address of this machine has it at both ends of its connection. */
+const localAddressOf = ({ remoteAddress, localAddress, localPort }: Socket): string | null =>
+  isLoopbackAddress(remoteAddress ?? '') || remoteAddress === localAddress
+    ? socketAddress(localAddress, localPort)
+    : null;
+
 /** `outgoing` is null for a connection that is upgraded. */
 export const connectionInfoOf = (
   incoming: IncomingMessage,
@@ -35,6 +45,7 @@ export const connectionInfoOf = (
 ): ConnectionInfo => ({
   address: incoming.socket.remoteAddress ?? '',
   isFromLoopback: isLoopbackAddress(incoming.socket.remoteAddress ?? ''),
+  localAddress: localAddressOf(incoming.socket),
   onTaken(listener) {
     const { socket } = incoming;
     if (socket.destroyed || outgoing === null) {

@@ -13,6 +13,8 @@ export interface Exchange {
   isLocal(): boolean;
   /** The same, also for a page of this server in a browser; see `isOnThisMachine`. */
   isOnThisMachine(): boolean;
+  /** The address and port at which a program on this machine reached this server; null: the caller is another one. */
+  reachedAt(): string | null;
   /** Aborted when the client disconnects, or when a shutdown no longer waits. */
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
@@ -37,6 +39,8 @@ export interface ExchangeOptions {
   readonly isLocal: () => boolean;
   /** Absent: no. */
   readonly isOnThisMachine?: () => boolean;
+  /** Absent: unknown. */
+  readonly reachedAt?: () => string | null;
   readonly clientSignal: AbortSignal;
   readonly distributed: DistributedTrace | null;
   readonly onNote: (facts: Partial<AccessFacts>) => void;
@@ -78,6 +82,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     address: options.address,
     isLocal: options.isLocal,
     isOnThisMachine: () => options.isOnThisMachine?.() ?? false,
+    reachedAt: () => options.reachedAt?.() ?? null,
     signal: controller.signal,
     distributed: options.distributed,
     abort: (reason) => controller.abort(reason),

@@ -26,6 +26,7 @@ export interface AskedRequest {
   readonly address: string;
   readonly isLocal: () => boolean;
   readonly isOnThisMachine?: () => boolean;
+  readonly reachedAt?: () => string | null;
   /** Aborted when the client disconnects. */
   readonly clientSignal: AbortSignal;
 }

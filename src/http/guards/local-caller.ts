@@ -33,16 +33,25 @@ export const isOnThisMachine = (
   connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
 ): boolean => {
   if (connectionInfo?.isFromLoopback !== true) return false;
-  if (!LOOPBACK_HOST.test(headers.get('host') ?? '')) return false;
-  if (FORWARDED.some((name) => headers.has(name))) return false;
-  return ![...headers.keys()].some((name) => name.startsWith('x-forwarded-'));
+  return LOOPBACK_HOST.test(headers.get('host') ?? '') && !isForwarded(headers);
 };
+
+const isForwarded = (headers: Headers): boolean =>
+  FORWARDED.some((name) => headers.has(name)) ||
+  [...headers.keys()].some((name) => name.startsWith('x-forwarded-'));
+
+const isFromPage = (headers: Headers): boolean =>
+  (headers.get(FETCH_SITE) ?? 'none') !== 'none' || FROM_PAGE.some((name) => headers.has(name));
 
 /** Whether a program on this machine sends the request for itself, and not for a web page. */
 export const isLocalCaller = (
   headers: Headers,
   connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
-): boolean =>
-  isOnThisMachine(headers, connectionInfo) &&
-  (headers.get(FETCH_SITE) ?? 'none') === 'none' &&
-  !FROM_PAGE.some((name) => headers.has(name));
+): boolean => isOnThisMachine(headers, connectionInfo) && !isFromPage(headers);
+
+/** The address at which a program on this machine, at any of its addresses, reached this server; null for all others. */
+export const reachedAt = (
+  headers: Headers,
+  connectionInfo: Pick<ConnectionInfo, 'localAddress'> | undefined,
+): string | null =>
+  isForwarded(headers) || isFromPage(headers) ? null : (connectionInfo?.localAddress ?? null);

@@ -6,6 +6,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
+import { keyProofRoute, type KeyProofRouteDeps } from '../codex/key-proof.ts';
 import { keyRoutes, type KeyRouteDeps } from '../codex/keys.ts';
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
@@ -48,6 +49,7 @@ export interface RouteDeps {
   readonly codex: Omit<CodexRouteDeps, 'models' | 'keyDirectory' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;
+  readonly keyProof: KeyProofRouteDeps;
   readonly login: LoginRouteDeps;
   readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
   /** Null: not served. */
@@ -97,6 +99,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   },
   ...codexRoutes({ ...deps, ...deps.codex, bodies: deps.turns }),
   ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
+  keyProofRoute(deps.keyProof),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...usageRoutes(deps),
