@@ -38,8 +38,6 @@ export const PROTOCOL_ROOTS = [
   'v2/FeedbackUploadResponse',
   'v2/ReviewStartParams',
   'v2/ReviewStartResponse',
-  'v2/TurnSteerParams',
-  'v2/TurnSteerResponse',
   // Notifications.
   'v2/ErrorNotification',
   'v2/TurnCompletedNotification',

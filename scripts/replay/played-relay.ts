@@ -64,7 +64,6 @@ export const playedRelay = (profile: BackendProfile, refuses: readonly string[])
             report: relayTurn,
             answerBytes: 0,
             begin: () => relayTurn.begin(),
-            steered: (texts) => relayTurn.own.steered(texts),
             close: () => threads.delete(threadId),
           };
         },

@@ -91,7 +91,6 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
   'thread/inject_items',
   'turn/start',
   'review/start',
-  'turn/steer',
   'thread/unsubscribe',
 ]);
 

@@ -193,3 +193,52 @@ it('gives back what a client reserved that has left', async () => {
   await settled();
   expect(await used()).toEqual([0]);
 });
+
+it('counts the parts of a steered turn one by one, each in its own window', async () => {
+  const { gate, clock, settled, used } = await openGate({
+    limits: [
+      limitOf({ max: 10_000, window: 'minute' }),
+      limitOf({ unit: 'requests', window: 'day', max: 3 }),
+    ],
+  });
+  const { signal } = new AbortController();
+  const pass = await gate.enter(askOf());
+  const turn = pass.watch();
+  turn.onStart?.();
+  const [one, unread] = [await pass.steer(30, signal), await pass.steer(30, signal)];
+  expect(await failureFrom(pass.steer(30, signal))).toMatchObject({ code: 'key_limit_exceeded' });
+  // 100 tokens of input, 10 of what was said, and 100 of output, for each.
+  expect(await used()).toEqual([200 + 210 + 210, 3]);
+  one.begin(Promise.resolve(USAGE));
+  unread.giveBack();
+  await expect.poll(used).toEqual([50 + 210, 2]);
+  clock.time += 60_000;
+  const later = await pass.steer(30, signal);
+  later.begin(Promise.resolve(USAGE));
+  // The usage of the whole turn.
+  const usage = { ...USAGE, inputTokens: 120, outputTokens: 60, totalTokens: 180 };
+  turn.onEnd?.({
+    ending: { kind: 'ended', outcome: { kind: 'completed' } },
+    usage,
+    firstEventMs: 0,
+    durationMs: 0,
+  });
+  await Promise.resolve();
+  pass.leave();
+  await settled();
+  expect(await used()).toEqual([80, 3]);
+});
+
+it('keeps the reserve of a part whose usage is not known, and estimates what was left', async () => {
+  const { gate, settled, used } = await openGate({ limits: [limitOf()] });
+  const pass = await gate.enter(askOf());
+  const turn = pass.watch();
+  turn.onStart?.();
+  turn.onEvent?.({ type: 'item-delta', itemId: 'a', at: 'text', delta: 'x'.repeat(300) });
+  (await pass.steer(30, new AbortController().signal)).begin(Promise.resolve(null));
+  turn.onEvent?.({ type: 'item-delta', itemId: 'a', at: 'text', delta: 'x'.repeat(30) });
+  turn.onEnd?.({ ending: { kind: 'abandoned' }, usage: null, firstEventMs: 0, durationMs: 0 });
+  pass.leave();
+  await settled();
+  expect(await used()).toEqual([200 + 110]);
+});

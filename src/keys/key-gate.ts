@@ -11,9 +11,9 @@ import type { KeyDirectory } from './key-directory.ts';
 import { limitsFor, neededPrice } from './key-limits.ts';
 import type { KeyStorage } from './key-storage.ts';
 import { mayUseModel, modelRefusal, withinEffort } from './key-policy.ts';
-import type { Reservations } from './reservations.ts';
+import type { OpenReservation, Reservations } from './reservations.ts';
 import { RunMeter } from './run-meter.ts';
-import { NOTHING_SPENT } from './spent.ts';
+import { NOTHING_SPENT, spentOf, type Spent } from './spent.ts';
 
 export interface KeyGateDeps {
   readonly directory: KeyDirectory;
@@ -110,33 +110,59 @@ export class KeyGate implements TurnGate {
   ): Promise<GatePass> {
     const { reservations, prices } = this.#deps;
     const { requests, choices, signal } = ask;
+    const price = neededPrice(limits, prices, { model: requests[0].model, param: ask.nameOf('model') });
     const inputTokens = estimateInput(requests, ask.bytes);
     const outputTokens = requests.reduce(
       (sum, { maxOutputTokens }) => sum + (maxOutputTokens ?? OUTPUT_ESTIMATE),
       0,
     );
-    const reservation = await reservations.reserve({
-      keyId: key.id,
-      limits,
-      price: neededPrice(limits, prices, { model: requests[0].model, param: ask.nameOf('model') }),
-      estimate: {
+    const reserve = (estimate: Spent, until: AbortSignal): Promise<OpenReservation> =>
+      reservations.reserve({ keyId: key.id, limits, price, estimate, signal: until });
+    let current = await reserve(
+      {
         turns: requests.length * choices,
         inputTokens: inputTokens * choices,
         cachedInputTokens: 0,
         outputTokens: outputTokens * choices,
       },
       signal,
-    });
-    const meter = new RunMeter({ inputTokens: Math.ceil(inputTokens / requests.length), asked: ask.asked });
+    );
+    const ofTurn = Math.ceil(inputTokens / requests.length);
+    const meter = new RunMeter({ inputTokens: ofTurn, asked: ask.asked });
     let isLeft = false;
     return {
-      headers: reservation.headers,
+      headers: current.headers,
       watch: () => meter.watch(),
+      async steer(chars, steering) {
+        const more = {
+          turns: 1,
+          inputTokens: ofTurn + bytesToTokens(chars),
+          cachedInputTokens: 0,
+          outputTokens,
+        };
+        const next = await reserve(more, steering);
+        return {
+          begin(used) {
+            const last = current;
+            current = next;
+            const settled = meter.endPart();
+            const settleLast = async (): Promise<void> => {
+              const usage = await used;
+              // What was reserved counts.
+              if (usage === null) return;
+              settled(spentOf(usage));
+              last.settle(spentOf(usage));
+            };
+            void settleLast();
+          },
+          giveBack: () => next.settle(NOTHING_SPENT),
+        };
+      },
       leave() {
         if (isLeft) return;
         isLeft = true;
         leave();
-        meter.whenIdle(() => reservation.settle(meter.spent));
+        meter.whenIdle(() => current.settle(meter.spent));
       },
     };
   }

@@ -17,6 +17,10 @@ export class RunMeter {
   #reported: Spent = NOTHING_SPENT;
   /** The estimated output of turns without one. */
   readonly #unreported: number[] = [];
+  /** What parts of the turns have used that are settled. */
+  #settled: Spent = NOTHING_SPENT;
+  /** By turns that run. */
+  readonly #written = new Set<Written>();
   #running = 0;
   #onIdle: (() => void) | null = null;
 
@@ -24,37 +28,47 @@ export class RunMeter {
     this.#options = options;
   }
 
-  /** A turn without a usage is estimated, if its model was asked. */
+  /** Without the parts that are settled. A turn without a usage is estimated, if its model was asked. */
   get spent(): Spent {
     const { inputTokens, asked } = this.#options;
     const estimated = this.#unreported
       .toSorted((one, other) => other - one)
       .slice(0, Math.max(0, asked() - this.#reported.turns))
       .map((outputTokens) => ({ turns: 1, inputTokens, cachedInputTokens: 0, outputTokens }));
-    return estimated.reduce(addSpent, this.#reported);
+    return estimated.reduce(addSpent, without(this.#reported, this.#settled));
   }
 
   /** For one turn. */
   watch(): TurnObserver {
-    let chars = 0;
-    let hidden = 0;
+    const written: Written = { chars: 0, hiddenTokens: 0 };
     let hasOutput = false;
     return {
       onStart: () => {
         this.#running += 1;
+        this.#written.add(written);
       },
       onEvent(event) {
         if (event.type === 'item-started') hasOutput = true;
-        else if (event.type === 'item-delta') chars += event.delta.length;
+        else if (event.type === 'item-delta') written.chars += event.delta.length;
         else if (event.type === 'item-ended' && event.item.kind === 'reasoning')
-          hidden += encryptedTokens(event.item.encryptedContent ?? '');
+          written.hiddenTokens += encryptedTokens(event.item.encryptedContent ?? '');
       },
       onEnd: ({ usage, ending }) => {
         if (usage !== null) this.#reported = addSpent(this.#reported, spentOf(usage));
-        else if (hasOutput || !hasFailed(ending)) this.#unreported.push(bytesToTokens(chars) + hidden);
+        else if (hasOutput || !hasFailed(ending))
+          this.#unreported.push(bytesToTokens(written.chars) + written.hiddenTokens);
         this.#running -= 1;
+        this.#written.delete(written);
         this.#tellIdle();
       },
+    };
+  }
+
+  /** A part of the only turn has ended. What it has used is settled by itself: call the result with it. */
+  endPart(): (used: Spent) => void {
+    for (const written of this.#written) Object.assign(written, { chars: 0, hiddenTokens: 0 });
+    return (used) => {
+      this.#settled = addSpent(this.#settled, used);
     };
   }
 
@@ -70,6 +84,20 @@ export class RunMeter {
     this.#onIdle = null;
   }
 }
+
+/** What a turn has written so far, of its last part. */
+interface Written {
+  chars: number;
+  hiddenTokens: number;
+}
+
+/** The turns are those of the last parts. */
+const without = (all: Spent, settled: Spent): Spent => ({
+  turns: all.turns,
+  inputTokens: Math.max(0, all.inputTokens - settled.inputTokens),
+  cachedInputTokens: Math.max(0, all.cachedInputTokens - settled.cachedInputTokens),
+  outputTokens: Math.max(0, all.outputTokens - settled.outputTokens),
+});
 
 /** A turn that failed before its answer began costs nothing. */
 const hasFailed = (ending: TurnSummary['ending']): boolean =>

@@ -17,20 +17,20 @@ describe('rpcMetrics', () => {
     count({ method: 'turn/start', seconds: 0.5, error: null });
     count({ method: 'turn/start', seconds: 20, error: 'timeout', refusals: 2 });
     count({ method: 'thread/start', seconds: 0.25, error: -32_600 });
-    count({ method: 'turn/steer', seconds: 0.5, error: 'closed' });
+    count({ method: 'turn/interrupt', seconds: 0.5, error: 'closed' });
     count({ method: 'turn/interrupt', seconds: 60, error: 'timeout', refusals: 0 });
     expect(await linesOf(metrics.print, 'proxy_rpc')).toEqual([
       'proxy_rpc_seconds_sum{rpc_method="turn/start"} 20.5',
       'proxy_rpc_seconds_count{rpc_method="turn/start"} 2',
       'proxy_rpc_seconds_sum{rpc_method="thread/start"} 0.25',
       'proxy_rpc_seconds_count{rpc_method="thread/start"} 1',
-      'proxy_rpc_seconds_sum{rpc_method="turn/steer"} 0.5',
-      'proxy_rpc_seconds_count{rpc_method="turn/steer"} 1',
+      'proxy_rpc_seconds_sum{rpc_method="turn/interrupt"} 0.5',
+      'proxy_rpc_seconds_count{rpc_method="turn/interrupt"} 1',
       'proxy_rpc_seconds_sum{rpc_method="turn/interrupt"} 60',
       'proxy_rpc_seconds_count{rpc_method="turn/interrupt"} 1',
       'proxy_rpc_errors_total{rpc_method="turn/start",rpc_error_code="timeout"} 1',
       'proxy_rpc_errors_total{rpc_method="thread/start",rpc_error_code="-32600"} 1',
-      'proxy_rpc_errors_total{rpc_method="turn/steer",rpc_error_code="closed"} 1',
+      'proxy_rpc_errors_total{rpc_method="turn/interrupt",rpc_error_code="closed"} 1',
       'proxy_rpc_errors_total{rpc_method="turn/interrupt",rpc_error_code="timeout"} 1',
     ]);
     expect(warnings).toEqual([

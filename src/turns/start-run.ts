@@ -125,7 +125,8 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
     budgets.push(budget);
     return budget;
   };
-  const turns = await turnsOf(parsed, call, { deps, owned, openBudget });
+  const running = steerable(parsed, call, { deps, owned });
+  const turns = await turnsOf(parsed, call, { deps, openBudget, steering: running });
   // The database works while the plan is made.
   const entering = enterGate(turns, parsed, call, {
     deps,
@@ -133,6 +134,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
     signal,
     asked: () => budgets.filter(({ used }) => used > 0).length,
   });
+  running?.countBy(entering);
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
     const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
       signal,
@@ -151,6 +153,13 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
   return { cancelled, signal, turns, planned, keepsFormat, entering };
+};
+
+/** A stream can be steered until it ends; null: this one cannot. */
+const steerable = ({ stream, id }: ParsedRequest, { caller }: RunCall, { deps, owned }: Starting) => {
+  if (!stream || id === undefined) return null;
+  owned.add(() => deps.running.close(id));
+  return deps.running.open(id, caller);
 };
 
 const start = async (

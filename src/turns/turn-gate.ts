@@ -1,3 +1,4 @@
+import type { Usage } from '../canonical/events/usage.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../kit/collections/one-or-more.ts';
@@ -42,12 +43,31 @@ export interface GatePass {
   readonly headers: Readonly<Record<string, string>>;
   /** An observer for each turn of the run, which adds up what they use. */
   watch(): TurnObserver;
+  /**
+   * Reserves one more model request for a turn whose client has said this much. Rejects with the refusal, or with the signal's
+   * reason.
+   */
+  steer(chars: number, signal: AbortSignal): Promise<GatePart>;
   /** Everything has ended, or nothing runs: what was reserved and not used is given back. Idempotent; must not throw. */
   leave(): void;
 }
 
+/** What was reserved for a part of a turn. One of its methods is called, once. */
+export interface GatePart {
+  /** The part begins, and the one before has ended with this usage; null: it is not known. */
+  begin(used: Promise<Usage | null>): void;
+  giveBack(): void;
+}
+
+const FREE_PART: GatePart = { begin() {}, giveBack() {} };
+
 /** Of a key without limits. */
-export const FREE_PASS: GatePass = { headers: {}, watch: () => ({}), leave() {} };
+export const FREE_PASS: GatePass = {
+  headers: {},
+  watch: () => ({}),
+  steer: () => Promise.resolve(FREE_PART),
+  leave() {},
+};
 
 /** Every key may run everything. */
 export const OPEN_GATE: TurnGate = {

@@ -1,22 +1,21 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
-import type { Turn } from '../canonical/context/turn-context.ts';
+import type { Steering, Turn } from '../canonical/context/turn-context.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { requestsOf, type ParsedRequest } from './api.ts';
 import { conversationKey } from './conversation-key.ts';
-import type { Owned } from './owned.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
 interface TurnDeps {
   readonly deps: RunDeps;
-  readonly owned: Owned;
+  readonly steering: Steering | null;
   readonly openBudget: () => ModelBudget;
 }
 
-/** The turns of a request, if the key may run them. A stream can be steered until it ends. */
+/** The turns of a request, if the key may run them. */
 export const turnsOf = async (
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, openBudget }: TurnDeps,
+  { deps, openBudget, steering }: TurnDeps,
 ): Promise<OneOrMore<Turn>> => {
   const { caller, session, state, trace, traceContext, isSteered } = call;
   const requests = await deps.gate.allow({
@@ -24,8 +23,6 @@ export const turnsOf = async (
     requests: requestsOf(parsed),
     nameOf: (path) => parsed.nameOf(path),
   });
-  const running = parsed.stream && parsed.id !== undefined ? deps.running.open(parsed.id, caller) : null;
-  owned.add(() => running?.end());
   return mapAll(requests, (one): Turn => ({
     request: deps.strictParams ? { ...one, isStrict: true } : one,
     context: {
@@ -35,7 +32,7 @@ export const turnsOf = async (
       budget: openBudget(),
       trace,
       ...(isUnstored(parsed) ? { isUnstored: true } : {}),
-      ...(running === null ? {} : { onSteerable: (steer) => running.onSteerable(steer) }),
+      ...(steering === null ? {} : { steering }),
       ...(traceContext === null ? {} : { traceContext }),
       ...(isSteered === undefined ? {} : { isSteered }),
     },

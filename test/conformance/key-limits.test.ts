@@ -186,6 +186,31 @@ describe('a limit', () => {
     }
   });
 
+  it('holds for steering: each steer is a model request, and what it interrupts is counted', async () => {
+    const written = 'one two three four five six';
+    proxy.use(says([{ text: written, end: 'open' }, { hang: true }]));
+    const limits = [requests(3), { unit: 'tokens', window: 'day', max: 1_000_000 }];
+    const key = await make({ limits });
+    const sent = proxy.model.requests.length;
+    const answers: number[] = [];
+    const stream = await clientOf(key).responses.create({ ...ask, stream: true });
+    let id = '';
+    for await (const event of stream) {
+      if (event.type === 'response.created') ({ id } = event.response);
+      if (event.type !== 'response.output_text.delta' || !written.endsWith(event.delta)) continue;
+      const answer = await post(key, `/v1/responses/${id}/steer`, { input: 'Go on.' });
+      answers.push(answer.status);
+      if (answer.status !== 429) continue;
+      expect(await answer.json()).toMatchObject({ error: { code: 'key_limit_exceeded' } });
+      break;
+    }
+    expect([answers, proxy.model.requests.length - sent]).toEqual([[202, 202, 429], 3]);
+    // Two that were interrupted, and one that its client left.
+    await expect.poll(async () => (await limitsOf(key))[0]?.['used']).toBe(3);
+    await expect.poll(async () => Number((await limitsOf(key))[1]?.['used'])).toBeLessThan(200);
+    expect(Number((await limitsOf(key))[1]?.['used'])).toBeGreaterThan(3 * 8);
+  });
+
   it('is settled for a background response', async () => {
     proxy.use(hello);
     const key = await make({ limits: [{ unit: 'tokens', window: '7d', max: 100_000 }] });

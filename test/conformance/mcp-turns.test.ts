@@ -69,6 +69,38 @@ describe('a turn with an MCP server', () => {
     ).toEqual(['message', 'message', 'fs_1', 'function_call', '2', 'fs_2', 'function_call', '4']);
   });
 
+  it('can be steered: the model keeps what its tools have answered', async () => {
+    proxy.use(
+      inTurn(
+        says([calls('add', { a: 1, b: 1 }, 'call_1')]),
+        says([{ text: 'It is', end: 'open' }, { hang: true }]),
+        hello,
+      ),
+    );
+    const stream = proxy.openai.responses.stream({ model: 'gpt-5.5', input: 'How much?', tools: [WEB] });
+    let id = '';
+    stream.on('response.created', ({ response }) => ({ id } = response));
+    stream.on('response.output_text.delta', ({ snapshot }) => {
+      if (snapshot === 'It is') void proxy.post(`/v1/responses/${id}/steer`, { input: 'In French.' });
+    });
+    const { output, usage } = await stream.finalResponse();
+    expect(output.map((item) => [item.type, 'status' in item ? item.status : null])).toEqual([
+      ['mcp_list_tools', null],
+      ['mcp_call', 'completed'],
+      ['message', 'incomplete'],
+      ['message', 'completed'],
+    ]);
+    const input = bodies(1)[0]?.['input'] as JsonObject[];
+    expect(input.map(({ type, role, output: given }) => given ?? role ?? type)).toEqual([
+      'user',
+      'function_call',
+      '2',
+      'user',
+    ]);
+    // Two model requests were interrupted with the part, and one has reported 18 tokens.
+    expect(usage?.total_tokens).toBeGreaterThan(18 + 2 * 8);
+  });
+
   it('runs a call that has no id and has an object as arguments', async () => {
     const item = { type: 'function_call', name: 'add', namespace: 'mcp__web', arguments: { a: 1, b: 2 } };
     proxy.use(inTurn(says([{ item }]), hello));

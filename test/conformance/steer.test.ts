@@ -5,7 +5,7 @@ import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import type { TestProxy } from '../support/proxy.ts';
-import { hello, inTurn, says } from '../support/scripts.ts';
+import { hello, HELLO_USAGE, inTurn, says } from '../support/scripts.ts';
 import { objectsIn, sentBody } from './responses-sent.ts';
 
 const OTHER_KEY = 'sk-other-key-0123456789';
@@ -15,7 +15,7 @@ const THOUGHT: ScriptStep = { reasoning: { summary: ['**Counting**'], encrypted:
 const WHOLE: ScriptStep = { text: 'I count.', phase: 'commentary' };
 /** Writes commentary, starts a text, and never ends it. */
 const counts: Script = says([THOUGHT, WHOLE, { text: 'One, two, three', end: 'open' }, { hang: true }]);
-const inFrench: Script = says([{ text: 'Un, deux, trois.' }]);
+const inFrench: Script = says([{ text: 'Un, deux, trois.' }], { usage: HELLO_USAGE });
 
 type Stream = ReturnType<OpenAI['responses']['stream']>;
 type Input = OpenAI.Responses.ResponseInput;
@@ -91,6 +91,8 @@ describe.each([
         ['completed', 'Un, deux, trois.'],
       ],
     ]);
+    // What was interrupted is counted here, and the rest was reported.
+    expect(response.usage?.output_tokens).toBeGreaterThan(HELLO_USAGE.outputTokens + 5);
     expect(inputOf(proxy)).toMatchObject([
       { role: 'user', content: [{ type: 'input_text', text: 'Count.' }] },
       { type: 'reasoning', encrypted_content: 'sealed' },
@@ -142,6 +144,17 @@ describe.each([
 });
 
 describe('steering', () => {
+  it('asks the model no more often than PROXY_MAX_MODEL_REQUESTS', async () => {
+    const limited = await openProxy(counts, { ...KEYS, PROXY_MAX_MODEL_REQUESTS: '2' });
+    const { stream, id } = await begun(limited.openai);
+    expect((await steer(limited, id)).status).toBe(202);
+    await expect.poll(() => limited.model.requests.length).toBe(2);
+    expect(await codeOf(await steer(limited, id))).toBe('409 response_not_steerable');
+    stream.abort();
+    await expect(stream.done()).rejects.toThrow('aborted');
+    expect(limited.model.requests).toHaveLength(2);
+  });
+
   it('does not reach a model that is calling a tool', async () => {
     const call: ScriptStep = { call: { name: 'count', arguments: '{"to":', callId: 'call_1' }, end: 'open' };
     relayed.use(says([{ text: 'One, two, three' }, call, { hang: true }]));

@@ -84,7 +84,6 @@ const runCut = async (stream: AnswerStream, length: number, order: Order): Promi
       report: { ignored: [], limitsOutput: false, headers: {}, signIn: null },
       answerBytes: 0,
       begin() {},
-      steered() {},
       close: () => onUpstreamEvent({ kind: 'answer-ended', how: 'left' }),
     };
   };

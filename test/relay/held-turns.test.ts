@@ -173,7 +173,7 @@ describe("a model request that is not its turn's own", () => {
     ['no-placeholder', 'no object', JSON.stringify([placeholder]), {}],
     ['foreign-item', 'a summary', raw(placeholder, foreign), {}],
     ['foreign-item', 'a text without parts', raw(placeholder, { ...foreign, content: 'A summary.' }), {}],
-    ['foreign-item', 'a text that was not steered', raw(placeholder, message('user', 'Go.')), {}],
+    ['foreign-item', 'a text of the user', raw(placeholder, message('user', 'Go.')), {}],
     ['foreign-item', 'an output without a call', raw(placeholder, output), {}],
   ])('is not sent, and ends the turn: %s, %s', async (reason, _, body, init) => {
     const { backend, hold, post, noted } = await start(completed);
@@ -215,12 +215,11 @@ describe("a model request that is not its turn's own", () => {
 });
 
 describe("a model request with its turn's own items", () => {
-  it('is sent: answers, outputs of their calls, and steered texts', async () => {
+  it('is sent: answers, and outputs of their calls', async () => {
     const { backend, open, post, noted } = await start(inTurn(answers(said, call), completed));
-    const { relayTurn } = open('t1');
+    open('t1');
     await (await post('t1', {})).text();
-    relayTurn.steered(['Go on.']);
-    const own = [said, call, output, message('user', 'Go on.')];
+    const own = [said, call, output];
     expect((await post('t1', { input: own })).status).toBe(200);
     expect(parsed(backend.arrivals[1])['input']).toEqual(own);
     expect(noted.lost).toEqual([]);

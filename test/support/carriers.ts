@@ -116,7 +116,6 @@ export const fakeRelay = (): FakeRelay => {
             return turn.answerBytes;
           },
           begin: () => note('begun'),
-          steered: (texts) => note(`steered ${texts.join()}`),
           close: () => note('closed'),
         };
       },

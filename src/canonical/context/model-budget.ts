@@ -59,7 +59,7 @@ export const MAX_ANSWER_CHARS = 32 * 1024 * 1024;
 export class ModelBudget {
   readonly #options: BudgetOptions;
   readonly #openedAt: number;
-  #limit: number;
+  readonly #limit: number;
   #used = 0;
   #retries = 0;
   #written = 0;
@@ -99,11 +99,6 @@ export class ModelBudget {
     if (isAllowed) this.#retries += 1;
     this.#options.onRetry?.({ reason, count: this.#retries, isAllowed, afterMs });
     return isAllowed;
-  }
-
-  /** Allows one more request, because the client has sent new input. */
-  grant(): void {
-    this.#limit += 1;
   }
 
   /** Counts what the model has written. Returns false if the answer must end. */

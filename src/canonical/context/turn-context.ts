@@ -1,3 +1,5 @@
+import type { Usage } from '../events/usage.ts';
+import type { GatewayError } from '../failure/failure.ts';
 import type { TurnRequest } from '../request/turn-request.ts';
 import type { ModelBudget } from './model-budget.ts';
 import type { Trace, TraceContext } from './trace.ts';
@@ -15,8 +17,8 @@ export interface TurnContext {
   readonly isUnstored?: boolean;
   /** The distributed trace of the client's request, if it has one. */
   readonly traceContext?: TraceContext;
-  /** Called each time the model starts to answer. From then on it can be steered. */
-  readonly onSteerable?: (steer: Steer) => void;
+  /** What the client says while the model answers; absent: it cannot say anything. */
+  readonly steering?: Steering;
   /** Asked before an item begins: whether the answer ends here, because its client has more to say. */
   readonly isSteered?: () => boolean;
 }
@@ -33,8 +35,21 @@ export interface Caller {
   readonly keyId: string;
 }
 
-/** Interrupts the model with more input. Rejects with a `GatewayError`, for example if the turn has ended. */
-export type Steer = (texts: readonly string[]) => Promise<void>;
+/** Input of a client for an answer that is running. */
+export interface Steering {
+  /** The answer can be interrupted from now on, until the result is called. */
+  listen(listener: SteerListener): () => void;
+  hasInput(): boolean;
+  /** All input, for the next part of the answer. The part before has used this; null: it is not known. */
+  take(used: Promise<Usage | null>): readonly (readonly string[])[];
+}
+
+export interface SteerListener {
+  /** Why the answer cannot be interrupted now; null: it can. */
+  refusal(): GatewayError | null;
+  /** There is input. */
+  onInput(): void;
+}
 
 /** A key for what is learned from a backend's error: it applies only to requests with the same key. */
 export const circumstancesOf = ({ request: { model, reasoning }, context: { caller } }: Turn): string =>

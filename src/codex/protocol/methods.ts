@@ -45,8 +45,6 @@ import type { ThreadUnsubscribeResponse } from './generated/v2/ThreadUnsubscribe
 import type { TurnCompletedNotification } from './generated/v2/TurnCompletedNotification.ts';
 import type { TurnInterruptParams } from './generated/v2/TurnInterruptParams.ts';
 import type { TurnInterruptResponse } from './generated/v2/TurnInterruptResponse.ts';
-import type { TurnSteerParams } from './generated/v2/TurnSteerParams.ts';
-import type { TurnSteerResponse } from './generated/v2/TurnSteerResponse.ts';
 import type { TurnStartParams } from './generated/v2/TurnStartParams.ts';
 import type { TurnStartResponse } from './generated/v2/TurnStartResponse.ts';
 
@@ -83,7 +81,6 @@ interface ClientMethods {
     params: ReviewStartParams;
     result: { readonly turn: Pick<ReviewStartResponse['turn'], 'id'> };
   };
-  readonly 'turn/steer': { params: TurnSteerParams; result: TurnSteerResponse };
   readonly 'turn/interrupt': { params: TurnInterruptParams; result: TurnInterruptResponse };
   readonly 'thread/unsubscribe': { params: ThreadUnsubscribeParams; result: ThreadUnsubscribeResponse };
   readonly 'mcpServerStatus/list': {

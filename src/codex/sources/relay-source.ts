@@ -18,7 +18,7 @@ import { readUsage } from './response-usage.ts';
 export interface RelaySourceOptions extends SourceOptions {
   readonly report: Pick<RelayReport, 'signIn'>;
   /** Whether nothing can follow a complete answer without calls, so that the app-server need not confirm it. */
-  readonly endsWithAnswer?: () => boolean;
+  readonly endsWithAnswer?: boolean;
 }
 
 /**
@@ -158,7 +158,7 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
   /** codex calls the model again for calls that it answers itself, and after `end_turn: false`. */
   #isFinal(response: JsonObject | null): boolean {
     return (
-      this.options.endsWithAnswer?.() === true && !this.items.willAskAgain && response?.['end_turn'] !== false
+      this.options.endsWithAnswer === true && !this.items.willAskAgain && response?.['end_turn'] !== false
     );
   }
 

@@ -129,14 +129,6 @@ export class RpcSource extends ItemsSource<RpcSourceOptions> {
       this.#start(phase === null ? MESSAGE : { ...MESSAGE, phase }, item.id, events);
     }
     if (item.type === 'reasoning') this.#start(REASONING, item.id, events);
-    if (item.type === 'userMessage') this.#steered(events);
-  }
-
-  /** The client steered the turn, and the model sees that at once. */
-  #steered(events: TurnEvent[]): void {
-    if (!this.isAnswered) this.items.abandonAnswer(events);
-    this.items.beginAnswer();
-    this.isAnswered = false;
   }
 
   #delta(

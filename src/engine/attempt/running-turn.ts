@@ -1,10 +1,7 @@
-import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import type { AppServer } from '../../codex/app-server.ts';
 import type { ParamsOf } from '../../codex/protocol/methods.ts';
-import { RPC_CODES, RpcError } from '../../codex/rpc/errors.ts';
-import { rpcFailure } from './rpc-failure.ts';
 
-/** The ids for steering and interrupting a turn. */
+/** The ids for interrupting a turn. */
 export interface RunningTurn {
   readonly threadId: string;
   readonly turnId: string;
@@ -34,25 +31,6 @@ export const startReview = async (
 ): Promise<StartedTurn> => {
   const { turn } = await appServer.request('review/start', params);
   return { turnId: turn.id, running: { threadId: params.threadId, turnId: ANY_TURN } };
-};
-
-/** Sends user input to a turn. Null: it does not run, or its model cannot read input now. */
-export const steerTurn = async (
-  appServer: AppServer,
-  running: RunningTurn | null,
-  texts: readonly string[],
-): Promise<void> => {
-  if (running === null) throw gatewayError('response_not_steerable');
-  const { threadId, turnId: expectedTurnId } = running;
-  const input = texts.map((text) => ({ type: 'text' as const, text, text_elements: [] }));
-  try {
-    await appServer.request('turn/steer', { threadId, expectedTurnId, input });
-  } catch (error) {
-    // It has ended meanwhile.
-    if (error instanceof RpcError && error.code === RPC_CODES.invalidRequest)
-      throw gatewayError('response_not_steerable');
-    throw new GatewayError(rpcFailure(error), { cause: error });
-  }
 };
 
 /**

@@ -84,13 +84,6 @@ export class TurnAttempt {
     }
   }
 
-  /** A model that waits for tool outputs cannot be steered. */
-  async #steer(texts: readonly string[]): Promise<void> {
-    if (this.#isLetGo || this.#source?.endsWithCalls === true) throw gatewayError('response_not_steerable');
-    this.#params.context.budget.grant();
-    await this.#turn.steer(texts);
-  }
-
   /** Ends the turn upstream without waiting for it. Called when the turn has ended, and again when the reader is done. */
   letGo(ended: Extract<TurnEvent, { type: 'turn-ended' }> | null = null): void {
     if (this.#isLetGo) return;
@@ -181,8 +174,7 @@ export class TurnAttempt {
   }
 
   #accepted(): TurnEvent {
-    const { draft, context } = this.#params;
-    context.onSteerable?.((texts) => this.#steer(texts));
+    const { draft } = this.#params;
     const { report } = this.#turn;
     return {
       type: 'turn-accepted',

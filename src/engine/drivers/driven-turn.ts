@@ -17,7 +17,6 @@ export interface DrivenTurn {
   heard(source: TurnSource): void;
   /** What reached the backend; null: what was planned. */
   readonly report: TurnReport | null;
-  steer(texts: readonly string[]): Promise<void>;
   /** Ends it upstream, once. Resolves when the worker has nothing to do with it any more; never rejects. */
   end(how: TurnEnd): Promise<void>;
 }

@@ -43,5 +43,6 @@ async function* untilSteered(
   }
 }
 
-const isForClient = (item: Produced): boolean =>
+/** Whether it is a call that the client has to answer. */
+export const isForClient = (item: Produced): boolean =>
   isToolCall(item) || ('raw' in item && isClientCall(item.raw.type));

@@ -38,6 +38,8 @@ describe('the list of steps', () => {
   it.each([
     // Failures of all steps of a backend are cleaned.
     ['hide-secrets', 'end-within-budget'],
+    // Each part of a steered answer is an answer of its own.
+    ['continue-steered', 'count-ends'],
     // What ends an answer must be counted.
     ['count-ends', 'end-steered'],
     ['count-ends', 'stop-early'],

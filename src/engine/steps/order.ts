@@ -1,6 +1,7 @@
 import { toolsInProse } from '../prose-tools/prose-engine.ts';
 import { answerShortly } from './answer-shortly.ts';
 import { compactConversations } from './compact-conversations.ts';
+import { continueSteered } from './continue-steered.ts';
 import { countEnds } from './count-ends.ts';
 import { endSteered } from './end-steered.ts';
 import { endWithinBudget } from './end-within-budget.ts';
@@ -22,6 +23,7 @@ import { stopSequences } from './stop-sequences.ts';
 export const ANSWER_STEPS = [
   restateFailures,
   needLogprobs,
+  continueSteered,
   countEnds,
   endSteered,
   answerShortly,

@@ -16,7 +16,7 @@ export const steerRoute = (deps: SteerDeps): Route => ({
   async handle(http, exchange, params) {
     const id = params['id'] ?? '';
     const { texts, ignored } = readSteer(await readBody(http, exchange, deps));
-    await deps.running.steer(id, exchange.caller(), texts);
+    await deps.running.steer(id, { caller: exchange.caller(), texts, signal: exchange.signal });
     return Response.json(
       { id, object: 'response.steer', status: 'accepted' },
       { status: 202, headers: ignoredHeader(ignored) },

@@ -105,18 +105,3 @@ describe('own items', () => {
     expect(own.has({ type: 'message', id: '', role: 'assistant', content: [text('Ho')] })).toBe(false);
   });
 });
-
-describe('steered texts', () => {
-  it('belong to the turn as messages of the user only', () => {
-    const own = new OwnItems();
-    expect(own.has(user('Stop.'))).toBe(false);
-    own.steered(['Stop.', 'Go left.']);
-    own.steered(['Now.']);
-    const isOwn = (item: Json): boolean => own.has(item);
-    expect([user('Stop.'), user('Now.', 'Go left.')].map(isOwn)).toEqual([true, true]);
-    expect([user('Stop'), user('Stop.', 'Go right.')].map(isOwn)).toEqual([false, false]);
-    expect(own.has({ ...user('Stop.'), role: 'developer' })).toBe(false);
-    expect(own.has({ ...user('Stop.'), role: 'assistant' })).toBe(false);
-    expect([user(), { ...user(), content: 'Stop.' }].map(isOwn)).toEqual([false, false]);
-  });
-});

@@ -2,25 +2,20 @@ import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 
 /**
- * What belongs to one turn: the items that its model wrote, and the texts that its client steered with. The app-server
- * may append only these, and outputs of these calls, to the input of the turn.
+ * What belongs to one turn: the items that its model wrote. The app-server may append only these, and outputs of these
+ * calls, to the input of the turn.
  */
 export class OwnItems {
   readonly #ids = new Set<string>();
   readonly #callIds = new Set<string>();
   readonly #types = new Set<string>();
   readonly #texts = new Set<string>();
-  readonly #steered = new Set<string>();
 
   see(signal: UpstreamEvent): void {
     if (signal.kind === 'answer-said' && signal.type === 'response.output_item.done')
       this.#note(signal.data['item']);
     if (signal.kind !== 'answer-ended' || signal.how !== 'completed') return;
     for (const item of listIn(signal.response ?? {}, 'output')) this.#note(item);
-  }
-
-  steered(texts: readonly string[]): void {
-    for (const text of texts) this.#steered.add(text);
   }
 
   has(item: Json): boolean {
@@ -31,9 +26,8 @@ export class OwnItems {
     if (this.#ids.has(textIn(item, 'id'))) return true;
     const type = textIn(item, 'type');
     if (type === 'message') {
-      const known = item['role'] === 'user' ? this.#steered : this.#texts;
       const texts = partsOf(item);
-      return texts.length > 0 && texts.every((text) => known.has(text));
+      return item['role'] !== 'user' && texts.length > 0 && texts.every((text) => this.#texts.has(text));
     }
     // The app-server replaces an id that does not look like one.
     return this.#types.has(type);

@@ -19,17 +19,15 @@ import { carriedInput } from '../request/carried-input.ts';
 import type { Admission } from './held-turn.ts';
 
 describe('a later model request of the turn', () => {
-  it('may have its answers, outputs and steered texts after the placeholder', async () => {
+  it('may have its answers and outputs after the placeholder', async () => {
     const { held, relayTurn } = open();
     answer(relayTurn, call);
     relayTurn.begin();
-    relayTurn.own.steered(['Go on.']);
-    const steered = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on.' }] };
-    const body = bodyOf(placeholder, call, output, steered);
+    const body = bodyOf(placeholder, call, output);
     const admission = await held.admit(metadata(), body, NEVER);
     expect(admission).toEqual({
       relayTurn,
-      model: { body, carried: carriedInput([placeholder, call, output, steered], 'px_1') },
+      model: { body, carried: carriedInput([placeholder, call, output], 'px_1') },
       added: 0,
       foreignTools: [],
       release: expect.any(Function),

@@ -27,8 +27,6 @@ export interface RelayTurnHandle {
   begin(): void;
   /** Size of the answers so far, as the app-server has received them. */
   readonly answerBytes: number;
-  /** The client has steered the turn with these texts: the app-server will add them to the input. */
-  steered(texts: readonly string[]): void;
   /** Rejects further model requests, and aborts what still runs upstream. */
   close(): void;
 }
@@ -100,7 +98,6 @@ export class HeldTurns {
         return relayTurn.answerBytes;
       },
       begin: () => relayTurn.begin(),
-      steered: (texts) => relayTurn.own.steered(texts),
       close: () => {
         this.#forget(held);
         relayTurn.cut();

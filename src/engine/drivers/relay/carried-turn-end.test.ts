@@ -58,17 +58,6 @@ describe('an answer', () => {
     expect(take(...answered).at(-1)).toMatchObject(END);
   });
 
-  it('does not end its turn after the client has steered it', async () => {
-    const { turn, source, take } = await reading();
-    take(BEGUN, done(message('Hi')));
-    await turn.steer(['Go on.']);
-    take(completed());
-    expect(source.ended).toBe(false);
-    take(...answered);
-    expect(source.ended).toBe(false);
-    expect(take(turnCompleted()).at(-1)).toMatchObject(END);
-  });
-
   it('does not end a turn with MCP servers, or a review', async () => {
     const turns = [await reading({}, fakeMcp()), await reading({ isReview: true })];
     for (const { source, take } of turns) {

@@ -69,26 +69,6 @@ describe('a carried turn', () => {
     turn.heard({ isLastAnswer: true } as TurnSource);
     expect(relay.turns[0]?.done).toEqual(['started turn-1', 'claimed', 'refused']);
   });
-
-  it('is steered while it runs', async () => {
-    const { worker, relay, turnOf } = carrying();
-    const { turn, start } = turnOf();
-    await expect(turn.steer(['Stop.'])).rejects.toThrow('cannot be steered');
-    await start();
-    await turn.steer(['Go', 'left']);
-    // The relay knows before codex can send them.
-    expect(relay.turns[0]?.done).toEqual(['started turn-1', 'claimed', 'steered Go,left']);
-    expect(worker.calls.at(-1)).toEqual([
-      'turn/steer',
-      {
-        threadId: 'thread-1',
-        expectedTurnId: 'turn-1',
-        input: ['Go', 'left'].map((text) => ({ type: 'text', text, text_elements: [] })),
-      },
-    ]);
-    worker.complete('thread-1');
-    await expect(turn.steer(['More.'])).rejects.toThrow('cannot be steered');
-  });
 });
 
 describe('the next turn', () => {

@@ -9,7 +9,6 @@ import { developerInstructionsOf } from '../../../codex/translate/thread-start.t
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { rpcFailure } from '../../attempt/rpc-failure.ts';
-import { steerTurn } from '../../attempt/running-turn.ts';
 import { recordEarlier, tracedAppServer, tracedListener } from '../../attempt/traced-app-server.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
 import type { DrivenTurn, TurnEnd, TurnReport, TurnSignal } from '../driven-turn.ts';
@@ -53,7 +52,6 @@ export class CarriedTurn implements DrivenTurn {
   /** Whether the app-server runs tools in it. */
   #hasMcp = false;
   #hasAnswer = false;
-  #isSteered = false;
   #isEnded = false;
 
   constructor(deps: CarriedTurnDeps, lease: Lease, params: AttemptParams) {
@@ -116,9 +114,8 @@ export class CarriedTurn implements DrivenTurn {
   sourceOf(options: SourceOptions): TurnSource {
     const report = this.#relayTurn?.report;
     if (report === undefined) throw new Error('the turn has not been started');
-    // Only then nothing can follow the answer: codex runs no tools, and has no input that the model has not seen.
-    const endsWithAnswer = (): boolean => this.#isPlain && !this.#isSteered;
-    return new RelaySource({ ...options, report, endsWithAnswer });
+    // Only then nothing can follow the answer: codex runs no tools.
+    return new RelaySource({ ...options, report, endsWithAnswer: this.#isPlain });
   }
 
   begin(): void {
@@ -128,12 +125,6 @@ export class CarriedTurn implements DrivenTurn {
   heard(source: TurnSource): void {
     // codex sends another request for calls that it does not know.
     if (source.isLastAnswer) this.#carrier?.refuseFurtherRequests();
-  }
-
-  async steer(texts: readonly string[]): Promise<void> {
-    this.#isSteered = true;
-    this.#relayTurn?.steered(texts);
-    await steerTurn(this.#appServer, this.#carrier?.running ?? null, texts);
   }
 
   async end(how: TurnEnd): Promise<void> {

@@ -13,13 +13,7 @@ import { toReviewStart, toTurnStart } from '../../../codex/translate/turn-start.
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { rpcFailure } from '../../attempt/rpc-failure.ts';
-import {
-  closeTurn,
-  startReview,
-  startTurn,
-  steerTurn,
-  type RunningTurn,
-} from '../../attempt/running-turn.ts';
+import { closeTurn, startReview, startTurn, type RunningTurn } from '../../attempt/running-turn.ts';
 import { recordEarlier, tracedAppServer } from '../../attempt/traced-app-server.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
 import type { DrivenTurn, TurnEnd, TurnSignal } from '../driven-turn.ts';
@@ -108,10 +102,6 @@ export class RpcTurn implements DrivenTurn {
 
   begin(): void {}
   heard(): void {}
-
-  async steer(texts: readonly string[]): Promise<void> {
-    await steerTurn(this.#appServer, this.#running, texts);
-  }
 
   async end({ usage }: TurnEnd): Promise<void> {
     this.#isEnded = true;
