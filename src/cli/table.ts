@@ -90,7 +90,7 @@ export const COMMANDS = {
     flags: {
       print: 'print what the client needs, and write nothing',
       yes: 'write without asking',
-      undo: 'take back what this command has written',
+      undo: 'take back what this command has written, and revoke the key of the client',
       run: 'start the client for this server and write nothing; arguments for the client follow --',
       'url URL': 'the address of the server, if it is not the one of the settings',
       'model NAME': 'the model to use, instead of the default one',
