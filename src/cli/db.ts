@@ -61,6 +61,12 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     if (command === null) world.say(`Copied into ${file}.\n`);
     else world.out(`${command}\n`);
   },
+  async 'accept-key'(admin, world) {
+    await admin.acceptKey();
+    world.say(
+      'The server can start with the current PROXY_STORE_KEY. `db status` counts the rows of other keys: they can be deleted, but not read.\n',
+    );
+  },
   async vacuum(admin, world) {
     const before = await admin.status();
     const progress = world.progress(`compacting ${megabytes(before.bytes)}`);

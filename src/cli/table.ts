@@ -37,6 +37,7 @@ export const COMMANDS = {
     actions: {
       status: 'print where it is, what it contains, and how it is encrypted',
       'backup FILE': 'copy it into a new file, also while the server runs (PostgreSQL: print the command)',
+      'accept-key': 'start with another PROXY_STORE_KEY: the one of before is lost',
       vacuum: 'give back the space of deleted rows; writing waits meanwhile',
     },
     load: async () => (await import('./db.ts')).db,

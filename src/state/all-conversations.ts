@@ -1,4 +1,4 @@
-import { gatewayError, GatewayError } from '../canonical/failure/failure.ts';
+import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { SegmentRow, SegmentTurn } from '../store/ports/segments.ts';
@@ -7,7 +7,7 @@ import type { Chains, LoadLimits } from './chains.ts';
 import { unknownConversation, type ConversationLocks } from './conversation-locks.ts';
 import type { ReferredItems } from './referred-items.ts';
 import { readConversation, type Metadata } from './stored-conversation.ts';
-import { readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
+import { isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
 
 export interface AllConversationsDeps {
   readonly store: Pick<Store, 'segments'>;
@@ -92,11 +92,15 @@ export class AllConversations {
   async delete(id: string, signal: AbortSignal): Promise<number> {
     const { kind, owner } = await this.#row(id);
     if (kind === 'chain') return this.#deleteAll(owner, id, signal);
-    const lock = await this.#deps.locks.take(id, { caller: owner, signal });
+    const lock = await this.#deps.locks.take(id, { caller: owner, signal }).catch((error: unknown) => {
+      // No request can write to a conversation that cannot be read: there is nothing to wait for.
+      if (isCorrupt(error)) return null;
+      throw error;
+    });
     try {
       return await this.#deleteAll(owner, id, signal);
     } finally {
-      lock.release();
+      lock?.release();
     }
   }
 
@@ -142,7 +146,7 @@ const ifReadable = <Value>(readIt: () => Value): Value | null => {
   try {
     return readIt();
   } catch (error) {
-    if (error instanceof GatewayError && error.failure.kind === 'store_corrupt') return null;
+    if (isCorrupt(error)) return null;
     throw error;
   }
 };

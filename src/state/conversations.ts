@@ -8,7 +8,7 @@ import { ConversationItems, type ItemPage, type ItemQuery, type LoadAsk } from '
 import { unknownConversation, type ConversationLocks, type LockAsk } from './conversation-locks.ts';
 import { printed } from './print-body.ts';
 import { conversationBody, readConversation, type Metadata } from './stored-conversation.ts';
-import { readTurn, storedItems, turnBody, type StoredItem } from './stored-turn.ts';
+import { isCorrupt, readTurn, storedItems, turnBody, type StoredItem } from './stored-turn.ts';
 
 export interface Conversation {
   readonly id: string;
@@ -67,8 +67,13 @@ export class Conversations {
 
   /** Responses of the conversation stay, and can be continued. */
   async delete(ask: LockAsk, id: string): Promise<void> {
-    await this.#locked(ask, id, async () => {
+    const remove = async (): Promise<void> => {
       if (!(await this.#deps.store.conversations.delete(ask.caller, id))) throw unknownConversation(id);
+    };
+    await this.#locked(ask, id, remove).catch((error: unknown) => {
+      // No request can write to a conversation that cannot be read: there is nothing to wait for.
+      if (isCorrupt(error)) return remove();
+      throw error;
     });
   }
 

@@ -8,7 +8,7 @@ import type { LoadLimits } from './chains.ts';
 import { isMessageId } from './message-id.ts';
 import { turnKeyOf } from './record-response.ts';
 import { readResponse } from './stored-response.ts';
-import { corrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
+import { corrupt, isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
 import type { Kept } from './turn-states.ts';
 import { STORES_NOTHING } from './stores-nothing.ts';
 
@@ -54,10 +54,10 @@ export const createStoredResponses = (
     async delete(owner, id) {
       const found = await atResponse(owner, id);
       if (found === null) throw unknownResponse(id);
-      const turn = found.position ? await store.turns.byKey(owner, turnKeyOf(id)) : null;
+      const itemIds = found.position ? await outputIds(owner, id) : [];
       if (!(await store.responses.delete(owner, id))) throw unknownResponse(id);
       if (found.position) kept.chains.drop(owner, found.position);
-      if (turn !== null) kept.items.forget(owner, outputIds(turn));
+      kept.items.forget(owner, itemIds);
     },
     async inputItems(owner, id, { onBytes, signal }) {
       const found = await atResponse(owner, id);
@@ -74,6 +74,17 @@ export const createStoredResponses = (
     return isMessageId(id) ? null : store.responses.at(owner, id);
   }
 
+  /** Empty for a turn that cannot be read, for example because its key is lost: it can be deleted anyway. */
+  async function outputIds(owner: string, id: string): Promise<readonly string[]> {
+    try {
+      const turn = await store.turns.byKey(owner, turnKeyOf(id));
+      return turn === null ? [] : readTurn(turn).output.map((item) => item.id);
+    } catch (error) {
+      if (isCorrupt(error)) return [];
+      throw error;
+    }
+  }
+
   async function outputOf(owner: string, id: string, { onBytes }: LoadLimits): Promise<readonly Produced[]> {
     const turn = await store.turns.byKey(owner, turnKeyOf(id));
     if (turn === null) throw corrupt(`turn ${turnKeyOf(id)}`);
@@ -81,8 +92,6 @@ export const createStoredResponses = (
     return readTurn(turn).output;
   }
 };
-
-const outputIds = (turn: TurnRow): readonly string[] => readTurn(turn).output.map(({ id }) => id);
 
 /** In slices: a conversation may be megabytes long. */
 function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {

@@ -1,4 +1,4 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
+import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { isCompactionTrigger } from '../canonical/request/compaction.ts';
 import { hasNoContent, isSummary, type Item, type Part, type Produced } from '../canonical/request/item.ts';
 import { assertNever } from '../kit/assert-never.ts';
@@ -38,6 +38,10 @@ export const parseBody = (body: string, row: string): Readonly<Record<string, un
   }
   throw corrupt(row);
 };
+
+/** Whether something stored cannot be read: it is damaged, or its key is missing in PROXY_STORE_KEY. */
+export const isCorrupt = (error: unknown): boolean =>
+  error instanceof GatewayError && error.failure.kind === 'store_corrupt';
 
 export const corrupt = (row: string) =>
   gatewayError('store_corrupt', { message: `The stored ${row} cannot be read.` });

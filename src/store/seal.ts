@@ -32,6 +32,10 @@ export interface Seal {
   close(place: Place, text: string): string;
   /** Throws `store_corrupt` if the column contains anything else. */
   open(place: Place, stored: unknown): string;
+  /** Whether the key of a sealed text is known. */
+  canOpen(stored: string): boolean;
+  /** Whether `close` would use the same key. */
+  isCurrent(stored: string): boolean;
   /** A digest by which equal texts are found without showing them: keyed if there is a key. */
   digest(text: string): string;
   /** The digests that earlier keys made of the text, too. */
@@ -62,6 +66,9 @@ export const createSeal = (keys: readonly string[]): Seal => {
       if (typeof stored !== 'string') throw corrupt(place, 'it has no text');
       return stored.startsWith('e') ? decrypt(byId, place, stored) : openPlain(place, stored);
     },
+    canOpen: (stored) => !stored.startsWith('e') || byId.has(stored.slice(1, HEAD_CHARS)),
+    isCurrent: (stored) =>
+      (stored.startsWith('e') ? stored.slice(1, HEAD_CHARS) : null) === (current?.id ?? null),
     digest: (text) => (current === null ? plainDigest(text) : keyedDigest(current, text)),
     digests: (text) => [...ring.map((key) => keyedDigest(key, text)), plainDigest(text)],
   };

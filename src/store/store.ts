@@ -287,6 +287,7 @@ export interface MemoryStore {
 
 /**
  * `cache-id`: the id of a conversation at the backend. `reasoning`: what a client cannot send back. `signature-key`: signs
- * what a client can send back. `console-session`: who is signed in to the console.
+ * what a client can send back. `console-session`: who is signed in to the console. The table has one more row, of the kind
+ * `store-check`, which shows the current key.
  */
 export type MemoryKind = 'cache-id' | 'reasoning' | 'signature-key' | 'console-session';

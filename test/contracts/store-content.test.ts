@@ -143,8 +143,8 @@ describeStores('a key that is rotated', (open) => {
 
   it('ends lost responses that no key opens, and takes the others', async () => {
     const harness = open();
-    const old = await harness.openAnother({ keys: [KEYS[0]] });
-    const store = await harness.openAnother({ keys: [KEYS[1]] });
+    const old = await harness.openWithoutKey([KEYS[0]]);
+    const store = await harness.openWithoutKey([KEYS[1]]);
     const dead = { instance: harness.newId('dead'), beat: 1 };
     const add = async (to: Store): Promise<string> => {
       const row = responseOf(harness, harness.newId('resp'), { status: 'in_progress', isBackground: true });
@@ -166,8 +166,8 @@ describeStores('a key that is rotated', (open) => {
     const harness = open();
     const stores = [
       harness.store,
-      await harness.openAnother({ keys: [KEYS[0]] }),
-      await harness.openAnother({ keys: [KEYS[1], KEYS[0]] }),
+      await harness.openWithoutKey([KEYS[0]]),
+      await harness.openWithoutKey([KEYS[1], KEYS[0]]),
     ];
     for (const [index, store] of stores.entries()) {
       await store.chats.add({

@@ -184,7 +184,7 @@ describeStores(
       const harness = open();
       const { at, key, responseId } = await commit(harness);
       const id = await newConversation(harness, 'alice');
-      const blind = await harness.openAnother({ keys: [KEYS[1]] });
+      const blind = await harness.openWithoutKey([KEYS[1]]);
       expect((await blind.segments.list({ owner: null, after: null, limit: 2 }))?.length).toBe(2);
       expect(await blind.segments.find(id)).toMatchObject({ id, body: null });
       expect(await blind.segments.turns(at.segment, PAGE)).toEqual({

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { sharedPostgres } from './postgres.ts';
 import type { Execute } from '../../src/store/connection-dialect.ts';
 import { createPool } from '../../src/store/postgres/connections.ts';
+import { openAdmin } from '../../src/store/admin/open-admin.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
 import type { NewTurn, Onto, Position, ResponseRow, Store } from '../../src/store/store.ts';
@@ -21,6 +22,8 @@ export interface StoreHarness {
   newId(prefix: string): string;
   /** Another store on the same database. It is closed with the harness. */
   openAnother(options?: Partial<StoreOptions>): Promise<Store>;
+  /** The same with another key, although the key of before is lost. */
+  openWithoutKey(keys: readonly string[]): Promise<Store>;
   /** Runs SQL on the database itself. */
   sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
@@ -112,6 +115,12 @@ export const describeStores = (
         clock,
         newId: (prefix) => `${prefix}_${(count += 1)}`,
         openAnother,
+        async openWithoutKey(given) {
+          const admin = await openAdmin({ ...database.options, keys: given, clock });
+          await admin?.acceptKey();
+          await admin?.close();
+          return openAnother({ keys: given });
+        },
         sql: (text) => database.sql(text),
       };
     });

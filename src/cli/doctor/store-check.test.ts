@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 
 import { openConfiguredStore } from '../../compose/state.ts';
 import { loadConfig } from '../../config/load.ts';
+import { openAdmin } from '../../store/admin/open-admin.ts';
 import { storeCheck } from './store-check.ts';
 
 const folders: string[] = [];
@@ -34,12 +35,24 @@ it('opens a store', async () => {
   expect(await check(config)).toMatchObject({ grade: 'ok', facts: { kind: 'sqlite' } });
 });
 
-it('warns about rows whose key is not there, because new rows would be plain text', async () => {
+it('reports a store that was encrypted with another key, and warns about rows whose key is not there', async () => {
   const config = await configIn();
+  const { dir } = config.state;
   const keys = [Buffer.alloc(32, 1).toString('hex')];
   const store = await openConfiguredStore({ ...config, state: { ...config.state, keys } });
   await store.memory.put('reasoning', 'one', 'secret', Date.now() + 1_000_000);
   await store.close();
+  expect(await check(config)).toMatchObject({
+    grade: 'problem',
+    says: expect.stringContaining('encrypted with a key that is not in PROXY_STORE_KEY'),
+  });
+  const options = { databaseUrl: null, file: path.join(dir, 'state.db'), clock: { now: () => 0 } };
+  const accept = async (current: readonly string[]): Promise<void> => {
+    const admin = await openAdmin({ ...options, keys: current });
+    await admin?.acceptKey();
+    await admin?.close();
+  };
+  await accept([]);
   expect(await check(config)).toEqual({
     grade: 'warning',
     says: `${config.state.dir}/state.db, kept for 30 days; 1 row cannot be read: its key is not in PROXY_STORE_KEY`,

@@ -10,6 +10,8 @@ import { toStoreError } from '../postgres/postgres-errors.ts';
 import { openSqliteFile, type SqliteFile } from '../sqlite/sqlite-file.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { AdminWork } from './admin-thread.ts';
+import { acceptStoreKey } from '../key-check.ts';
+import { createSeal } from '../seal.ts';
 import { readStatus, type StoreStatus } from './store-status.ts';
 
 /** What an operator does with a database while the server may run. */
@@ -20,6 +22,8 @@ export interface StoreAdmin {
    * copy so far, and about how many there will be.
    */
   backup(file: string, onProgress: (bytes: number, total: number) => void): Promise<string | null>;
+  /** From now on servers with the current PROXY_STORE_KEY can start, although the key of before is lost. */
+  acceptKey(): Promise<void>;
   /** Gives back the space of deleted rows. */
   vacuum(): Promise<void>;
   close(): Promise<void>;
@@ -68,6 +72,7 @@ const openSqlite = ({ file, keys, clock }: AdminOptions): StoreAdmin => {
       onProgress(sizeOf(target), sizeOf(target));
       return null;
     },
+    acceptKey: () => acceptStoreKey(database.db, createSeal(keys)),
     vacuum: () => inThread(file, ['vacuum', 'pragma wal_checkpoint(truncate)']),
     close: () => Promise.resolve(database.close()),
   };
@@ -124,6 +129,7 @@ const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string):
           .map((word) => shellQuoted(word, process.platform))
           .join(' '),
       ),
+    acceptKey: () => acceptStoreKey(db, createSeal(keys)),
     async vacuum() {
       await client.query('vacuum (analyze)');
     },

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 
 import { MIGRATIONS, schemaVersion } from '../migrations/migrate.ts';
+import { STORE_CHECK } from '../key-check.ts';
 import { keyIdsOf } from '../seal.ts';
 import type { Tables } from '../tables.ts';
 
@@ -78,7 +79,8 @@ const readContent = async (
   now: number,
 ): Promise<StoreContent> => {
   const rows: Partial<Record<CountedTable, number>> = {};
-  for (const table of COUNTED) rows[table] = (await numberOf(db, table, sql`count(*)`)) ?? 0;
+  for (const table of COUNTED)
+    rows[table] = (await numberOf(db, table, sql`count(*)`, contentOf(table))) ?? 0;
   let expired = 0;
   for (const table of EXPIRING) {
     expired += (await numberOf(db, table, sql`count(*)`, sql`where expires_at <= ${now}`)) ?? 0;
@@ -97,6 +99,9 @@ const readContent = async (
 };
 
 type Part = ReturnType<typeof sql<unknown>>;
+
+/** Without the row that only shows which key is current. */
+const contentOf = (table: string): Part => (table === 'memory' ? sql`where kind <> ${STORE_CHECK}` : sql``);
 
 const numberOf = async (
   db: Kysely<Tables>,
@@ -120,7 +125,9 @@ const readEncryption = async (
     const { rows } = await sql<{
       readonly id: string | null;
       readonly rows: number;
-    }>`select ${head} as id, count(*) as rows from ${sql.table(table)} group by 1`.execute(db);
+    }>`select ${head} as id, count(*) as rows from ${sql.table(table)} ${contentOf(table)} group by 1`.execute(
+      db,
+    );
     for (const { id, rows: count } of rows) counts.set(id, (counts.get(id) ?? 0) + count);
   }
   const ring = keyIdsOf(keys);

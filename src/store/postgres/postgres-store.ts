@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { systemAmbient } from '../../kit/system-ambient.ts';
 import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
-import { createSeal } from '../seal.ts';
+import { checkStoreKey, WrongStoreKeyError } from '../key-check.ts';
+import { createSeal, type Seal } from '../seal.ts';
 import { unavailable, unexpected } from '../store-errors.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { ResponseChange, Store } from '../store.ts';
@@ -26,10 +27,10 @@ export const openPostgresStore = async (
   options: Omit<StoreOptions, 'databaseUrl' | 'file'> & { readonly databaseUrl: string },
 ): Promise<Store> => {
   const { databaseUrl, timeoutMs, clock } = options;
-  await migrateDatabase({ databaseUrl, timeoutMs }, clock.now());
+  const seal = createSeal(options.keys);
+  await migrateDatabase({ databaseUrl, timeoutMs }, seal, clock.now());
   const instance = systemAmbient.ids.mint('store');
   const watchers = new Watchers();
-  const seal = createSeal(options.keys);
   const pool = createPool({ databaseUrl, timeoutMs });
   const listener = new Listener({
     channel: CHANNEL,
@@ -101,7 +102,7 @@ const notificationOf = (instance: string, what: ResponseChange, responseId: stri
 };
 
 /** Several processes may start at once: one migrates, the others wait for it. */
-const migrateDatabase = async (options: ConnectionOptions, now: number): Promise<void> => {
+const migrateDatabase = async (options: ConnectionOptions, seal: Seal, now: number): Promise<void> => {
   const client = createClient(options);
   // Its errors come from the queries, too.
   client.on('error', () => undefined);
@@ -112,9 +113,12 @@ const migrateDatabase = async (options: ConnectionOptions, now: number): Promise
     await client.query(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`);
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await migrate(kyselyOf(client), 'postgres', now);
+    await checkStoreKey(kyselyOf(client), seal);
     await client.query('commit');
   } catch (error) {
-    throw error instanceof NewerSchemaError ? error : toStoreError(error);
+    throw error instanceof NewerSchemaError || error instanceof WrongStoreKeyError
+      ? error
+      : toStoreError(error);
   } finally {
     await endConnections(client);
   }

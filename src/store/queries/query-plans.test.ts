@@ -177,6 +177,7 @@ beforeAll(async () => {
   const { expiresAt, pausedAt, body } = created;
   await keys.change('k', created.version, { expiresAt, pausedAt, revokedAt: 1, body });
   await keys.create({ ...key, id: 'l' }, 'third', 1);
+  await keys.announce('k', 'paused');
   await keys.used([{ id: 'k', at: 1 }]);
 });
 

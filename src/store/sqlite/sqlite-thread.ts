@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { migrate } from '../migrations/migrate.ts';
-import { createSeal } from '../seal.ts';
+import { checkStoreKey } from '../key-check.ts';
+import { createSeal, type Seal } from '../seal.ts';
 import { runJobs } from './group-commit.ts';
 import type { FromThread, Job, ThreadSettings, ToThread } from './protocol.ts';
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
@@ -10,11 +11,12 @@ import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
 
 const say = (message: FromThread): void => parentPort?.postMessage(message);
 
-const openFile = async ({ file: name, busyMs, now }: ThreadSettings): Promise<SqliteFile> => {
+const openFile = async ({ file: name, busyMs, now }: ThreadSettings, seal: Seal): Promise<SqliteFile> => {
   const file = openSqliteFile(name, { busyMs });
   file.exec('begin immediate');
   try {
     await migrate(file.db, 'sqlite', now);
+    await checkStoreKey(file.db, seal);
     file.exec('commit');
   } catch (error) {
     if (file.isInTransaction) file.exec('rollback');
@@ -27,8 +29,7 @@ const openFile = async ({ file: name, busyMs, now }: ThreadSettings): Promise<Sq
 /** So many operations share one transaction at most. */
 const MAX_GROUP = 128;
 
-const serve = (file: SqliteFile, settings: ThreadSettings): void => {
-  const seal = createSeal(settings.keys);
+const serve = (file: SqliteFile, seal: Seal): void => {
   const waiting: Job[] = [];
   let isRunning = false;
   let isClosing = false;
@@ -59,7 +60,8 @@ const serve = (file: SqliteFile, settings: ThreadSettings): void => {
 
 const settings = workerData as ThreadSettings;
 try {
-  serve(await openFile(settings), settings);
+  const seal = createSeal(settings.keys);
+  serve(await openFile(settings, seal), seal);
   say({ kind: 'ready' });
 } catch (error) {
   say({ kind: 'failed-to-open', message: error instanceof Error ? error.message : String(error) });
