@@ -206,6 +206,7 @@ const enginePartsOf = (
       deps: {
         ...tools,
         config,
+        codexWatch: { warned() {} },
         reasoning: {
           of: () => ({
             remember() {},

@@ -109,6 +109,7 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   turn_timeout: TIMED_OUT,
   worker_unavailable: UNAVAILABLE,
   out_of_resources: UNAVAILABLE,
+  codex_incompatible: UNAVAILABLE,
   shutting_down: UNAVAILABLE,
   sign_in_required: UNAVAILABLE,
   account_unavailable: UNAVAILABLE,

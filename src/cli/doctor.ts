@@ -5,9 +5,10 @@ import { authApiOf } from '../compose/relay.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './command.ts';
 import { backendUrl } from './doctor/backend-url.ts';
-import { ok, skipped, type Finding } from './doctor/finding.ts';
+import { codexCheck, judgeCodex, promptCheck } from './doctor/codex-check.ts';
+import { skipped, type Finding } from './doctor/finding.ts';
 import { loginCheck } from './doctor/login-check.ts';
-import { codexCheck, nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
+import { nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
 import { providerCheck } from './doctor/provider-check.ts';
 import { reachCheck } from './doctor/reach.ts';
@@ -44,7 +45,7 @@ export const doctor: Run = async (flags, world) => {
     );
   }
   await report.ask(nodeCheck);
-  await report.ask(codexCheck);
+  await report.ask(codexCheck(world.environment));
   const settings = await report.ask(settingsCheck(world.environment));
   // Everything else depends on them.
   if (settings.grade === 'problem') return report.end();
@@ -98,17 +99,18 @@ const runLiveChecks = async (report: Report, world: CommandContext): Promise<voi
     name: 'app-server',
     limitMs: START_LIMIT_MS,
     run: async () => {
-      await starting;
-      return ok('starts');
+      const { codex, isReady } = await starting;
+      return judgeCodex(codex, isReady);
     },
   });
-  if (started.grade !== 'ok') {
+  if (!('runs' in started.facts)) {
     // If it starts after all, stop it.
     void starting.then((late) => late.stop()).catch(() => {});
     return;
   }
   const probe = await starting;
   try {
+    if (probe.isReady) await report.ask(promptCheck(world.environment, START_LIMIT_MS));
     await (probe.state.kind === 'signed-out'
       ? report.ask(unasked('turn', 'not signed in'))
       : askTurns(report, world, probe));

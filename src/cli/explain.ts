@@ -1,3 +1,4 @@
+import { UnusableBinary } from '../codex/binary.ts';
 import { UnusableLogin } from '../codex/home/login-file.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import { UnusableStore } from '../compose/state.ts';
@@ -7,7 +8,7 @@ import { ConfigError } from '../config/load.ts';
 export class PlainError extends Error {}
 
 /** Errors whose messages are written for users. */
-const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableLogin, UnusableStore];
+const PLAIN = [ConfigError, PlainError, UntrustedPath, UnusableBinary, UnusableLogin, UnusableStore];
 
 /** A one-line message for the user; null for bugs. */
 export const explain = (error: unknown): string | null => {

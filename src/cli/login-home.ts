@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { findCodexBinary } from '../codex/binary.ts';
+import { openCodexBinary } from '../codex/binary.ts';
 import type { SignIn } from '../codex/login/sign-in.ts';
 import type { Config } from '../config/schema.ts';
 import type { CommandContext } from './command.ts';
@@ -17,7 +17,7 @@ export const signInOptions = async (world: CommandContext): Promise<SignIn & { r
   const device = commandLine(thisInvocation(environment), 'login', '--device');
   return {
     config,
-    binary: findCodexBinary(),
+    binary: await openCodexBinary(config.codex.binary),
     stateDir: config.state.dir,
     loginHome: loginHomeOf(config),
     environment,

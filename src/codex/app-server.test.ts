@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 
 import { connectAppServer, type AppServerOptions, type ThreadSignal } from './app-server.ts';
-import { IGNORED_NOTIFICATIONS, KNOWN_NOTIFICATIONS } from './protocol/methods.ts';
+import { IGNORED_NOTIFICATIONS, KNOWN_NOTIFICATIONS, WARNING_NOTIFICATIONS } from './protocol/methods.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from './rpc/errors.ts';
 import { linkedTransports } from '../../test/support/memory-transport.ts';
 
@@ -17,7 +17,7 @@ interface Line {
 const isLine = (value: unknown): value is Line => typeof value === 'object' && value !== null;
 
 /** A server that answers `initialize` and records all other messages. */
-const connect = async (options: Partial<AppServerOptions> = {}) => {
+const connect = async (options: Partial<AppServerOptions> = {}, result: object = {}) => {
   const [ours, server] = linkedTransports();
   const received: Line[] = [];
   const reports: unknown[] = [];
@@ -25,7 +25,7 @@ const connect = async (options: Partial<AppServerOptions> = {}) => {
     const line: unknown = JSON.parse(text);
     if (!isLine(line)) throw new Error('not a message');
     received.push(line);
-    if (line.method === 'initialize') server.send(JSON.stringify({ id: line.id, result: {} }));
+    if (line.method === 'initialize') server.send(JSON.stringify({ id: line.id, result }));
   });
   const appServer = await connectAppServer(ours, {
     clientInfo,
@@ -88,6 +88,31 @@ describe('connectAppServer', () => {
     ]);
   });
 
+  it.each([
+    [{ userAgent: 'test/0.169.0 (Debian 12.0.0; x86_64) unknown (test; 1)' }, '0.169.0'],
+    [{ userAgent: 'test/0.170.0-alpha.3 (Mac OS 15)' }, '0.170.0-alpha.3'],
+    [{ userAgent: 'nonsense' }, null],
+    [{}, null],
+  ])('reads the version of codex from %j', async (answer, version) => {
+    const versions: unknown[] = [];
+    await connect({ onVersion: (one) => versions.push(one) }, answer);
+    expect(versions).toEqual([version]);
+  });
+
+  it('passes on what codex tells its user, and what is wrong with a configuration', async () => {
+    const warnings: string[] = [];
+    const { appServer, received, reports, say } = await connect({ onWarning: (text) => warnings.push(text) });
+    const asked = appServer.request('thread/start', {}).catch(String);
+    await say(
+      { method: 'configWarning', params: { summary: 'Ignored.', details: null } },
+      { method: 'warning', params: { threadId: 't', message: 'Beware.' } },
+      { id: 2, error: { code: -32_600, message: 'failed to load configuration: x' } },
+    );
+    await asked;
+    expect([warnings, reports]).toEqual([['Ignored.', 'Beware.', 'failed to load configuration: x'], []]);
+    expect(JSON.stringify(received[0])).not.toContain('configWarning');
+  });
+
   it('initializes, opts out of ignored notifications, and confirms', async () => {
     const { received } = await connect();
     expect(received).toEqual([
@@ -99,7 +124,7 @@ describe('connectAppServer', () => {
           capabilities: {
             experimentalApi: true,
             requestAttestation: false,
-            optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, 'item/completed'],
+            optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, 'item/completed', ...WARNING_NOTIFICATIONS],
           },
         },
       },
@@ -112,7 +137,11 @@ describe('connectAppServer', () => {
     const lifecycle = new Set(['error', 'turn/completed', 'item/completed']);
     const read = KNOWN_NOTIFICATIONS.filter((method) => !lifecycle.has(method));
     expect(received[0]).toMatchObject({
-      params: { capabilities: { optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, ...read] } },
+      params: {
+        capabilities: {
+          optOutNotificationMethods: [...IGNORED_NOTIFICATIONS, ...read, ...WARNING_NOTIFICATIONS],
+        },
+      },
     });
   });
 

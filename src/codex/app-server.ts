@@ -6,10 +6,12 @@ import {
   isKnownNotification,
   LOGIN_COMPLETED,
   notificationsAbout,
+  WARNING_NOTIFICATIONS,
+  warningText,
 } from './protocol/methods.ts';
 import { declineOf } from './protocol/server-requests.ts';
 import type { RequestOptions } from './rpc/calls.ts';
-import { RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
+import { isConfigError, RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
 import type { Transport } from './rpc/transport.ts';
 
@@ -49,6 +51,10 @@ export interface AppServerOptions {
   readonly reportsTools?: boolean;
   /** Called when a sign-in that this client started has ended. */
   readonly onLoginCompleted?: (login: CompletedLogin) => void;
+  /** Called with the version that the app-server names at its start; null: it names none. */
+  readonly onVersion?: (version: string | null) => void;
+  /** Called with what codex tells its user, and with what is wrong with a configuration that it cannot load. */
+  readonly onWarning?: (text: string) => void;
   /** Time limit of `initialize`. */
   readonly initializeTimeoutMs?: number;
   readonly requestTimeoutMs?: number;
@@ -109,7 +115,12 @@ export const connectAppServer = async (
       onRequest: (request) => routeRequest(request, threads),
       onNotification: (method, params) => {
         const notification = { kind: 'notification', method, params } as const;
-        if (isKnownNotification(notification)) threads.deliver(threadIdOf(params), notification);
+        if (isKnownNotification(notification)) {
+          threads.deliver(threadIdOf(params), notification);
+          return;
+        }
+        const warning = warningText(method, params);
+        if (warning !== null) options.onWarning?.(warning);
         else if (method === LOGIN_COMPLETED) options.onLoginCompleted?.(params as CompletedLogin);
         else if (!isIgnoredNotification(method)) options.onUnknownNotification?.(method);
       },
@@ -123,7 +134,7 @@ export const connectAppServer = async (
   );
   const appServer = typedClient(peer, threads, options);
   try {
-    await appServer.request(
+    const answer = await appServer.request(
       'initialize',
       {
         clientInfo: options.clientInfo,
@@ -134,11 +145,13 @@ export const connectAppServer = async (
             ...(options.onLoginCompleted === undefined ? IGNORED_NOTIFICATIONS : ignoredInSignIn()),
             ...(options.reportsContent === false ? notificationsAbout('content') : []),
             ...(options.reportsTools === true ? [] : notificationsAbout('tools')),
+            ...(options.onWarning === undefined ? WARNING_NOTIFICATIONS : []),
           ],
         },
       },
       { timeoutMs: options.initializeTimeoutMs ?? INITIALIZE_TIMEOUT_MS },
     );
+    options.onVersion?.(versionIn(answer));
   } catch (error) {
     peer.close();
     throw error;
@@ -150,7 +163,7 @@ export const connectAppServer = async (
 const typedClient = (
   peer: Peer,
   threads: ThreadListeners,
-  { onCall, onUnanswered }: AppServerOptions,
+  { onCall, onUnanswered, onWarning }: AppServerOptions,
 ): ConnectedAppServer => ({
   request: async <M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: RequestOptions) => {
     const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
@@ -166,12 +179,17 @@ const typedClient = (
       const isNoError = options?.signal?.aborted === true || isTooLate(method, error);
       ended(isNoError ? { error: null } : endOf(error));
       if (error instanceof RequestTimeout && TURN_CALLS.has(method)) onUnanswered?.(method);
+      if (error instanceof RpcError && isConfigError(error)) onWarning?.(error.message);
       throw error;
     }
   },
   watchThread: (threadId, listener) => threads.watch(threadId, listener),
   close: () => peer.close(),
 });
+
+/** The user agent begins with our name and the version of codex: `codex-app-server-proxy/0.169.0 (Debian …`. */
+const versionIn = ({ userAgent }: Partial<ResultOf<'initialize'>>): string | null =>
+  /^[^/]*\/(\d[^\s(]*)/.exec(userAgent ?? '')?.[1] ?? null;
 
 const ignoredInSignIn = (): readonly string[] =>
   IGNORED_NOTIFICATIONS.filter((method) => method !== LOGIN_COMPLETED);

@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
-import { findCodexBinary, platformPackage } from './binary.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+
+import { findCodexBinary, openCodexBinary, platformPackage, UnusableBinary } from './binary.ts';
 
 describe('platformPackage', () => {
   it.each([
@@ -20,8 +24,8 @@ describe('platformPackage', () => {
 
 describe('findCodexBinary', () => {
   it('finds the installed binary and its version', () => {
-    const { path, version } = findCodexBinary();
-    expect([/codex(\.exe)?$/.test(path), /^\d+\.\d+\.\d+/.test(version)]).toEqual([true, true]);
+    const { path: binary, version } = findCodexBinary();
+    expect([/codex(\.exe)?$/.test(binary), /^\d+\.\d+\.\d+/.test(version)]).toEqual([true, true]);
   });
 
   it.each([
@@ -40,5 +44,52 @@ describe('findCodexBinary', () => {
     expect(() => findCodexBinary(process, 'file:///nowhere/main.js')).toThrow(
       '@openai/codex is not installed',
     );
+  });
+});
+
+describe('openCodexBinary', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'codex-binary-'));
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+  const file = async (name: string, text: string, mode: number): Promise<string> => {
+    const at = path.join(directory, name);
+    await writeFile(at, text);
+    await chmod(at, mode);
+    return at;
+  };
+
+  it('takes the binary of the package unless another one is chosen', async () => {
+    const { path: binary, version } = findCodexBinary();
+    expect(await openCodexBinary(null)).toEqual({ path: binary, version });
+    expect(await openCodexBinary(binary)).toEqual({ path: binary, version, isChosen: true });
+  });
+
+  it.each([
+    ['does not exist', async () => path.join(directory, 'nothing')],
+    [
+      'is not a file',
+      async () => {
+        await mkdir(path.join(directory, 'folder'), { recursive: true });
+        return path.join(directory, 'folder');
+      },
+    ],
+    ['is not executable', () => file('text', '#!/bin/sh\necho codex-cli 1.2.3\n', 0o644)],
+    ['does not answer --version', () => file('fails', '#!/bin/sh\nexit 3\n', 0o755)],
+    [
+      'is not codex, which answers --version with its name and version',
+      () => file('other', '#!/bin/sh\necho other 1.2.3\n', 0o755),
+    ],
+  ])('explains that the chosen file %s', async (why, make) => {
+    const chosen = await make();
+    await expect(openCodexBinary(chosen)).rejects.toThrow(
+      new UnusableBinary(`PROXY_CODEX_BINARY=${chosen} ${why}: correct the path, or unset it.`),
+    );
+  });
+
+  it('does not wait for ever for --version', async () => {
+    const chosen = await file('hangs', '#!/bin/sh\nexec sleep 600\n', 0o755);
+    const limit = new AbortController();
+    const opened = openCodexBinary(chosen, limit.signal).catch(String);
+    limit.abort();
+    expect(await opened).toContain('does not answer --version');
   });
 });

@@ -1,6 +1,6 @@
 import { createChooser } from './choose-backend.ts';
 import { describeState, type BackendState } from './banner.ts';
-import { findCodexBinary } from '../codex/binary.ts';
+import { openCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
@@ -16,10 +16,12 @@ import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
+import { CodexWatch, type CodexReport } from '../observe/codex-watch.ts';
 import type { Logger } from '../observe/log.ts';
 import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
+import { TESTED_CODEX } from '../version.ts';
 import { apisOf } from './apis.ts';
 import { openSockets, turnDeps } from './edge.ts';
 import { openGateway } from './gateway.ts';
@@ -52,6 +54,8 @@ export interface App {
   /** The key created at the first start; null if keys are configured. */
   readonly ownKey: OwnKey | null;
   workers(): readonly WorkerDescription[];
+  /** The version of codex, and its warnings. */
+  codex(): CodexReport;
   /** Number of requests whose answer is not complete. */
   answersUnderWay(): number;
   /** Waits for running requests up to the limit, then releases everything. */
@@ -97,8 +101,10 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   const threads = openThreads(config, { logger, metrics, times: deps.threadTimes });
   const { tokenizer, guide, formats } = threads;
   const mcp = await openMcpServers(config, environment, logger);
+  const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
     ...deps,
+    codexWatch,
     config,
     homes,
     cacheIds: shared.cacheIds,
@@ -173,6 +179,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     store: describeStore(config.state),
     ownKey,
     workers: () => active.backend.workers(),
+    codex: () => codexWatch.report(),
     answersUnderWay: () => exchanges.count,
     async stop(timeoutMs) {
       gateway.requests.log.feed.close();
@@ -204,14 +211,14 @@ const openReasoningMemory = (
     ...(shared === null ? {} : { shared }),
   });
 
-const openHomes = (
+const openHomes = async (
   config: Config,
   environment: AppDeps['environment'],
   logger: Logger,
 ): Promise<CodexHomes> =>
   prepareHomes({
     stateDir: config.state.dir,
-    binary: findCodexBinary(),
+    binary: await openCodexBinary(config.codex.binary),
     environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
     accessToken: config.upstream.accessToken,
     workDir: config.codex.workDir,

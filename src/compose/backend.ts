@@ -25,6 +25,7 @@ import type { TurnDriver } from '../engine/drivers/driver.ts';
 import type { Tokenizer } from '../engine/tokenizer.ts';
 import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
+import type { CodexWatch } from '../observe/codex-watch.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { CacheIds } from '../state/cache-ids.ts';
 import { openModels, type OpenModels } from './models.ts';
@@ -69,6 +70,7 @@ export interface BackendDeps extends Omit<
   /** Who wrote encrypted reasoning. */
   readonly origins: ReasoningOrigins;
   readonly mcp: McpAccess;
+  readonly codexWatch: CodexWatch;
   /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
 }
@@ -185,7 +187,10 @@ export interface EngineParts {
 type EngineNeeds = Pick<
   BackendDeps,
   'config' | 'metrics' | 'logger' | 'tokenizer' | 'guide' | 'onUnauthorized'
-> & { readonly reasoning: Pick<ReasoningMemory, 'of'> };
+> & {
+  readonly reasoning: Pick<ReasoningMemory, 'of'>;
+  readonly codexWatch: Pick<CodexWatch, 'warned'>;
+};
 
 /** The engine of a backend, with all steps that add missing features. */
 export const engineOf = (
@@ -220,10 +225,11 @@ export const engineOf = (
     origin,
     onRecalled: (items) => metrics.reasoningRecalled.inc(items),
     onForeign: (items) => metrics.reasoningDropped.inc(items),
-    onRefused: ({ kind }) => {
+    onRefused: ({ kind, message }) => {
       // The backend's list may have changed.
       if (kind === 'model_not_found') offered.refresh();
       if (kind === 'upstream_unauthorized') deps.onUnauthorized();
+      if (kind === 'codex_incompatible') deps.codexWatch.warned(`${UPDATE_CODEX} ${message}`);
     },
     wasRenewedSince,
   });
@@ -266,6 +272,8 @@ export const engineOf = (
     },
   };
 };
+
+const UPDATE_CODEX = 'Update this server, or name a newer codex with PROXY_CODEX_BINARY.';
 
 /** The values of `PROXY_CHATGPT_LANE` as request formats. */
 const FORMAT_OF_SETTING = { auto: 'auto', full: 'responses', lite: 'codex' } as const;

@@ -34,14 +34,14 @@ export interface PoolParts {
 export const createPool = (
   placed: PlacedRelay,
   { wiring, offered, driver }: PoolParts,
-  { config, homes, logger, metrics, mcp }: BackendDeps,
+  { config, homes, logger, metrics, mcp, codexWatch }: BackendDeps,
 ): WorkerPool => {
   const { backend } = placed;
   const unknownMethod = boundedLabel();
   const onUnreadItem = reportUnreadItems(metrics, logger);
   return createWorkerPool({
     spawnWorker: warmed(driver, {
-      isNeeded: backend.kind === 'login',
+      isLogin: backend.kind === 'login',
       spawn: createWorkerSpawner({
         homes,
         backend,
@@ -54,6 +54,8 @@ export const createPool = (
           // With the relay the content does not come from codex.
           if (wiring.reportsContent && line.trimEnd().endsWith(UNREAD_ITEM)) onUnreadItem();
         },
+        onVersion: (version) => codexWatch.started(version),
+        onWarning: (text) => codexWatch.warned(text),
         onCall: rpcMetrics(metrics, logger),
         onUnknownNotification: (method) =>
           metrics.upstreamUnknownEvents.inc({ method: unknownMethod(method) }),

@@ -152,6 +152,13 @@ export const BACKEND_SETTINGS = {
     description:
       'The working directory in `thread/start`. If another user owns the default or can write to it, the server uses `work` in the state directory instead.',
   }),
+  PROXY_CODEX_BINARY: deployment({
+    at: 'codex.binary',
+    type: filePath,
+    defaultInDocs: 'the binary of the package',
+    description:
+      'Another codex binary to run, such as `/usr/local/bin/codex`. The server checks at its start that it exists, can be executed and answers `--version`. [Which versions work](operating.md#codex-versions).',
+  }),
   PROXY_ENABLE_FEEDBACK: deployment({
     at: 'codex.feedback',
     type: yesOrNo,

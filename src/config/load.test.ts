@@ -42,6 +42,7 @@ describe('loadConfig', () => {
       CODEX_HOME: '/srv/codex',
       CODEX_ACCESS_TOKEN: 'at-0123456789',
       PROXY_ENABLE_FEEDBACK: 'true',
+      PROXY_CODEX_BINARY: 'bin/codex',
       PROXY_DEMO: '0',
       PROXY_WIRE: 'off',
       PROXY_CHATGPT_BASE_URL: 'https://chat.example/api/',
@@ -207,6 +208,7 @@ describe('loadConfig', () => {
         approvalPolicy: 'untrusted',
         workDir: resolve('work'),
         feedback: true,
+        binary: resolve('bin/codex'),
       },
       worker: { count: 2, preStart: 3, hangTimeoutMs: 2_000, maxThreads: 7, maxRssMb: 300, maxHomeMb: 64 },
       log: {

@@ -29,6 +29,7 @@ const OURS: ReadonlySet<string> = new Set([
   'worker_lost',
   'worker_unavailable',
   'out_of_resources',
+  'codex_incompatible',
   'shutting_down',
   'client_too_slow',
   'turn_timeout',

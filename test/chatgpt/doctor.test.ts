@@ -59,6 +59,7 @@ it('asks in both request formats, forces a tool, and reads the limits', async ()
       'login: ok',
       'backend: ok',
       'app-server: ok',
+      'prompt: ok',
       'turn, lite: ok',
       'turn, full: ok',
       'WebSocket: ok',

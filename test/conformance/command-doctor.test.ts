@@ -80,6 +80,7 @@ describe('doctor', () => {
           'server: skipped',
           'backend: problem',
           'app-server: ok',
+          'prompt: ok',
           'turn: problem',
         ],
       });
@@ -101,6 +102,7 @@ describe('doctor', () => {
         'server: skipped',
         'backend: ok',
         'app-server: ok',
+        'prompt: ok',
         'turn: ok',
         'forced tool: ok',
         'cache: ok',
@@ -115,7 +117,7 @@ describe('doctor', () => {
     const { code, grades } = await examine([], { PROXY_UPSTREAM_BASE_URL: model.baseUrl });
     expect({ code, grades: grades.slice(7) }).toEqual({
       code: 1,
-      grades: ['backend: ok', 'app-server: ok', 'turn: problem'],
+      grades: ['backend: ok', 'app-server: ok', 'prompt: ok', 'turn: problem'],
     });
   });
 
@@ -192,6 +194,7 @@ describe('doctor', () => {
         'server: skipped',
         'backend: problem',
         'app-server: ok',
+        'prompt: ok',
         'turn, lite: problem',
         'turn, full: problem',
       ],

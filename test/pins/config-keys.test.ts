@@ -61,6 +61,7 @@ it('has these settings, each with its default', () => {
     PROXY_SANDBOX_MODE: 'read-only',
     PROXY_APPROVAL_POLICY: 'never',
     PROXY_CODEX_WORKDIR: '/tmp/codex-work',
+    PROXY_CODEX_BINARY: null,
     PROXY_ENABLE_FEEDBACK: 'false',
     PROXY_MCP_CONFIG: null,
     PROXY_MCP_CLIENT_SERVERS: 'false',

@@ -11,6 +11,7 @@ it('has these error codes, each with its status and type', () => {
     'answer_too_large 502 server_error',
     'background_limit 429 rate_limit_error',
     'client_too_slow 500 server_error',
+    'codex_incompatible 503 server_error',
     'concurrency_limit 429 rate_limit_error',
     'console_not_served 403 invalid_request_error',
     'content_policy_violation 400 invalid_request_error',

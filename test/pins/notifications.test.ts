@@ -12,8 +12,6 @@ it('ignores these notifications of the app-server', () => {
     'app/list/updated',
     'autoApprovalReview/strictReviewRequired',
     'command/exec/outputDelta',
-    'configWarning',
-    'deprecationNotice',
     'externalAgentConfig/import/completed',
     'externalAgentConfig/import/progress',
     'fs/changed',
@@ -79,7 +77,6 @@ it('ignores these notifications of the app-server', () => {
     'turn/moderationMetadata',
     'turn/plan/updated',
     'turn/started',
-    'warning',
     'windows/worldWritableWarning',
     'windowsSandbox/setupCompleted',
   ]);

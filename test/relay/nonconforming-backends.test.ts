@@ -60,6 +60,10 @@ const CHAT_USAGE = {
   prompt_tokens_details: { cached_tokens: 2 },
 };
 
+/** Without those of codex at its start, which are about this machine. */
+const warningsIn = (proxy: TestProxy) =>
+  proxy.log.filter(({ level, msg }) => level === 'warn' && msg !== 'codex has a warning');
+
 describe('with the relay', async () => {
   const proxy = await openProxy(hello);
   const host = new URL(proxy.model.baseUrl).host;
@@ -190,9 +194,7 @@ describe('with the relay', async () => {
       upstream_event: 1,
       upstream_usage: 4,
     });
-    const logged = proxy.log
-      .filter(({ level }) => level === 'warn')
-      .map((line) => without(without(line as JsonObject, 'level'), 'time'));
+    const logged = warningsIn(proxy).map((line) => without(without(line as JsonObject, 'level'), 'time'));
     expect(logged).toEqual([
       { what: 'arguments', msg: 'the upstream deviates from the Responses API; its events are repaired' },
       { what: 'no_call_id', msg: 'the upstream deviates from the Responses API; its events are repaired' },
@@ -249,7 +251,7 @@ describe('without the relay', async () => {
     await expect
       .poll(() => counted(proxy, 'proxy_response_item_parse_errors_total'), { timeout: 30_000 })
       .toEqual({ unread: odd.length });
-    expect(proxy.log.filter(({ level }) => level === 'warn')).toMatchObject([
+    expect(warningsIn(proxy)).toMatchObject([
       {
         response_item_parse_error: 'unread',
         msg: 'codex could not read an upstream output item and dropped it; PROXY_WIRE=on repairs calls',

@@ -98,6 +98,7 @@ export const defaultConfig = (home: string): Omit<Config, 'sources'> => ({
     approvalPolicy: 'never',
     workDir: resolve('/tmp/codex-work'),
     feedback: false,
+    binary: null,
   },
   worker: { count: 1, preStart: 8, hangTimeoutMs: 10_000, maxThreads: 500, maxRssMb: 1024, maxHomeMb: 128 },
   log: { level: 'info', format: 'auto', content: false, metrics: true, captureDir: null },

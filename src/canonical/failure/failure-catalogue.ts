@@ -254,6 +254,13 @@ export const FAILURES = {
     'This server cannot accept another connection right now. Please try again shortly.',
     'the process has run out of file descriptors or memory for connections (`EMFILE`), or clients hold half of its file descriptors: raise its limits',
   ),
+  // Only the operator can help.
+  codex_incompatible: row(
+    503,
+    'The codex of this server does not fit. Its operator has to install another version; the command `doctor` of this server says which.',
+    'the codex of this server cannot load the configuration that this server writes, or the backend requires a newer codex for the model; see [codex versions](operating.md#codex-versions)',
+    { final: true },
+  ),
   shutting_down: row(503, 'The server is shutting down.', 'after SIGTERM, until the process ends'),
   sign_in_required: row(
     503,

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import { findCodexBinary } from '../../codex/binary.ts';
+import { openCodexBinary } from '../../codex/binary.ts';
 import { authOf } from '../../codex/home/access-token.ts';
 import { readWholeLogin } from '../../codex/home/login-file.ts';
 import { readLogin } from '../../codex/login/read-login.ts';
@@ -20,5 +20,6 @@ export const backendUrl = async (config: Config): Promise<string | null> => {
   const login = auth === null ? null : readLogin(auth);
   if (login === null) return null;
   if (login.kind === 'api-key') return `${OPENAI}/models`;
-  return `${config.upstream.chatgptBaseUrl}/codex/models?client_version=${findCodexBinary().version}`;
+  const { version } = await openCodexBinary(config.codex.binary);
+  return `${config.upstream.chatgptBaseUrl}/codex/models?client_version=${version}`;
 };

@@ -1,15 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 
-import { findCodexBinary } from '../../codex/binary.ts';
 import { untrustedState } from '../../codex/home/private-folders.ts';
 import { ConfigError } from '../../config/load.ts';
 import { loadSettings } from '../load-settings.ts';
 import { describeSources, sourcesFacts } from './sources.ts';
-import { ok, problem, warning, type Check, type Finding } from './finding.ts';
+import { ok, problem, warning, type Check } from './finding.ts';
 
 /** Checks of this machine that send nothing. */
 
@@ -17,40 +13,6 @@ export const nodeCheck: Check = {
   name: 'Node',
   limitMs: 1_000,
   run: () => ok(process.versions.node, { version: process.versions.node }),
-};
-
-export const codexCheck: Check = {
-  name: 'codex',
-  limitMs: 20_000,
-  run: async (signal) => {
-    const binary = findBinary();
-    if ('grade' in binary) return binary;
-    const stdout = await versionOf(binary.path, signal);
-    const says = `${stdout.trim()}, ${binary.path}`;
-    const facts = { version: binary.version, path: binary.path };
-    return stdout.includes(binary.version)
-      ? ok(says, facts)
-      : warning(says, `the package contains ${binary.version}: install again`, facts);
-  },
-};
-
-/** codex writes helpers into its home even for `--version`, and must not create `~/.codex`. */
-const versionOf = async (binary: string, signal: AbortSignal): Promise<string> => {
-  const home = await mkdtemp(path.join(tmpdir(), 'codex-version-'));
-  try {
-    const env = { ...process.env, CODEX_HOME: home };
-    return (await promisify(execFile)(binary, ['--version'], { signal, env })).stdout;
-  } finally {
-    await rm(home, { recursive: true, force: true });
-  }
-};
-
-const findBinary = (): ReturnType<typeof findCodexBinary> | Finding => {
-  try {
-    return findCodexBinary();
-  } catch (error) {
-    return problem((error as Error).message, 'install again, with optional dependencies');
-  }
 };
 
 export const settingsCheck = (environment: Readonly<Record<string, string | undefined>>): Check => ({

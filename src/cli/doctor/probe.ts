@@ -4,6 +4,7 @@ import { createApp, type App } from '../../compose/app.ts';
 import type { BackendState } from '../../compose/banner.ts';
 import type { Config } from '../../config/schema.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import type { CodexReport } from '../../observe/codex-watch.ts';
 import { createLogger } from '../../observe/log.ts';
 import { loadSettings } from '../load-settings.ts';
 import type { StreamedTurn } from './transport-check.ts';
@@ -12,6 +13,10 @@ import type { Answer } from './turns.ts';
 /** The whole server in this process, without a port: it answers as a client would see it. */
 export interface Probe {
   readonly state: BackendState;
+  /** What codex said at its start. */
+  readonly codex: CodexReport;
+  /** Whether an app-server could start a thread. */
+  readonly isReady: boolean;
   ask(body: JsonObject, signal: AbortSignal): Promise<Answer>;
   /** The same as a stream, which shows when the output begins. */
   stream(body: JsonObject, signal: AbortSignal): Promise<StreamedTurn>;
@@ -24,10 +29,13 @@ export const startProbe = async (environment: Environment, settings: Environment
   // A temporary key: the server's is neither needed nor created. Its requests are not to be kept.
   const key = randomUUID();
   const own = { PROXY_API_KEY: key, PROXY_STORE: 'off' };
-  const config = impatient(await loadSettings({ ...environment, ...settings, ...own }));
-  const app = await createApp(config, { environment, logger: createLogger({ level: 'silent' }) });
+  const changed = { ...environment, ...settings };
+  const config = impatient(await loadSettings({ ...changed, ...own }));
+  const app = await createApp(config, { environment: changed, logger: createLogger({ level: 'silent' }) });
   return {
     state: app.state(),
+    codex: app.codex(),
+    isReady: app.workers().some(({ state }) => state === 'ready'),
     ask: (body, signal) => askApp(app, key, body, signal),
     stream: (body, signal) => streamApp(app, key, body, signal),
     stop: () => app.stop(0),

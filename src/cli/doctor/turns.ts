@@ -191,6 +191,8 @@ const adviceFor = (code: string, signIn: string | null): string => {
       return 'wait until the limit resets, or use another account';
     case 'tool_choice_not_satisfied':
       return UNFORCEABLE;
+    case 'codex_incompatible':
+      return 'update this server, or name another codex with PROXY_CODEX_BINARY: docs/operating.md, "Codex versions"';
     case 'model_not_found':
       return 'this account or provider does not have the model: see GET /v1/models';
     default:

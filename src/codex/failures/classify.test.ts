@@ -123,7 +123,6 @@ describe('a policy violation', () => {
 
 describe('an unknown model', () => {
   const NOT_SUPPORTED = "The 'gpt-5.1' model is not supported when using Codex with a ChatGPT account.";
-  const NEWER = "The 'gpt-6' model requires a newer version of Codex.";
   const unknown = (message: string): Failure => failure('model_not_found', { message, param: 'model' });
   check([
     ['that the account may not use', { status: 400, message: NOT_SUPPORTED }, unknown(NOT_SUPPORTED)],
@@ -132,7 +131,6 @@ describe('an unknown model', () => {
       { status: 400, code: 'invalid_request_error', message: NOT_SUPPORTED },
       unknown(NOT_SUPPORTED),
     ],
-    ['that wants a newer client', { status: 400, message: NEWER }, unknown(NEWER)],
     ['that is not found', { status: 404, message: 'Model not found' }, unknown('Model not found')],
     ['by its code', { status: 404, code: 'model_not_found', message: 'No x.' }, unknown('No x.')],
     ['by its code in the stream', { code: 'model_not_found', message: 'No x.' }, unknown('No x.')],
@@ -143,6 +141,17 @@ describe('an unknown model', () => {
       unknown('The model `x` does not exist.'),
     ],
     ['of Ollama', { status: 404, message: "model 'x' not found" }, unknown("model 'x' not found")],
+  ]);
+});
+
+describe('a model for a newer codex', () => {
+  const NEWER = "The 'gpt-6' model requires a newer version of Codex.";
+  const outdated = failure('codex_incompatible', {
+    message: `The backend requires a newer codex than this server has: its operator has to update it. It said: ${NEWER}`,
+  });
+  check([
+    ['before the answer', { status: 400, message: NEWER }, outdated],
+    ['in the answer', { message: NEWER }, outdated],
   ]);
 });
 

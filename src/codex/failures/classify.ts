@@ -86,6 +86,7 @@ const RULES: readonly Rule[] = [
   [named(OVERLOAD), (said) => failure('upstream_overloaded', { ...messageDetails(said), ...waitOf(said) })],
   [named(/^moderation_blocked$/), (said) => failure('moderation_blocked', messageDetails(said))],
   [named(POLICY), (said) => failure('content_policy_violation', aboutRequest(said))],
+  [named(/^codex_outdated$/), (said) => outdated(said)],
   [
     named(/^invalid_encrypted_content$/),
     (said) => failure('invalid_prompt', { ...aboutRequest(said), param: said.param ?? 'input' }),
@@ -162,6 +163,17 @@ const usedUp = (said: Read): Failure => {
     ...(resetsInSeconds === null
       ? waitOf(said)
       : { retryAfterSeconds: Math.max(0, Math.ceil(resetsInSeconds)) }),
+  });
+};
+
+/** The model is there for a newer codex: neither the caller nor a retry can help. */
+const outdated = (said: Read): Failure => {
+  const words = messageDetails(said).message;
+  return failure('codex_incompatible', {
+    message: [
+      'The backend requires a newer codex than this server has: its operator has to update it.',
+      ...(words === undefined ? [] : [`It said: ${words}`]),
+    ].join(' '),
   });
 };
 

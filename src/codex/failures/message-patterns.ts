@@ -7,7 +7,7 @@ const REQUEST: Words = [
   [/encrypted content .*could not be (?:verified|decrypted|parsed)/i, 'invalid_encrypted_content'],
   [/\bitem with id '[^']*' not found/i, 'item_not_found'],
   [/model is not supported when using codex/i, 'model_not_found'],
-  [/requires a newer version of codex/i, 'model_not_found'],
+  [/requires a newer version of codex/i, 'codex_outdated'],
   [/\bmodel\b.{0,200}\bdoes not exist/is, 'model_not_found'],
   [/not a valid model id|invalid model name/i, 'model_not_found'],
   [/(?:incorrect|invalid|missing|expired) api key|api key (?:not valid|expired)/i, 'invalid_api_key'],

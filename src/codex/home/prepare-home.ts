@@ -121,7 +121,8 @@ export const prepareHomes = async (options: HomesOptions): Promise<CodexHomes> =
     };
   };
 
-  const bundled = await loadBundled(path.join(lasting, `models-${binary.version}.json`), async () => {
+  const cache = binary.isChosen === true ? null : path.join(lasting, `models-${binary.version}.json`);
+  const bundled = await loadBundled(cache, async () => {
     const scratch = await emptyHome({ kind: 'none' });
     try {
       return await bundledModels(binary, scratch);
@@ -206,7 +207,11 @@ const loginHomeOf = async (named: string | undefined, own: string): Promise<stri
  * The models of a codex version never change, so its list is cached. Our edits are applied at each start: a
  * cached result would outlive a change of ours.
  */
-const loadBundled = async (cache: string, ask: () => Promise<string>): Promise<readonly JsonObject[]> => {
+const loadBundled = async (
+  cache: string | null,
+  ask: () => Promise<string>,
+): Promise<readonly JsonObject[]> => {
+  if (cache === null) return entriesOf(JSON.parse(await ask()));
   const cached = await readIfPresent(cache);
   const kept = cached === null ? null : entriesOrNull(cached);
   if (kept !== null) return kept;

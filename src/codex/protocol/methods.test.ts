@@ -6,6 +6,8 @@ import {
   isIgnoredNotification,
   isKnownNotification,
   KNOWN_NOTIFICATIONS,
+  WARNING_NOTIFICATIONS,
+  warningText,
 } from './methods.ts';
 
 const judge = (method: string) => [
@@ -15,7 +17,7 @@ const judge = (method: string) => [
 
 describe('notification methods', () => {
   it('are each either read or ignored, never both', () => {
-    expect([...KNOWN_NOTIFICATIONS, ...IGNORED_NOTIFICATIONS].toSorted()).toEqual([
+    expect([...KNOWN_NOTIFICATIONS, ...WARNING_NOTIFICATIONS, ...IGNORED_NOTIFICATIONS].toSorted()).toEqual([
       ...SERVER_NOTIFICATION_METHODS,
     ]);
   });
@@ -33,4 +35,15 @@ describe('notification methods', () => {
       inherited: [false, false],
     });
   });
+});
+
+it.each([
+  ['configWarning', { summary: 'Invalid.', details: 'config.toml:2', path: '/x' }, 'Invalid. config.toml:2'],
+  ['configWarning', { summary: 'Invalid.', details: null }, 'Invalid.'],
+  ['deprecationNotice', { summary: '`x` is deprecated.', details: 'Use y.' }, '`x` is deprecated. Use y.'],
+  ['warning', { threadId: null, message: 'Beware.' }, 'Beware.'],
+  ['warning', 7, 'warning'],
+  ['turn/started', { message: 'Hello.' }, null],
+])('reads the text of the warning %s %j', (method, params, text) => {
+  expect(warningText(method, params)).toBe(text);
 });

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import type { GetAuthStatusParams } from './generated/GetAuthStatusParams.ts';
 import type { GetAuthStatusResponse } from './generated/GetAuthStatusResponse.ts';
 import type { InitializeParams } from './generated/InitializeParams.ts';
@@ -194,9 +194,22 @@ export const notificationsAbout = (what: 'content' | 'tools'): readonly string[]
     .filter(([, about]) => about === what)
     .map(([method]) => method);
 
+/** What codex tells its user: about its configuration, or about a thread. */
+export const WARNING_NOTIFICATIONS: readonly string[] = ['configWarning', 'deprecationNotice', 'warning'];
+
+/** The text of a warning; null if the notification is another one. Read with care: another release may send it. */
+export const warningText = (method: string, params: unknown): string | null => {
+  if (!WARNING_NOTIFICATIONS.includes(method)) return null;
+  const { message, summary, details } = isJsonObject(params) ? params : {};
+  const texts = [message, summary, details].filter(
+    (text): text is string => typeof text === 'string' && text !== '',
+  );
+  return texts.length === 0 ? method : texts.join(' ');
+};
+
 /** Notifications that we do not read. We opt out of them, which saves work on both sides. */
 export const IGNORED_NOTIFICATIONS: readonly string[] = SERVER_NOTIFICATION_METHODS.filter(
-  (method) => !Object.hasOwn(KNOWN, method),
+  (method) => !Object.hasOwn(KNOWN, method) && !WARNING_NOTIFICATIONS.includes(method),
 );
 
 const IGNORED: ReadonlySet<string> = new Set(IGNORED_NOTIFICATIONS);

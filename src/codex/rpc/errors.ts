@@ -33,6 +33,10 @@ export class RequestTimeout extends Error {
   }
 }
 
+/** Whether the app-server cannot load the configuration of a thread. Its code would blame the request. */
+export const isConfigError = ({ message }: RpcError): boolean =>
+  message.startsWith('failed to load configuration');
+
 /** Error codes of the app-server that we handle. */
 export const RPC_CODES = {
   overloaded: -32_001,

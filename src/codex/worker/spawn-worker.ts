@@ -14,11 +14,15 @@ export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' |
 
 /** Starts a new worker for the pool: a new home, and a process that removes it at its end. */
 export const createWorkerSpawner =
-  ({ homes, backend, catalogue, ...options }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
+  ({ homes, backend, catalogue, onWarning, ...options }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
   async () => {
     const home = await homes.create(backend, await catalogue?.());
     return startWorker({
       ...options,
+      // Each home has another name, and a warning is logged once.
+      ...(onWarning === undefined
+        ? {}
+        : { onWarning: (text) => onWarning(text.replaceAll(home.path, 'CODEX_HOME')) }),
       binaryPath: homes.binary.path,
       environment: home.environment,
       cwd: home.path,

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
-import { RequestTimeout } from '../../codex/rpc/errors.ts';
+import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { Worker } from '../../codex/worker/worker.ts';
 import { probed } from './probe-worker.ts';
 
-const failing = async (error: unknown, isNeeded: boolean): Promise<unknown> => {
+const failing = async (error: unknown, isLogin: boolean): Promise<unknown> => {
   const spawn = async (): Promise<never> => {
     throw error;
   };
   try {
-    return await probed({ isNeeded, spawn, workdir: '/', whyRejected: null })();
+    return await probed({ isLogin, spawn, workdir: '/', whyRejected: null })();
   } catch (thrown) {
     return thrown;
   }
@@ -47,7 +47,7 @@ it.each(['personalAccessToken', null])(
     const rejected = failure('sign_in_required');
     const whyRejected = async () => rejected;
     const spawned = await probed({
-      isNeeded: true,
+      isLogin: true,
       spawn: async () => worker,
       workdir: '/',
       whyRejected,
@@ -59,3 +59,23 @@ it.each(['personalAccessToken', null])(
     );
   },
 );
+
+const LOAD = 'failed to load configuration: config.toml:2:19: wanted string or table';
+
+it.each([
+  ['cannot load our configuration', new RpcError({ code: -32_600, message: LOAD }), 'codex_incompatible'],
+  ['does not know our parameters', new RpcError({ code: -32_602, message: 'cwd' }), 'codex_incompatible'],
+  ['has an error inside', new RpcError({ code: -32_603, message: 'panicked' }), 'RpcError'],
+  ['does not answer', new RequestTimeout('thread/start', 20_000), 'RequestTimeout'],
+])('stops a worker without a login that %s', async (_, rejection, expected) => {
+  let stopped = 0;
+  const worker = {
+    appServer: { request: () => Promise.reject(rejection) },
+    stop: async () => void (stopped += 1),
+  } as unknown as Worker;
+  const spawn = async (): Promise<Worker> => worker;
+  const thrown = await probed({ isLogin: false, spawn, workdir: '/', whyRejected: null })().catch(
+    (error: unknown) => (error instanceof GatewayError ? error.failure.kind : (error as Error).name),
+  );
+  expect([thrown, stopped]).toEqual([expected, 1]);
+});

@@ -1,11 +1,12 @@
 import { failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { RequestTimeout } from '../../codex/rpc/errors.ts';
+import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
+import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { Worker } from '../../codex/worker/worker.ts';
 import { rpcFailure } from './rpc-failure.ts';
 
 export interface ProbeOptions {
-  /** True with a ChatGPT login: only its account can be unavailable at first. */
-  readonly isNeeded: boolean;
+  /** Only the account of a login can be unavailable at first. */
+  readonly isLogin: boolean;
   readonly spawn: () => Promise<Worker>;
   readonly workdir: string;
   /** With an access token: why codex does not use it. Null: another login, which codex checks later. */
@@ -15,29 +16,38 @@ export interface ProbeOptions {
 const PROBE_TIMEOUT_MS = 20_000;
 
 /**
- * Spawns workers that can start threads. With a business login, codex requests the workspace settings once, at its
- * start; without them it rejects every thread. With an access token that was not confirmed at its start it is signed
- * out until it ends. Such a worker is stopped, and clients get the reason.
+ * Spawns workers that can start threads. A codex of another version may not be able to load our configuration, and
+ * answers `initialize` all the same. With a business login, codex requests the workspace settings once, at its start;
+ * without them it rejects every thread. With an access token that was not confirmed at its start it is signed out until
+ * it ends. Such a worker is stopped, and clients get the reason.
  */
 export const probed =
-  ({ isNeeded, spawn, workdir, whyRejected }: ProbeOptions): (() => Promise<Worker>) =>
+  ({ isLogin, spawn, workdir, whyRejected }: ProbeOptions): (() => Promise<Worker>) =>
   async () => {
-    if (!isNeeded) return spawn();
+    const reasonFor = isLogin ? accountError : (error: unknown) => error;
     const worker = await spawn().catch((error: unknown) => {
-      throw clientError(error);
+      throw reasonFor(error);
     });
     try {
       if (whyRejected !== null && (await isSignedOut(worker))) throw new GatewayError(await whyRejected());
+      // Kept in memory only, and closed when its last subscriber leaves.
       const { thread } = await worker.appServer.request(
         'thread/start',
-        { cwd: workdir, baseInstructions: '', dynamicTools: [], environments: [], ephemeral: true },
+        {
+          modelProvider: PROVIDER_ID,
+          cwd: workdir,
+          baseInstructions: '',
+          dynamicTools: [],
+          environments: [],
+          ephemeral: true,
+        },
         { timeoutMs: PROBE_TIMEOUT_MS },
       );
       await worker.appServer.request('thread/unsubscribe', { threadId: thread.id });
       return worker;
     } catch (error) {
       await worker.stop();
-      throw clientError(error);
+      throw threadError(reasonFor(error));
     }
   };
 
@@ -47,10 +57,23 @@ const isSignedOut = async ({ appServer }: Worker): Promise<boolean> => {
   return authMethod === null;
 };
 
-/** An error of the account goes to clients, and the start is tried again. Other errors are internal. */
-const clientError = (error: unknown): unknown => {
+/** An error of the account goes to clients, and the start is tried again. */
+const accountError = (error: unknown): unknown => {
   const failed = isWaiting(error) ? SILENT : rpcFailure(error);
   return failed.kind === 'account_unavailable' ? new GatewayError(failed, { cause: error }) : error;
+};
+
+/** A codex that rejects a thread without any content does not fit. Other errors are internal. */
+const threadError = (error: unknown): unknown => {
+  if (!(error instanceof RpcError)) return error;
+  const failed = rpcFailure(error);
+  const isUnfit = failed.kind === 'codex_incompatible' || failed.status < 500;
+  return isUnfit ? new GatewayError(failure('codex_incompatible', UNFIT), { cause: error }) : error;
+};
+
+const UNFIT = {
+  message:
+    'The codex of this server cannot start a thread with the configuration that this server writes. Its operator has to run the command `doctor`, and to install another version of codex.',
 };
 
 /** codex answers no request until it has the workspace settings, or has given up on them. */

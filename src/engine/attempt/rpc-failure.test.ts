@@ -71,6 +71,17 @@ describe('rpcFailure', () => {
       failure('worker_lost'),
     ],
     [
+      'a configuration that it cannot load',
+      new RpcError({
+        code: -32_600,
+        message: 'failed to load configuration: /tmp/home/config.toml:2:19: wanted string or table',
+      }),
+      failure('codex_incompatible', {
+        message:
+          'The codex of this server cannot load the configuration that this server writes. Its operator has to run the command `doctor`, and to install another version of codex.',
+      }),
+    ],
+    [
       'no answer in time',
       new RequestTimeout('turn/start', 1000),
       failure('worker_unavailable', {
