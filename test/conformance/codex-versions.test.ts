@@ -5,6 +5,9 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { findCodexBinary } from '../../src/codex/binary.ts';
+import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
+import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
+import { probed } from '../../src/engine/attempt/probe-worker.ts';
 import { TESTED_CODEX } from '../../src/version.ts';
 import { freshProxies } from '../support/open-proxy.ts';
 import { hello, http400 } from '../support/scripts.ts';
@@ -93,7 +96,7 @@ describe('a codex that does not fit', () => {
 });
 
 describe.each(['on', 'off'])('a backend that requires a newer codex, PROXY_WIRE=%s', (wire) => {
-  it('is a fault of this server, of which its operator is told', async () => {
+  it('is a fault of this server, which its operator finds in the log', async () => {
     const words = "The 'gpt-5.5' model requires a newer version of Codex. Please upgrade.";
     const proxy = await start(http400(words, null, null), { PROXY_WIRE: wire });
     const answered = await proxy.post('/v1/responses', ask);
@@ -113,4 +116,25 @@ describe.each(['on', 'off'])('a backend that requires a newer codex, PROXY_WIRE=
     const told = proxy.log.filter(isWarning).filter(({ warning }) => String(warning).includes('newer codex'));
     expect(told).toMatchObject([{ level: 'warn', warning: expect.stringMatching(/^Update this server/) }]);
   });
+});
+
+it('a worker has no thread and no file of the one that it has tried', async () => {
+  const stateDir = path.join(directory, 'probe');
+  const homes = await prepareHomes({ stateDir, binary: findCodexBinary(), environment: process.env });
+  const spawn = createWorkerSpawner({
+    homes,
+    backend: { kind: 'upstream', baseUrl: 'http://127.0.0.1:9/v1', apiKeyEnv: null },
+    clientInfo: { name: 'test', title: null, version: '1' },
+    onStderr: () => {},
+    onListenerError: () => {},
+  });
+  const worker = await probed({ isLogin: false, spawn, workdir: directory, whyRejected: null })();
+  try {
+    await expect.poll(async () => (await worker.vitals()).threads, { timeout: 30_000 }).toBe(0);
+    const home = (await readdir(path.join(stateDir, 'run'))).find((name) => /^home-\w+$/.test(name)) ?? '';
+    const names = await readdir(path.join(stateDir, 'run', home), { recursive: true });
+    expect(names.filter((name) => /rollout|sessions\//.test(name))).toEqual([]);
+  } finally {
+    await worker.stop();
+  }
 });

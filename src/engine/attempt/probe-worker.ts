@@ -16,8 +16,8 @@ export interface ProbeOptions {
 const PROBE_TIMEOUT_MS = 20_000;
 
 /**
- * Spawns workers that can start threads. A codex of another version may not be able to load our configuration, and
- * answers `initialize` all the same. With a business login, codex requests the workspace settings once, at its start;
+ * Spawns workers that can start threads. A codex of another version may answer `initialize` and not be able to load
+ * our configuration. With a business login, codex requests the workspace settings once, at its start;
  * without them it rejects every thread. With an access token that was not confirmed at its start it is signed out until
  * it ends. Such a worker is stopped, and clients get the reason.
  */
