@@ -130,6 +130,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'compose',
     'config',
     'connect',
+    // The doctor shows a model in its own process what codex adds to a request.
+    'demo',
     'http',
     'keys',
     'observe',

@@ -55,7 +55,10 @@ const openDisk = async (): Promise<Disk> => {
         return;
       }
       const { bavail, bsize } = await statfs(directory);
-      await writeFile(filler, Buffer.alloc(bavail * bsize - bytes));
+      // An app-server may write meanwhile: then the disk is full before the file is.
+      await writeFile(filler, Buffer.alloc(bavail * bsize - bytes)).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      });
     },
     async free() {
       next.binary = null;
