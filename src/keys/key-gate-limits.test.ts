@@ -242,3 +242,18 @@ it('keeps the reserve of a part whose usage is not known, and estimates what was
   await settled();
   expect(await used()).toEqual([200 + 110]);
 });
+
+it('holds a steered turn to the limits that its key has now', async () => {
+  const { gate, change, settled, used } = await openGate({ limits: [limitOf()] });
+  const { signal } = new AbortController();
+  const pass = await gate.enter(askOf());
+  change({ limits: [limitOf({ max: 300 })] });
+  expect(await failureFrom(pass.steer(30, signal))).toMatchObject({ code: 'key_limit_exceeded' });
+  change({ limits: [] });
+  (await pass.steer(30, signal)).giveBack();
+  change({ limits: [limitOf()] });
+  (await pass.steer(30, signal)).giveBack();
+  pass.leave();
+  await settled();
+  expect(await used()).toEqual([0]);
+});

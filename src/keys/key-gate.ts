@@ -108,17 +108,23 @@ export class KeyGate implements TurnGate {
     limits: ReadonlyMap<string, KeyLimit>,
     { ask, leave }: { readonly ask: GateAsk; readonly leave: () => void },
   ): Promise<GatePass> {
-    const { reservations, prices } = this.#deps;
+    const { reservations, prices, directory } = this.#deps;
     const { requests, choices, signal } = ask;
-    const price = neededPrice(limits, prices, { model: requests[0].model, param: ask.nameOf('model') });
     const inputTokens = estimateInput(requests, ask.bytes);
     const outputTokens = requests.reduce(
       (sum, { maxOutputTokens }) => sum + (maxOutputTokens ?? OUTPUT_ESTIMATE),
       0,
     );
-    const reserve = (estimate: Spent, until: AbortSignal): Promise<OpenReservation> =>
-      reservations.reserve({ keyId: key.id, limits, price, estimate, signal: until });
+    const reserve = (
+      held: ReadonlyMap<string, KeyLimit>,
+      estimate: Spent,
+      until: AbortSignal,
+    ): Promise<OpenReservation> => {
+      const price = neededPrice(held, prices, { model: requests[0].model, param: ask.nameOf('model') });
+      return reservations.reserve({ keyId: key.id, limits: held, price, estimate, signal: until });
+    };
     let current = await reserve(
+      limits,
       {
         turns: requests.length * choices,
         inputTokens: inputTokens * choices,
@@ -140,7 +146,9 @@ export class KeyGate implements TurnGate {
           cachedInputTokens: 0,
           outputTokens,
         };
-        const next = await reserve(more, steering);
+        // Its limits may have changed while the turn ran.
+        const now = limitsFor((directory.byId(key.id) ?? key).limits, requests[0].model);
+        const next = now.size === 0 ? UNLIMITED : await reserve(now, more, steering);
         return {
           begin(used) {
             const last = current;
@@ -206,6 +214,9 @@ export class KeyGate implements TurnGate {
     }
   }
 }
+
+/** Of a key whose limits were removed. */
+const UNLIMITED: OpenReservation = { headers: {}, settle() {} };
 
 const forwardRefusal = (): GatewayError =>
   gatewayError('model_not_found', {

@@ -34,6 +34,8 @@ export const NOW = Date.parse('2026-11-17T12:00:30.000Z');
 /** A gate for one key. */
 export interface GateHarness {
   readonly gate: KeyGate;
+  /** Changes the policy of the key. */
+  change(policy: Partial<ApiKey>): void;
   readonly clock: { time: number; now(): number };
   readonly store: LimitStore;
   /** Codes of refusals. */
@@ -49,7 +51,7 @@ export const openGate = async (
   policy: Partial<ApiKey>,
   change: (store: LimitStore) => LimitStore = (store) => store,
 ): Promise<GateHarness> => {
-  const key = { ...KEY, ...policy };
+  let key: ApiKey = { ...KEY, ...policy };
   const clock = { time: NOW, now: () => clock.time };
   const store = await memoryLimits(clock);
   const refused: string[] = [];
@@ -73,6 +75,9 @@ export const openGate = async (
   });
   return {
     gate,
+    change(changed) {
+      key = { ...key, ...changed };
+    },
     clock,
     store,
     refused,
