@@ -73,7 +73,7 @@ else {
   console.log(await reportOf(changes, { from: before.version, to: asked, root: ROOT }));
   const isVendored = await passes(process.execPath, [path.join('scripts', 'protocol.ts'), '--write']);
   const changelog = await readFile(CHANGELOG, 'utf8');
-  await writeFile(CHANGELOG, withChangelogLine(changelog, changes, { from: before.version, to: asked }));
+  await writeFile(CHANGELOG, withChangelogLine(changelog, { from: before.version, to: asked }));
   const results: (readonly [name: string, isGreen: boolean])[] = [['types and features', isVendored]];
   if (!args.includes('--no-tests')) {
     results.push(['npm run check', await passes('npm', ['run', '--silent', 'check'])]);

@@ -102,32 +102,22 @@ const mentionsOf = async (version: string, root: string): Promise<readonly strin
   return files.length === 0 ? [] : ['', `## Files that name ${version}`, ...files];
 };
 
-/** The changelog with a line about this upgrade in its unreleased part; the line of an earlier one is replaced. */
-export const withChangelogLine = (
-  changelog: string,
-  changes: readonly FactChange[],
-  { from, to }: Versions,
-): string => {
+/**
+ * The changelog with a line about this upgrade in its unreleased part. The line of an earlier one is replaced, and none is
+ * written if the version is that of the last release again.
+ */
+export const withChangelogLine = (changelog: string, { from, to }: Versions): string => {
   const start = changelog.indexOf('## [Unreleased]');
   if (start === -1) throw new Error('CHANGELOG.md has no part [Unreleased].');
   const next = changelog.indexOf('\n## [', start + 1);
   const end = next === -1 ? changelog.length : next;
   const part = changelog.slice(start, end);
-  const [, earlier] = /^- codex \S+ \(was (\S+)\).*\n/m.exec(part) ?? [];
-  const line = `- codex ${to} (was ${earlier ?? from}); ${countsOf(changes)}.\n`;
+  const [, earlier = from] = /^- codex \S+ \(was (\S+)\).*\n/m.exec(part) ?? [];
   const rest = part.replace(/^- codex \S+ \(was \S+\).*\n/m, '');
+  if (earlier === to) return changelog.slice(0, start) + rest + changelog.slice(end);
+  const line = `- codex ${to} (was ${earlier}).\n`;
   const written = rest.includes('### Changed\n\n')
     ? rest.replace('### Changed\n\n', (title) => title + line)
     : `${rest.trimEnd()}\n\n### Changed\n\n${line}`;
   return changelog.slice(0, start) + written + changelog.slice(end);
-};
-
-const countsOf = (changes: readonly FactChange[]): string => {
-  const counts = SECTIONS.flatMap((section) => {
-    const rows = changes.filter((change) => change.section === section);
-    return rows.length === 0 ? [] : [`${section} ${rows.length}`];
-  });
-  return counts.length === 0
-    ? 'no change of its protocol, features or models'
-    : `changes: ${counts.join(', ')}`;
 };

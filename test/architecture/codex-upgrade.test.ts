@@ -118,20 +118,23 @@ describe('the line of the changelog', () => {
   const OLD = '\n## [0.2.0]\n\n### Changed\n\n- Something.\n';
 
   it('is added to the unreleased changes', () => {
-    const found = changes({ methods: ['turn/start', 'turn/plan'], errors: ['denied'] });
-    expect(withChangelogLine(`## [Unreleased]\n\n### Changed\n\n- Other.\n${OLD}`, found, VERSIONS)).toBe(
-      `## [Unreleased]\n\n### Changed\n\n- codex 901.0.2 (was 901.0.1); changes: methods 1, error names 2.\n- Other.\n${OLD}`,
+    expect(withChangelogLine(`## [Unreleased]\n\n### Changed\n\n- Other.\n${OLD}`, VERSIONS)).toBe(
+      `## [Unreleased]\n\n### Changed\n\n- codex 901.0.2 (was 901.0.1).\n- Other.\n${OLD}`,
     );
   });
 
   it('replaces that of an earlier upgrade, and may be the first line', () => {
-    const once = withChangelogLine(`## [Unreleased]\n${OLD}`, [], VERSIONS);
-    expect(once).toBe(
-      `## [Unreleased]\n\n### Changed\n\n- codex 901.0.2 (was 901.0.1); no change of its protocol, features or models.\n${OLD}`,
-    );
-    expect(withChangelogLine(once, [], { from: '901.0.2', to: '901.0.3' })).toBe(
+    const once = withChangelogLine(`## [Unreleased]\n${OLD}`, VERSIONS);
+    expect(once).toBe(`## [Unreleased]\n\n### Changed\n\n- codex 901.0.2 (was 901.0.1).\n${OLD}`);
+    expect(withChangelogLine(once, { from: '901.0.2', to: '901.0.3' })).toBe(
       once.replace('codex 901.0.2', 'codex 901.0.3'),
     );
+  });
+
+  it('goes when the upgrade is taken back', () => {
+    const before = `## [Unreleased]\n\n### Changed\n\n- Other.\n${OLD}`;
+    const there = withChangelogLine(before, { from: '901.0.2', to: '901.0.1' });
+    expect(withChangelogLine(there, { from: '901.0.1', to: '901.0.2' })).toBe(before);
   });
 });
 

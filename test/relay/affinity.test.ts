@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 
 import { UUID_V7 } from '../../src/codex/relay/request/uuid-v7.ts';
 import { openProxy } from '../support/open-proxy.ts';
+import { startModelServer } from '../../src/demo/model-server.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { hello } from '../support/scripts.ts';
 
@@ -111,10 +112,15 @@ describe('a client that sends its own key', () => {
 describe('a conversation after a restart of the server', () => {
   it('keeps its key', async () => {
     const stateDir = await mkdtemp(path.join(tmpdir(), 'affinity-'));
+    // At another address it would be another backend.
+    const model = await startModelServer({ script: hello, keepRequests: 10 });
     const askAfresh = async (): Promise<Seen> => {
-      const fresh = await startProxy(hello, { PROXY_STATE_DIR: stateDir });
+      const fresh = await startProxy(hello, {
+        PROXY_STATE_DIR: stateDir,
+        PROXY_UPSTREAM_BASE_URL: model.baseUrl,
+      });
       try {
-        return await askAt(fresh, base);
+        return await askAt({ ...fresh, model }, base);
       } finally {
         await fresh.close();
       }
@@ -124,6 +130,7 @@ describe('a conversation after a restart of the server', () => {
       expect(first.cacheKey).toMatch(UUID_V7);
       expect(await askAfresh()).toEqual(first);
     } finally {
+      await model.close();
       await rm(stateDir, { recursive: true, force: true });
     }
   });

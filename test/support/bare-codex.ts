@@ -76,12 +76,41 @@ export interface BareCodex {
   close(): Promise<void>;
 }
 
-/** The real app-server with a minimal client, so that a bug in ours cannot hide here. */
-export const startBareCodex = async (baseUrl: string, onNote: (note: Note) => void): Promise<BareCodex> => {
-  const home = mkdtempSync(join(tmpdir(), 'demo-codex-'));
-  const env = { PATH: process.env['PATH'], HOME: home, CODEX_HOME: home };
-  writeFileSync(join(home, 'catalogue.json'), catalogue(env));
+/** How a test sets it up in its own way. */
+export interface BareSetUp {
+  readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
+  /** Writes the configuration into its home. */
+  readonly fill: (home: string) => Promise<void>;
+  readonly environment: (home: string) => Readonly<Record<string, string>>;
+}
+
+/** A provider with a Responses API, and as little of codex's own as its settings allow. */
+export const bareConfig = async (baseUrl: string, home: string): Promise<void> => {
+  writeFileSync(join(home, 'catalogue.json'), catalogue(environmentOf(home)));
   writeFileSync(join(home, 'config.toml'), config(baseUrl, home));
+};
+
+const environmentOf = (home: string): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  HOME: home,
+  CODEX_HOME: home,
+});
+
+const ofProvider = (baseUrl: string): BareSetUp => ({
+  clientInfo: { name: 'test', title: 'test', version: '1' },
+  fill: (home) => bareConfig(baseUrl, home),
+  environment: () => ({}),
+});
+
+/** The real app-server with a minimal client, so that a bug in ours cannot hide here. */
+export const startBareCodex = async (
+  how: string | BareSetUp,
+  onNote: (note: Note) => void,
+): Promise<BareCodex> => {
+  const home = mkdtempSync(join(tmpdir(), 'demo-codex-'));
+  const setUp = typeof how === 'string' ? ofProvider(how) : how;
+  const env = { ...environmentOf(home), ...setUp.environment(home) };
+  await setUp.fill(home);
   const codex = spawn(BINARY, ['app-server'], { env });
   codex.stderr.resume();
   const pending = new Map<number, (answer: Record<string, unknown>) => void>();
@@ -101,7 +130,7 @@ export const startBareCodex = async (baseUrl: string, onNote: (note: Note) => vo
     return answer['result'];
   };
   await call('initialize', {
-    clientInfo: { name: 'test', title: 'test', version: '1' },
+    clientInfo: setUp.clientInfo,
     capabilities: { experimentalApi: true, requestAttestation: false },
   });
   codex.stdin.write('{"method":"initialized"}\n');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { callerHeaders, requestHeaders, retryAfterOf } from './headers.ts';
+import { callerHeaders, requestHeaders, retryAfterOf, routingHintOf } from './headers.ts';
 
 const TURN = { appServerTurnId: 'u9', turnId: 'u1', startedAtMs: 5, windowId: 'w1', effort: null };
 
@@ -74,6 +74,17 @@ describe('relayed headers', () => {
     const session = { threadId: 't', session: 't', slug: 'm', model, clientMetadata: null, turn: TURN };
     const { 'x-codex-turn-metadata': told } = requestHeaders(headers, session, null);
     expect(told).toBe(`{"model":"${written}","kind":"m2"}`);
+  });
+
+  it('of a turn hint at its model and tier', () => {
+    expect([routingHintOf('gpt-5.5', null), routingHintOf('gpt-5.5', 'priority')]).toEqual([
+      'model=gpt-5.5',
+      'model=gpt-5.5;tier=priority',
+    ]);
+    expect([routingHintOf('gpt\r\n5', null), routingHintOf('x'.repeat(300), null)]).toEqual([
+      undefined,
+      undefined,
+    ]);
   });
 
   it("carry the client's turn metadata, if it fits a header", () => {

@@ -15,6 +15,8 @@ export interface Session {
   readonly turn: TurnNotes;
   /** The turn metadata of a client that is codex itself. */
   readonly clientMetadata: JsonObject | null;
+  /** Which model and tier a request is for, as codex tells its own service; absent: other backends. */
+  readonly routingHint?: string;
   /** The trace context for the backend; absent: the app-server's own. */
   readonly traceContext?: TraceContext;
 }
@@ -54,9 +56,17 @@ export const requestHeaders = (
       passed[name] = clientNote(name, session.clientMetadata) ?? inBackendNames(value, session);
     }
   }
+  if (session.routingHint !== undefined) passed['x-codex-routing-hint'] = session.routingHint;
   return passed;
 };
 
+/** For the header `x-codex-routing-hint`; undefined for a model name that no header can have. */
+export const routingHintOf = (model: string, tier: string | null): string | undefined => {
+  const hint = tier === null ? `model=${model}` : `model=${model};tier=${tier}`;
+  return hint.length <= MAX_HINT && HEADER_VALUE.test(hint) ? hint : undefined;
+};
+
+const MAX_HINT = 256;
 /** Maximum length of turn metadata in a header. */
 const MAX_NOTE = 8 * 1024;
 const HEADER_VALUE = /^[\x20-\x7e]+$/;

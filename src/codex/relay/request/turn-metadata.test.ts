@@ -50,6 +50,17 @@ describe('a text about the turn', () => {
     workspaces: { '/u9': { has_changes: false } },
   };
 
+  it('gets the effort if the app-server did not know it; another text in JSON does not', () => {
+    const { reasoning_effort: _, ...unknown } = metadata;
+    expect(JSON.parse(withTurnNotes(JSON.stringify(unknown), notes))).toHaveProperty(
+      'reasoning_effort',
+      'high',
+    );
+    expect(withTurnNotes('{"status":"none"}', notes)).toBe('{"status":"none"}');
+    const none = { ...notes, effort: null };
+    expect(JSON.parse(withTurnNotes(JSON.stringify(unknown), none))).not.toHaveProperty('reasoning_effort');
+  });
+
   it('has the id, time, window and effort of the claimed turn, and all else as it was', () => {
     const written = withTurnNotes(JSON.stringify(metadata), notes);
     expect(JSON.parse(written)).toEqual({

@@ -40,9 +40,10 @@ export const withTurnNotes = (text: string, notes: TurnNotes): string => {
     ['context_window_id', windowId],
     ...(effort === null ? [] : [['reasoning_effort', effort] as const]),
   ]);
-  return asciiJson(
-    Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, written.get(name) ?? value])),
-  );
+  const own = Object.entries(metadata).map(([name, value]) => [name, written.get(name) ?? value] as const);
+  // codex does not know the effort of a turn that it started ahead.
+  const isIncomplete = effort !== null && 'request_kind' in metadata && !('reasoning_effort' in metadata);
+  return asciiJson(Object.fromEntries([...own, ...(isIncomplete ? [['reasoning_effort', effort]] : [])]));
 };
 
 /** Headers must be ASCII, and codex escapes everything else. */

@@ -5,10 +5,11 @@ import { NO_TRACE, type OpenSpan, type TraceKind } from '../../../canonical/cont
 import type { Turn } from '../../../canonical/context/turn-context.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
+import { backendTier } from '../../capabilities/service-tiers.ts';
 import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
 import type { AffinityKey } from '../request/affinity.ts';
 import { requestEdits, type BackendLimits, type RequestEdits, type RequestShape } from '../request/edits.ts';
-import type { Session } from '../request/headers.ts';
+import { routingHintOf, type Session } from '../request/headers.ts';
 import type { McpShape } from '../request/mcp-namespaces.ts';
 import { OwnItems } from '../request/own-items.ts';
 import { TurnAnswers } from '../request/turn-answers.ts';
@@ -70,6 +71,10 @@ export class RelayTurn implements RelayReport, ModelCall {
 
   constructor(options: RelayTurnOptions) {
     const { thread, request, shape, affinity, limits, turnId, startedAtMs } = options;
+    const { profile } = limits;
+    const hint = profile.isChatgpt
+      ? routingHintOf(request.model, backendTier(request.serviceTier, profile))
+      : undefined;
     const session = {
       threadId: thread.threadId,
       session: affinity.session,
@@ -83,6 +88,7 @@ export class RelayTurn implements RelayReport, ModelCall {
         effort: request.reasoning.effort,
       },
       clientMetadata: request.clientMetadata,
+      ...(hint === undefined ? {} : { routingHint: hint }),
     };
     this.#options = options;
     this.model = request.model;

@@ -15,6 +15,8 @@ const POSTED = {
   'x-codex-beta-features': ['a', 'b'],
   'x-openai-internal-codex-responses-lite': 'true',
   'x-codex-turn-state': 'state',
+  'x-codex-turn-metadata': '{"model":"another"}',
+  'x-codex-routing-hint': 'model=gpt-5.5',
 };
 
 it('an upgrade has the headers of a POST, without those about its body and turn', () => {
@@ -24,6 +26,7 @@ it('an upgrade has the headers of a POST, without those about its body and turn'
     originator: 'ours',
     'session-id': 's',
     'x-codex-beta-features': 'a, b',
+    'x-codex-routing-hint': 'model=gpt-5.5',
     'openai-beta': 'responses_websockets=2026-02-06',
   });
 });

@@ -6,15 +6,16 @@ const BETA = 'responses_websockets=2026-02-06';
 const LITE_HEADER = 'x-openai-internal-codex-responses-lite';
 export const TURN_STATE_HEADER = 'x-codex-turn-state';
 
+/** A socket serves several turns, also of other models, and may be opened before any: each frame says this for its turn. */
+const OF_A_TURN: ReadonlySet<string> = new Set([LITE_HEADER, TURN_STATE_HEADER, 'x-codex-turn-metadata']);
+
 /** Headers of a POST that codex does not send with an upgrade. */
 const POST_ONLY = /^(?:accept|accept-encoding|content-.*|cookie|sec-websocket-.*)$/;
 
 /** The headers of an upgrade: those of a POST, without what describes its body and its turn. */
 export const upgradeHeaders = (headers: Headers): Readonly<Record<string, string>> => {
   const kept = Object.entries(headers).flatMap(([name, value]) =>
-    POST_ONLY.test(name) || name === LITE_HEADER || name === TURN_STATE_HEADER
-      ? []
-      : [[name, [value].flat().join(', ')]],
+    POST_ONLY.test(name) || OF_A_TURN.has(name) ? [] : [[name, [value].flat().join(', ')]],
   );
   return { ...Object.fromEntries(kept), 'openai-beta': BETA };
 };
