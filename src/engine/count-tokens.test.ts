@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnRequest, functionTool } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { countInput, countUsage } from './count-tokens.ts';
+import { countAhead, countInput, countUsage } from './count-tokens.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
 /** A token for each word, and notes of what was asked. */
@@ -135,6 +135,45 @@ describe('countInput', () => {
     await expect(
       countInput(turnRequest(), { tokenizer, clock: still, caller: 'a', signal: gone }),
     ).rejects.toThrow('gone');
+  });
+});
+
+describe('countAhead', () => {
+  const items = [user('Tell me a joke')];
+
+  it('has the count if it is ready', async () => {
+    const { tokenizer } = words();
+    const counted = countAhead(turnRequest({ items }), { tokenizer, clock: still, caller: 'a', signal });
+    expect(await counted()).toBe(2 + 4 + 4);
+  });
+
+  it('goes by the length if it is not, and counts no further', async () => {
+    const { jobs, tokenizer } = words();
+    const first = Promise.withResolvers<null>();
+    const stuck: TokenCounter = {
+      async countTexts(texts, by) {
+        const count = await tokenizer.countTexts(texts, by);
+        await first.promise;
+        return count;
+      },
+    };
+    const long = Array.from({ length: 10 }, () => user('abcd'.repeat(4_096)));
+    const counted = countAhead(turnRequest({ items: long }), {
+      tokenizer: stuck,
+      clock: still,
+      caller: 'a',
+      signal,
+    });
+    expect(await counted()).toBe(2 + 10 * (4 + 4_096));
+    first.resolve(null);
+    await new Promise(setImmediate);
+    expect(jobs).toHaveLength(1);
+  });
+
+  it('goes by the length if the count fails', async () => {
+    const failing: TokenCounter = { countTexts: () => Promise.reject(new Error('broken')) };
+    const counting = { tokenizer: failing, clock: still, caller: 'a', signal };
+    expect(await countAhead(turnRequest({ items }), counting)()).toBe(2 + 4 + 4);
   });
 });
 

@@ -8,6 +8,7 @@ import { isReasoning, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { within } from '../kit/async/within.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import type { TokenCounter } from './tokenizer.ts';
 
@@ -23,12 +24,43 @@ const PIECE_CHARS = 16 * 1024;
 const MAX_TEXTS = 4_096;
 /** After this time, some megabytes of prose, the rest is estimated. */
 const MAX_MS = 5_000;
+/** The same for a count that an answer begins with: the backend reads a long prompt no faster. */
+const MAX_AHEAD_MS = 1_000;
+/** How long the beginning of an answer waits for its count. */
+const MAX_WAIT_MS = 10;
+/** A rule of thumb. */
+const CHARS_PER_TOKEN = 4;
+
+type Input = Parameters<typeof countableInput>[0];
 
 /** Counts the input tokens of a request. Rejects with the reason of the signal. */
-export const countInput = (
-  request: Parameters<typeof countableInput>[0],
-  counting: Counting,
-): Promise<number> => countAll(countableInput(request), request.model, counting);
+export const countInput = (request: Input, counting: Counting): Promise<number> =>
+  countAll(countableInput(request), request.model, counting);
+
+/**
+ * Counts the input tokens of a request while its turn is prepared. The result is for the beginning of the answer, which
+ * cannot wait: if the count is not ready by then, it ends, and the length of the input decides.
+ */
+export const countAhead = (request: Input, counting: Counting): (() => Promise<number>) => {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([counting.signal, ended.signal]);
+  const counted = countAll(countableInput(request), request.model, { ...counting, signal }, MAX_AHEAD_MS);
+  const orNull = counted.catch(() => null);
+  return async () => {
+    const tokens = await within(orNull, MAX_WAIT_MS);
+    ended.abort();
+    return tokens ?? estimateInput(request);
+  };
+};
+
+const estimateInput = (request: Input): number => {
+  let [tokens, chars] = [0, 0];
+  for (const one of countableInput(request)) {
+    tokens += one.tokens;
+    for (const { length } of one.texts) chars += length;
+  }
+  return tokens + Math.ceil(chars / CHARS_PER_TOKEN);
+};
 
 /** Counts the usage of a turn for which the upstream reports none. */
 export const countUsage = async (
@@ -68,8 +100,9 @@ const countAll = async (
   all: Iterable<Countable>,
   model: string,
   { tokenizer, clock, caller, signal }: Counting,
+  maxMs = MAX_MS,
 ): Promise<number> => {
-  const endsAt = clock.now() + MAX_MS;
+  const endsAt = clock.now() + maxMs;
   let tokens = 0;
   let counted = 0;
   let countedTokens = 0;

@@ -24,6 +24,21 @@ describe('createThreadedTokenizer', () => {
     expect(guesses).toEqual([]);
   });
 
+  it('remembers what a caller had counted, also when the thread does not answer', async () => {
+    const own = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
+    const count = (texts: readonly string[], caller: string) =>
+      own.countTexts(texts, { model: 'gpt-5.5', caller });
+    const texts = ['Hello', ' world, wide'];
+    const tokens = await count(texts, 'a');
+    await own.close();
+    expect(await count(texts, 'a')).toBe(tokens);
+    expect(guesses).toEqual([]);
+    const estimate = 2 + 3;
+    expect(await count(texts, 'b')).toBe(estimate);
+    expect(await count(['Hello ', 'world, wide'], 'a')).toBe(estimate);
+    expect(guesses.splice(0)).toEqual(['broken', 'broken']);
+  });
+
   it('estimates if the thread does not answer', async () => {
     const closed = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
     await closed.close();

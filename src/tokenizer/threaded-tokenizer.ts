@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
 import {
@@ -6,6 +8,7 @@ import {
   type GiveUpReason,
   type ThreadTimes,
 } from '../threads/thread-pool.ts';
+import { forgetOldest } from '../kit/collections/forget-oldest.ts';
 
 /** Counts tokens, takes a prefix of so many tokens, or decodes tokens. The model's name decides the encoding. */
 export type TokenJob = { readonly model: string } & (
@@ -36,6 +39,16 @@ const CURRENT = '';
 /** A rule of thumb: an estimate is better than a stalled answer. */
 const CHARS_PER_TOKEN = 4;
 
+/** Counts that are remembered, of up to 16 KB each: every request of a conversation repeats the one before it. */
+const MAX_REMEMBERED = 4_096;
+
+/** Names texts without keeping them. Callers share nothing, so that none can find out what another sent. */
+const keyOf = (texts: readonly string[], { model, caller }: TokenUse): string => {
+  const hash = createHash('sha256').update(JSON.stringify([model, caller]));
+  for (const text of texts) hash.update(`${text.length}:`).update(text);
+  return hash.digest('base64');
+};
+
 /**
  * Runs the tokenizer in a thread: loading its table takes a third of a second, which would block all requests, and texts
  * of a model may be slow to encode.
@@ -56,9 +69,17 @@ export const createThreadedTokenizer = (options: ThreadedTokenizerOptions): Thre
     options.onGuess(outcome.reason);
     return null;
   };
-  const countTexts = async (texts: readonly string[], { model, caller }: TokenUse): Promise<number> => {
-    const count = await ask({ model, texts }, caller);
-    if (typeof count === 'number') return count;
+  const remembered = new Map<string, number>();
+  const countTexts = async (texts: readonly string[], by: TokenUse): Promise<number> => {
+    const key = keyOf(texts, by);
+    const count = remembered.get(key) ?? (await ask({ model: by.model, texts }, by.caller));
+    if (typeof count === 'number') {
+      // Deleted first, so that it is the newest.
+      remembered.delete(key);
+      remembered.set(key, count);
+      forgetOldest(remembered, MAX_REMEMBERED);
+      return count;
+    }
     return texts.reduce((all, text) => all + Math.ceil(text.length / CHARS_PER_TOKEN), 0);
   };
   return {

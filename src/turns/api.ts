@@ -29,7 +29,11 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   /** Translates the parsed body. `loaded` has those of its references that were found. */
   toTurn(parsed: Parsed, loaded: Loaded, context: ParseContext): ParsedRequest<Meta>;
   /** The frames of a stream. A pure function of its arguments. */
-  render(meta: Meta, turns: OneOrMore<AsyncIterable<TurnEvent>>): AsyncIterable<Frame>;
+  render(
+    meta: Meta,
+    turns: OneOrMore<AsyncIterable<TurnEvent>>,
+    inputTokens?: InputTokens,
+  ): AsyncIterable<Frame>;
   /** The body of a JSON answer. */
   project(meta: Meta, replies: OneOrMore<Reply>, ids: IdSource): unknown;
   /** How the input of a request is counted without a model; absent: it is not. */
@@ -47,6 +51,9 @@ export interface InputCount<Parsed extends WithReferences = WithReferences> {
   /** The body of the answer. */
   project(tokens: number): unknown;
 }
+
+/** This server's count of the input, for the beginning of a stream. It takes a moment at most, and never rejects. */
+export type InputTokens = () => Promise<number>;
 
 /** How a family of APIs answers a failed request. */
 export type ErrorForm = (failed: Failure, requestId: string | null) => ErrorAnswer;
@@ -130,6 +137,8 @@ export interface ParsedRequest<Meta = unknown> {
   readonly keeps?: Keeps;
   /** Chooses and orders the items that the answer shows. */
   arrange(events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent>;
+  /** Whether a stream begins with the number of input tokens, which the backend reports only at the end. */
+  readonly beginsWithUsage?: boolean;
   /** Rewrites a failure of the turn; absent: it stays as it is. */
   readonly restate?: Restate;
   /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */

@@ -4,7 +4,7 @@ import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { untilAborted } from '../kit/async/abort.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
-import type { Api, Frame } from './api.ts';
+import type { Api, Frame, InputTokens } from './api.ts';
 
 /**
  * One answer in the making: the turns of a request, from their start to their last event. It owns its admission slots,
@@ -44,10 +44,12 @@ export interface RunParts extends Pick<Run, 'id' | 'meta' | 'head' | 'ended' | '
   readonly api: Pick<Api, 'render'>;
   readonly events: OneOrMore<AsyncIterable<TurnEvent>>;
   readonly signal: AbortSignal;
+  /** Absent: the answer does not begin with it. */
+  readonly inputTokens?: InputTokens;
 }
 
 /** A run with one reader, who is waiting for it. Nothing of it is kept: a slow reader slows its turns down. */
-export const foregroundRun = ({ api, events, signal, abandon, ...parts }: RunParts): Run => {
+export const foregroundRun = ({ api, events, signal, abandon, inputTokens, ...parts }: RunParts): Run => {
   let isRead = false;
   const take = (): void => {
     if (isRead) throw new Error('a foreground run can be read only once');
@@ -62,7 +64,7 @@ export const foregroundRun = ({ api, events, signal, abandon, ...parts }: RunPar
     turns: events.length,
     events() {
       take();
-      return api.render(parts.meta, events);
+      return api.render(parts.meta, events, inputTokens);
     },
     reply() {
       take();
@@ -82,7 +84,7 @@ export const detachedRun = ({
   events,
   signal,
   ...parts
-}: Omit<RunParts, 'head' | 'abandon'>): DetachedRun => ({
+}: Omit<RunParts, 'head' | 'abandon' | 'inputTokens'>): DetachedRun => ({
   ...parts,
   events: () =>
     api.render(

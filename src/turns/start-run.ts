@@ -5,13 +5,14 @@ import type { Trace } from '../canonical/context/trace.ts';
 import type { TurnAccepted } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
+import { countAhead } from '../engine/count-tokens.ts';
 import type { Plan } from '../engine/engine.ts';
 import { unlessAborted } from '../kit/async/abort.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
 import { tap } from '../observe/observer.ts';
 import { answerMoments } from './answer-moments.ts';
-import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
+import { backgroundOf, type Api, type InputTokens, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
 import type { HeldBytes } from './body-budget.ts';
@@ -185,6 +186,10 @@ const start = async (
   owned.add(() => places.forEach((place) => place.leave()));
   deps.gate.check(caller);
   held.settle();
+  const usageAhead =
+    parsed.stream && parsed.beginsWithUsage === true
+      ? { inputTokens: countAhead(turns[0].request, { tokenizer: deps.tokens, clock, caller, signal }) }
+      : {};
   const plans = await Promise.all(mapAll(planned, (answer) => answer.prepare()));
   const pace = held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once';
   const watchers = [
@@ -230,6 +235,7 @@ const start = async (
     ignored,
     accepted,
     events: mapAll(committed, (turn) => turn.events),
+    ...usageAhead,
     abandon: () => void Promise.all(committed.map((turn) => turn.giveUp())),
   };
 };
@@ -249,6 +255,7 @@ interface Begun extends Prepared {
   readonly accepted: TurnAccepted | null;
   readonly events: RunParts['events'];
   readonly abandon: () => void;
+  readonly inputTokens?: InputTokens;
 }
 
 /** The run of turns that were accepted. */
@@ -256,7 +263,7 @@ const runOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { ignored, accepted, abandon, ...begun }: Begun,
+  { ignored, accepted, abandon, inputTokens, ...begun }: Begun,
 ): Run =>
   foregroundRun({
     ...partsOf(api, parsed, call, begun),
@@ -267,6 +274,7 @@ const runOf = (
       ...(accepted?.servedModel === undefined ? {} : { servedModel: accepted.servedModel }),
     },
     abandon,
+    ...(inputTokens === undefined ? {} : { inputTokens }),
   });
 
 /** What every run has. */

@@ -254,6 +254,20 @@ describe('the stream helper', () => {
     expect(message.content.map(({ type }) => type)).toEqual(['thinking', 'text']);
   });
 
+  it('begins with a count of the input, and ends with the usage of the backend', async () => {
+    proxy.use(hello);
+    const counts: number[] = [];
+    const { usage } = await anthropic.messages
+      .stream(ask('Hello?'))
+      .on('streamEvent', (event) => {
+        if (event.type === 'message_start') counts.push(event.message.usage.input_tokens);
+      })
+      .finalMessage();
+    expect(counts).toEqual([expect.any(Number)]);
+    expect(counts[0]).toBeGreaterThan(0);
+    expect(usage).toMatchObject(USAGE);
+  });
+
   it('has the input of a tool as it grows', async () => {
     const call = { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_1' };
     proxy.use(says([{ call, chunkSize: 4 }]));

@@ -67,8 +67,9 @@ describe.each([false, true])('LangChain (stream: %s)', (stream) => {
       stream,
     );
     expect(text).toBe('Hello from the scripted model.');
-    // In a stream it reads the input tokens in the first event only, when they are not known yet.
-    const input = stream ? {} : { input_tokens: 11, total_tokens: 18 };
+    // In a stream it reads the input tokens in the first event only, which has our own count.
+    const some = expect.toSatisfy((count: number) => count > 0);
+    const input = stream ? { input_tokens: some } : { input_tokens: 11, total_tokens: 18 };
     expect(usage).toMatchObject({ output_tokens: 7, ...input });
   });
 });

@@ -51,6 +51,7 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
       session,
       formatPlace,
       arrange: (events) => arrange(withClientNames(events, clientNames), meta),
+      beginsWithUsage: true,
       restate: restateFailure(findModel(models, parsed.model)),
       meta,
       ...(isThread ? { keeps: { kind: 'message', id, createdAt, input } } : {}),
@@ -63,6 +64,6 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
   },
   keepalive: PING,
   errors: anthropicErrors,
-  render: (meta, [events]) => renderMessage(events, meta, options.signer),
+  render: (meta, [events], inputTokens) => renderMessage(events, meta, options.signer, inputTokens),
   project: (meta, [reply]) => projectMessage(reply, meta, options.signer),
 });

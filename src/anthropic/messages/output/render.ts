@@ -2,7 +2,7 @@ import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.
 import type { Outcome } from '../../../canonical/events/outcome.ts';
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { storeNote, usageNote } from '../../../apis/sse.ts';
-import type { Frame } from '../../../turns/api.ts';
+import type { Frame, InputTokens } from '../../../turns/api.ts';
 import { anthropicErrorBody } from '../../errors.ts';
 import type { Signer } from '../reasoning/signer.ts';
 import { BlockFrames } from './block-frames.ts';
@@ -20,9 +20,12 @@ export async function* renderMessage(
   events: AsyncIterable<TurnEvent>,
   meta: MessagesMeta,
   signer: Signer,
+  inputTokens?: InputTokens,
 ): AsyncGenerator<Frame> {
   const message = { ...messageHead(meta), content: [], stop_reason: null, stop_sequence: null };
-  yield messageFrame({ type: 'message_start', message: { ...message, usage: projectUsage(null) } });
+  // The backend's numbers come at the end. Some clients read only these.
+  const usage = { ...projectUsage(null), input_tokens: (await inputTokens?.()) ?? 0 };
+  yield messageFrame({ type: 'message_start', message: { ...message, usage } });
   const blocks = new BlockFrames({ thinking: meta.thinking, signer });
   let isRefused = false;
   for await (const event of events) {
