@@ -155,7 +155,7 @@ describe('parseBody', () => {
       { needed: 'x', either: 5 },
       'invalid_type',
       'either',
-      "Invalid type for 'either': an integer is not a valid form of this parameter.",
+      "Invalid type for 'either': expected a string or an object, but got an integer instead.",
     ],
     [
       { needed: 'x', either: { deep: { value: 'x' } } },

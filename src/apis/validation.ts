@@ -58,7 +58,7 @@ const describeIssue = (issue: Issue, param: string): GatewayError => {
       if (issue.input === undefined) return missing(param);
       return gatewayError('invalid_type', {
         param,
-        message: `Invalid type for '${param}': ${got} is not a valid form of this parameter.`,
+        message: `Invalid type for '${param}': ${problemOf(issue.errors, got)}.`,
       });
     case 'invalid_value':
       if (issue.input === undefined) return missing(param);
@@ -98,6 +98,17 @@ export const invalidChoice = (param: string, value: unknown, supported: readonly
     param,
     message: `Invalid value: ${quote(value)}. Supported values are: ${list(supported.map((one) => `'${one}'`))}.`,
   });
+
+/** Names the types that a union allows, if it is one of types only. */
+const problemOf = (branches: readonly (readonly z.core.$ZodIssue[])[], got: string): string => {
+  const types = branches.map(([issue, ...others]) =>
+    issue?.code === 'invalid_type' && issue.path.length === 0 && others.length === 0 ? issue.expected : null,
+  );
+  const known = new Set(types.filter((type) => type !== null));
+  return types.includes(null) || known.size === 0
+    ? `${got} is not a valid form of this parameter`
+    : `expected ${[...known].map((type) => article(type)).join(' or ')}, but got ${got} instead`;
+};
 
 const list = (values: readonly string[]): string => {
   if (values.length < 2) return values.join('');

@@ -33,6 +33,8 @@ describe('demoImage', () => {
     'has the default size if the requested one is unsupported: %s',
     (size) => {
       expect(demoImage(size)).toBe(DEMO_IMAGE);
+      // One of those that OpenAI's schema allows.
+      expect(DEMO_IMAGE.size).toBe('1024x1024');
     },
   );
 });

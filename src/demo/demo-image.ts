@@ -10,8 +10,8 @@ const LETTERS = [
 const ROWS = [0, 1, 2, 3, 4, 5, 6] as const;
 /** Empty points around the word. */
 const MARGIN = '  ';
-/** Pixels per point in an image without a requested size. */
-const SCALE = 8;
+/** Each side of an image without a requested size, one that OpenAI's API allows. */
+const SIDE = 1_024;
 /** Limit in pixels for each side, larger than any model draws. */
 const MAX_SIDE = 4_096;
 
@@ -78,7 +78,7 @@ const draw = (width: number, height: number): DemoImage => ({
 });
 
 /** The image in its default size. */
-export const DEMO_IMAGE: DemoImage = draw((points()[0]?.length ?? 0) * SCALE, points().length * SCALE);
+export const DEMO_IMAGE: DemoImage = draw(SIDE, SIDE);
 
 /** The word DEMO as an image: what the demo model draws for any prompt. Unsupported sizes get the default size. */
 export const demoImage = (size: string | null): DemoImage => {

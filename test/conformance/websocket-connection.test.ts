@@ -22,6 +22,7 @@ describe('a message that is not a request', () => {
     ['not an object', '[]', 'invalid_type', null],
     ['without a type', '{}', 'missing_required_parameter', 'type'],
     ['of an unknown type', '{"type":"response.cancel"}', 'invalid_value', 'type'],
+    ['for a response that waits', '{"type":"response.inject"}', 'unsupported_value', 'type'],
     ['with a type that is a number', '{"type":7}', 'invalid_type', 'type'],
     [
       'in a lane without a name',

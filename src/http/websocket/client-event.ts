@@ -35,8 +35,17 @@ export const readClientEvent = (event: JsonObject): ClientEvent => {
   const { type } = event;
   if (type === 'response.create') return createOf(event);
   if (type === 'response.steer') return { kind: 'steer', responseId: steeredId(event), event };
+  if (type === 'response.inject') throw noInjection();
   throw unknownType(type);
 };
+
+/** It resumes a response that waits for the output of a tool. Here a response ends with its calls. */
+const noInjection = (): GatewayError =>
+  gatewayError('unsupported_value', {
+    param: 'type',
+    message:
+      "Unsupported value: 'type' is 'response.inject'. A response of this server ends with its calls and waits for nothing. Send the outputs in a 'response.create' with 'previous_response_id'.",
+  });
 
 const createOf = (event: JsonObject): ClientEvent => {
   // A response is always streamed here, whatever `stream` says.

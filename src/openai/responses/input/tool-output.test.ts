@@ -32,6 +32,18 @@ describe('the output of a tool', () => {
     ]);
   });
 
+  it('is rejected with the types that it may have', () => {
+    for (const [value, got] of [
+      [{ temperature: 5 }, 'an object'],
+      [{}, 'an object'],
+      [5, 'an integer'],
+    ] as const) {
+      expect(() => readToolOutput(value, 'input[1].output', [])).toThrow(
+        `Invalid type for 'input[1].output': expected a string or an array, but got ${got} instead.`,
+      );
+    }
+  });
+
   it('may be either in an object; unread fields are named', () => {
     expect(read({ content: 'Sun.', success: true })).toEqual(['Sun.', []]);
     expect(read({ content: PARTS })).toEqual([READ, []]);
@@ -53,7 +65,7 @@ describe('the output of a tool', () => {
       'missing_required_parameter input[1].output',
       'invalid_type input[1].output',
       'invalid_type input[1].output',
-      'missing_required_parameter input[1].output.content',
+      'invalid_type input[1].output',
       'invalid_type input[1].output.content',
       'invalid_type input[1].output.success',
     ]);
