@@ -143,8 +143,8 @@ describe('countAhead', () => {
 
   it('has the count if it is ready', async () => {
     const { tokenizer } = words();
-    const counted = countAhead(turnRequest({ items }), { tokenizer, clock: still, caller: 'a', signal });
-    expect(await counted()).toBe(2 + 4 + 4);
+    const ahead = countAhead(turnRequest({ items }), { tokenizer, clock: still, caller: 'a', signal });
+    expect(await ahead()).toBe(2 + 4 + 4);
   });
 
   it('goes by the length if it is not, and counts no further', async () => {
@@ -158,13 +158,13 @@ describe('countAhead', () => {
       },
     };
     const long = Array.from({ length: 10 }, () => user('abcd'.repeat(4_096)));
-    const counted = countAhead(turnRequest({ items: long }), {
+    const ahead = countAhead(turnRequest({ items: long }), {
       tokenizer: stuck,
       clock: still,
       caller: 'a',
       signal,
     });
-    expect(await counted()).toBe(2 + 10 * (4 + 4_096));
+    expect(await ahead()).toBe(2 + 10 * (4 + 4_096));
     first.resolve(null);
     await new Promise(setImmediate);
     expect(jobs).toHaveLength(1);

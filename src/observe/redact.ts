@@ -9,6 +9,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'apikeys',
   'refreshtoken',
   'idtoken',
+  'authorizationtoken',
   'agentidentity',
 ]);
 const SECRET_ENDINGS = ['apikey', 'accesstoken', 'privatekey', 'password', 'secret'];

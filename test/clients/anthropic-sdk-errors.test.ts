@@ -136,9 +136,9 @@ it.each([
     /tools\[0\]\.type/,
   ],
   [
-    'servers of MCP',
-    { ...ask(), mcp_servers: [{ type: 'url', url: 'https://a.b/', name: 'a' }] },
-    /mcp_servers/,
+    'a server of MCP that is not configured',
+    { ...ask(), mcp_servers: [{ type: 'url', name: 'a' }] },
+    /mcp_servers\[0\]/,
   ],
 ])('%s is refused by name', async (_, body, message) => {
   const sent = watch(proxy, hello);

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
@@ -62,6 +63,87 @@ const run = async (client: Anthropic, stream: boolean, more: object = {}): Promi
   const { content } = await client.beta.messages.toolRunner({ ...QUESTIONS, ...more, stream }).runUntilDone();
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 };
+
+describe.each([false, true])('tools that Anthropic defines and the client runs (stream: %s)', (stream) => {
+  it('are called by the model, with the memory of the SDK', async () => {
+    const input = { command: 'insert', path: '/memories/a.md', insert_line: 0, insert_text: 'Rain.' };
+    const sent = watch(
+      stored,
+      inTurn(says([{ call: { name: 'memory', arguments: input, callId: 'call_m' } }]), hello),
+    );
+    const kept: unknown[] = [];
+    const other = () => 'unused';
+    const memory = betaMemoryTool({
+      insert: (command) => {
+        kept.push(command);
+        return 'Inserted.';
+      },
+      view: other,
+      create: other,
+      str_replace: other,
+      delete: other,
+      rename: other,
+    });
+    const bash = { type: 'bash_20250124' as const, name: 'bash' as const };
+    expect(await run(clientOf(stored).client, stream, { tools: [memory, bash] })).toBe(
+      'Hello from the scripted model.',
+    );
+    expect(kept).toEqual([input]);
+    expect(
+      sent().map(({ tools }) => (tools as readonly JsonObject[]).map(({ type, name }) => [type, name])),
+    ).toEqual(
+      Array.from({ length: 2 }, () => [
+        ['function', 'memory'],
+        ['function', 'bash'],
+      ]),
+    );
+    expect(itemsOf(sent().at(-1) ?? {}).slice(-2)).toMatchObject([
+      { type: 'function_call', call_id: 'call_m', name: 'memory' },
+      { type: 'function_call_output', call_id: 'call_m', output: 'Inserted.' },
+    ]);
+  });
+
+  it('can be chosen by name, and come back from any client', async () => {
+    const sent = watch(stored, hello);
+    const name = 'str_replace_based_edit_tool';
+    const body = {
+      model: MODEL,
+      max_tokens: 100,
+      tools: [
+        {
+          type: 'text_editor_20250728' as const,
+          name: 'str_replace_based_edit_tool' as const,
+          max_characters: 900,
+        },
+      ],
+      messages: [
+        { role: 'user' as const, content: 'Look.' },
+        {
+          role: 'assistant' as const,
+          content: [
+            { type: 'tool_use' as const, id: 'toolu_1', name, input: { command: 'view', path: '/a' } },
+          ],
+        },
+        {
+          role: 'user' as const,
+          content: [{ type: 'tool_result' as const, tool_use_id: 'toolu_1', content: 'a' }],
+        },
+      ],
+    };
+    const { client } = clientOf(stored);
+    if (stream) await client.messages.stream(body).finalMessage();
+    else await client.messages.create(body);
+    expect(itemsOf(sent().at(-1) ?? {}).slice(1)).toMatchObject([
+      { type: 'function_call', name, arguments: '{"command":"view","path":"/a"}' },
+      { type: 'function_call_output', output: 'a' },
+    ]);
+    const call = { name, arguments: { command: 'view', path: '/b' }, callId: 'call_e' };
+    const chosen = watch(stored, says([{ call }]));
+    const { content } = await client.messages.create({ ...body, tool_choice: { type: 'tool', name } });
+    expect(content).toMatchObject([{ type: 'tool_use', id: 'call_e', name, input: call.arguments }]);
+    expect(chosen().at(-1)?.['tool_choice']).toEqual({ type: 'function', name });
+  });
+});
 
 describe.each([false, true])('toolRunner (stream: %s)', (stream) => {
   const CONTINUE = { type: 'continue', previous_message_id: expect.stringMatching(/^msg_/) };

@@ -152,7 +152,7 @@ describe('a conversation', () => {
       { messages: [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }] },
       'container_upload',
     ],
-    ['a field', { mcp_servers: [{ type: 'url', url: 'https://mcp.test', name: 'm' }] }, 'mcp_servers'],
+    ['a field', { container: 'container_1' }, 'container'],
     [
       'a result without its call',
       { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_9' }] }] },

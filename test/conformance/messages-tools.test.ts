@@ -206,8 +206,8 @@ describe('tools and their choice', () => {
   it('are rejected with their place', async () => {
     const refusals: readonly (readonly [object, string])[] = [
       [
-        { tools: [tool('a'), { type: 'bash_20250124', name: 'bash' }] },
-        "Unsupported tool: 'tools[1].type' is 'bash_20250124', which this server does not have: only Claude models know its input. Declare a tool with an input_schema instead.",
+        { tools: [tool('a'), { type: 'computer_toolset_20260801', name: 'computer' }] },
+        "Unsupported tool: 'tools[1].type' is 'computer_toolset_20260801', which this server does not have: only Claude models know its input. Declare a tool with an input_schema instead.",
       ],
       [{ tools: [tool('a', { input_schema: { type: 'array' } })] }, 'tools[0].input_schema'],
       [{ tool_choice: { type: 'tool', name: 'b' } }, "Tool choice 'b' not found in 'tools' parameter."],

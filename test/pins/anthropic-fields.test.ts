@@ -58,7 +58,7 @@ const OF_ANTHROPIC = "Refused by name: it belongs to tools that run on Anthropic
 const OTHER_ROLE = 'Refused by name: it belongs into a message of another role.';
 const OWN_SERVICE = "Named as ignored: it is about Anthropic's own service.";
 const NOT_THE_MODELS = 'It comes back with an answer, and says nothing to the model.';
-const CLIENT_RUN = 'Refused by name: only Claude models know its input.';
+const CLIENT_RUN = 'A function with the public input of the tool; of toolsets, refused by name.';
 const ANSWER = 'It is about the form of our own answer.';
 const STRICT_SEARCH = 'Named as ignored: the backend runs the search.';
 const NOT_OURS = 'Left out: this server did not write the sample.';
@@ -123,7 +123,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'tools[web_search_20260318].strict': STRICT_SEARCH,
   betas: 'A header in requests of the package.',
   container: 'Refused by name.',
-  mcp_servers: 'Refused by name.',
   ...rows(
     [
       'compaction',

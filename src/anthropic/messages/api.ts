@@ -42,9 +42,9 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
       readReasoning: (block) => readReasoning(block, signer),
       chain,
     });
-    const { parsed, session, formatPlace, thinking, input, clientNames } = read;
+    const { parsed, session, formatPlace, thinking, input, clientNames, editsContext } = read;
     const id = ambient.ids.mint('msg');
-    const meta: MessagesMeta = { id, model: parsed.model, thinking };
+    const meta: MessagesMeta = { id, model: parsed.model, thinking, editsContext };
     const createdAt = Math.floor(ambient.clock.now() / 1000);
     return {
       ...commonFields(read, headers, options),

@@ -25,6 +25,9 @@ export const BLOCKS = {
     server_tool_use:
       'A web search of an earlier answer. One that this server did not report is left out and named as ignored, and so are other tools.',
     web_search_tool_result: 'Part of the web search before it.',
+    mcp_tool_use:
+      'A call of a tool of an MCP server, which `mcp_servers` should still name. Without its result it is left out and named as ignored.',
+    mcp_tool_result: 'The result of the call before it.',
   },
   system: {
     text: 'A text.',

@@ -8,7 +8,13 @@ import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { blocksOf } from './block-types.ts';
 import { contentSchema, PartList, readPart } from './content-blocks.ts';
-import { isOwnResult, readServerToolUse } from './server-tool-blocks.ts';
+import {
+  isOwnResult,
+  mcpUseIdOf,
+  readMcpToolUse,
+  readServerToolUse,
+  type OpenMcpCall,
+} from './server-tool-blocks.ts';
 import { effortWord } from './thinking.ts';
 import { readToolResult, readToolUse } from './tool-blocks.ts';
 
@@ -153,6 +159,7 @@ class MessageReader implements ReadMessages {
       this.#assistantText(content, at);
       return;
     }
+    const mcpCalls = new Map<string, OpenMcpCall & { readonly place: string }>();
     for (const [index, block] of content.entries()) {
       const place = `${at}.content[${index}]`;
       const { tag, object } = readTagged(block, 'type', ASSISTANT_BLOCKS, place);
@@ -181,10 +188,24 @@ class MessageReader implements ReadMessages {
         case 'web_search_tool_result':
           if (!isOwnResult(object, place)) this.unread.push(place);
           break;
+        case 'mcp_tool_use': {
+          const call = readMcpToolUse(object, place);
+          mcpCalls.set(call.useId, { ...call, place });
+          break;
+        }
+        case 'mcp_tool_result': {
+          const useId = mcpUseIdOf(object, place);
+          const call = mcpCalls.get(useId);
+          mcpCalls.delete(useId);
+          if (call === undefined) this.unread.push(place);
+          else this.#add(call.end(object, place, this.unread), call.place);
+          break;
+        }
         default:
           assertNever(tag);
       }
     }
+    for (const { place } of mcpCalls.values()) this.unread.push(place);
   }
 
   #assistantText(text: string, at: string): void {

@@ -1,4 +1,5 @@
 import type { ParameterNames } from '../../../apis/parameter-names.ts';
+import { toolFieldPlace } from './mcp-servers.ts';
 import type { Setting } from '../../../canonical/request/path.ts';
 
 /** Settings that only other APIs ask for keep the names of the middle. */
@@ -57,7 +58,7 @@ export const messagesNames = (
   settings: { ...MESSAGES_SETTINGS, format: formatPlace },
   places,
   tool: toolPlace,
-  toolField: (index, field) => `${toolPlace(index)}.${field}`,
+  toolField: (index, field) => toolFieldPlace(toolPlace(index), field),
   // Blocks may be left out, and those around the result of a tool are another item, so the indexes differ.
   part: ({ item, part }) => partPlaces.get(places[item] ?? '')?.[part] ?? places[item] ?? 'messages',
   include: () => 'tools',

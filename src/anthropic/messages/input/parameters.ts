@@ -44,7 +44,7 @@ export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
   },
   context_management: {
     policy: 'ignored',
-    note: 'Not named if it only says that all thinking is kept, which is what happens.',
+    note: 'The answer says that no edit was applied. Not named if it only says that all thinking is kept, which is what happens.',
   },
   cache_control: {
     policy: 'silent',
@@ -57,8 +57,8 @@ export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
   fallbacks: { policy: 'ignored', note: '' },
   inference_geo: { policy: 'ignored', note: '' },
   mcp_servers: {
-    policy: 'rejected',
-    note: 'MCP servers are part of the configuration of this server.',
+    asks: ['tools'],
+    note: 'As tools of the type `mcp` in a Responses request, see mcp.md. Without a `url` it is a server of the deployment with this `name`.',
   },
   user_profile_id: { policy: 'ignored', note: '' },
   workspace_id: { policy: 'ignored', note: '' },

@@ -22,6 +22,9 @@ const stopSequence = z
   .max(MAX_STOP_CHARS)
   .refine((text) => text.trim() !== '', 'each stop sequence must contain non-whitespace');
 
+/** Anthropic's limit. */
+const MAX_MCP_SERVERS = 20;
+
 /** The body of `POST /v1/messages`. Every key needs a row in `parameters.ts`, which the compiler checks. */
 export const createMessageSchema = z.object({
   // Limited because it goes into logs.
@@ -51,7 +54,7 @@ export const createMessageSchema = z.object({
   fallback_credit_token: unused,
   fallbacks: unused,
   inference_geo: unused,
-  mcp_servers: unused,
+  mcp_servers: list(MAX_MCP_SERVERS).nullish(),
   user_profile_id: unused,
   workspace_id: unused,
 });

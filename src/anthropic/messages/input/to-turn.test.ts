@@ -124,7 +124,7 @@ describe('the fields of a request', () => {
     [{ stop_sequences: ['a', ' \n'] }, 'stop_sequences[1]'],
     [{ temperature: 1.5 }, 'temperature'],
     [{ container: 'container_1' }, 'container'],
-    [{ mcp_servers: [{ type: 'url' }] }, 'mcp_servers'],
+    [{ mcp_servers: [{ type: 'url' }] }, 'mcp_servers[0].name'],
     [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
     [{ thinking: { type: 'on' } }, 'thinking.type'],
     [{ output_config: { effort: 'extreme' } }, 'output_config.effort'],

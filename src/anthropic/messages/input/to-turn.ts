@@ -24,6 +24,7 @@ import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { chooseEffort, readThinking } from './thinking.ts';
 import { openThread, rejectRepeated, stateItem, THREAD_PLACE, type Thread } from './thread.ts';
 import { readToolChoice } from './tool-choice.ts';
+import { MCP_PLACE } from './mcp-servers.ts';
 import { readTools } from './tools.ts';
 
 export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | 'stream'>> {
@@ -36,6 +37,8 @@ export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | '
   /** What the request adds to its thread. */
   readonly input: readonly Item[];
   readonly clientNames: ClientNames;
+  /** Whether the request has `context_management`. */
+  readonly editsContext: boolean;
 }
 
 export interface ToTurnOptions {
@@ -70,12 +73,16 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
     ignored,
     names: messagesNames(
       { places: prompt.places, partPlaces: read.partPlaces, formatPlace: formatAt },
-      thread === null ? tools.placeOf : () => THREAD_PLACE,
+      (index) => {
+        const place = tools.placeOf(index);
+        return thread === null || place.startsWith(MCP_PLACE) ? place : THREAD_PLACE;
+      },
     ),
     session: sessionIn(parsed.metadata?.user_id),
     thinking: thinking.display,
     formatPlace: `${formatAt}.schema`,
     clientNames: own.clientNames,
+    editsContext: (parsed.context_management ?? null) !== null,
     input: [
       stateItem({ ...own, tools: thread === null ? (parsed.tools ?? []) : null, effort: said }),
       ...own.items,
@@ -117,7 +124,11 @@ const readConversation = (parsed: CreateMessage, options: ToTurnOptions, ignored
   if (read.items.length === 0) throw noContent();
   const thread = openThread(chain);
   if (thread !== null) rejectRepeated(parsed);
-  const tools = readTools(thread?.tools ?? parsed.tools ?? [], thread === null ? ignored : []);
+  const tools = readTools(
+    thread?.tools ?? parsed.tools ?? [],
+    thread === null ? ignored : [],
+    parsed.mcp_servers ?? [],
+  );
   const own = placeLateTools(read, read.toolChanges, { read: tools, before: thread, ignored });
   const { items, places } = afterThread(thread, own);
   checkPairs({ items, places });
@@ -142,10 +153,8 @@ const afterThread = (thread: Thread | null, { items, places }: Conversation): Co
 /** Its answer lists the pages that were found. */
 const isWebSearch = (tool: Tool): boolean => tool.kind === 'hosted' && tool.raw.type === 'web_search';
 
-const rejectUnsupported = ({ container, mcp_servers: servers }: CreateMessage): void => {
-  const isEmpty = Array.isArray(servers) && servers.length === 0;
-  rejectUsed({ container, mcp_servers: isEmpty ? null : servers }, MESSAGES_PARAMETERS);
-};
+const rejectUnsupported = ({ container }: CreateMessage): void =>
+  rejectUsed({ container }, MESSAGES_PARAMETERS);
 
 const noContent = () =>
   gatewayError('invalid_value', {

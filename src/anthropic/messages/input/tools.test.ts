@@ -26,6 +26,8 @@ const read = (...tools: readonly unknown[]): unknown =>
     return { tools: first, deferred: [...deferred], maxToolCalls, ignored };
   });
 
+const OLD_EDITOR = ['command', 'path', 'file_text', 'old_str', 'new_str', 'insert_line', 'view_range'];
+
 describe('the tools of a message', () => {
   it('are functions of the client', () => {
     const strict = { ...look, type: 'custom', name: 'strict', strict: true };
@@ -97,8 +99,46 @@ describe('the tools of a message', () => {
     });
   });
 
+  it.each([
+    ['bash_20241022', 'bash', ['command', 'restart']],
+    ['bash_20250124', 'bash', ['command', 'restart']],
+    ['text_editor_20241022', 'str_replace_editor', OLD_EDITOR],
+    ['text_editor_20250124', 'str_replace_editor', OLD_EDITOR],
+    ['text_editor_20250429', 'str_replace_based_edit_tool', OLD_EDITOR],
+    ['text_editor_20250728', 'str_replace_based_edit_tool', [...OLD_EDITOR, 'insert_text']],
+    ['memory_20250818', 'memory', [...OLD_EDITOR, 'insert_text', 'old_path', 'new_path']],
+    ['computer_20241022', 'computer', ['action', 'coordinate', 'text']],
+    [
+      'computer_20250124',
+      'computer',
+      ['action', 'coordinate', 'text', 'start_coordinate', 'scroll_direction', 'scroll_amount', 'duration'],
+    ],
+  ])('of the type %s are functions with their public input', (type, name, fields) => {
+    const [tool] = readTools([{ type, name, cache_control: { type: 'ephemeral' } }], []).tools;
+    if (tool?.kind !== 'function') throw new Error('not a function');
+    expect([tool.name, tool.strict]).toEqual([name, false]);
+    const { properties } = tool.parameters as { readonly properties: object };
+    expect(Object.keys(properties).toSorted()).toEqual([...fields].toSorted());
+    expect(() => readTools([{ type, name: 'other' }], [])).toThrow(`'${name}'`);
+  });
+
+  it('say the settings of their declaration to the model', () => {
+    const described = (tool: object): unknown => {
+      const [defined] = readTools([tool], []).tools;
+      return defined?.kind === 'function' ? defined.description : null;
+    };
+    const editor = { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 900 };
+    expect(described(editor)).toContain('at most 900 characters');
+    const screen = { name: 'computer', display_width_px: 800, display_height_px: 600 };
+    expect(described({ type: 'computer_20251124', ...screen })).toContain('800 × 600 pixels');
+    const ignored: string[] = [];
+    const [zooming] = readTools([{ type: 'computer_20251124', ...screen, enable_zoom: true }], ignored).tools;
+    expect(JSON.stringify(zooming)).toContain('"zoom"');
+    expect(ignored).toEqual([]);
+  });
+
   it('are rejected by name if only Anthropic has them', () => {
-    const types = ['bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20251124'];
+    const types = ['bash_20990101', 'browser_toolset_20260801', 'computer_toolset_20260801'];
     for (const type of types) {
       expect(read(look, { type, name: 'x' })).toEqual({
         kind: 'unsupported_tool',
@@ -106,7 +146,7 @@ describe('the tools of a message', () => {
         message: `Unsupported tool: 'tools[1].type' is '${type}', which this server does not have: only Claude models know its input. Declare a tool with an input_schema instead.`,
       });
     }
-    for (const type of ['code_execution_20250825', 'web_fetch_20250910', 'mcp_toolset', 'advisor_20260301']) {
+    for (const type of ['code_execution_20250825', 'web_fetch_20250910', 'advisor_20260301']) {
       expect(read({ type })).toEqual({
         kind: 'unsupported_tool',
         param: 'tools[0].type',

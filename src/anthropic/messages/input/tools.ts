@@ -8,7 +8,9 @@ import type { SchemaBudget } from '../../../apis/schema-problem.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { notAnObject, parseBody } from '../../../apis/validation.ts';
 import { backendName, type ClientNames } from '../tool-names.ts';
-import { isJsonObject, present } from '../../../kit/json/json.ts';
+import { CLIENT_TOOLS, type ClientTool } from './client-tools.ts';
+import { readMcpServers, type Toolset } from './mcp-servers.ts';
+import { isJsonObject, present, textIn, type JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/quote.ts';
 
 export interface ReadTools {
@@ -70,33 +72,50 @@ const PLACEHOLDER = 'DeferredToolPlaceholder';
 
 const WEB_SEARCH = /^web_search_\d{8}$/;
 
-/** Reads the tools of a request. Fields without effect are added to `ignored`. */
-export const readTools = (parsed: readonly unknown[], ignored: string[]): ReadTools => {
-  const read = parsed.map((value, index) => readTool(value, `tools[${index}]`, ignored));
+const isToolset = (value: unknown): value is JsonObject =>
+  isJsonObject(value) && value['type'] === 'mcp_toolset';
+
+/** Reads the tools and MCP servers of a request. Fields without effect are added to `ignored`. */
+export const readTools = (
+  parsed: readonly unknown[],
+  ignored: string[],
+  servers: readonly unknown[] = [],
+): ReadTools => {
+  const places = parsed.map((_, index) => `tools[${index}]`);
+  const toolsets = parsed.flatMap((value, index): readonly Toolset[] =>
+    isToolset(value) ? [[value, places[index] ?? 'tools']] : [],
+  );
+  const placed = parsed.flatMap((value, index) =>
+    isToolset(value) ? [] : [[value, places[index] ?? 'tools'] as const],
+  );
+  const read = placed.map(([value, at]) => readTool(value, at, ignored));
+  const placeOf = (index: number): string => placed[index]?.[1] ?? 'tools';
   checkTools(
     read.map(({ tool }) => tool),
-    (index) => `tools[${index}]`,
+    placeOf,
     'input_schema',
   );
-  rejectRepeated(read);
-  const first = read.flatMap(({ isDeferred }, index) => (isDeferred ? [] : [index]));
+  rejectRepeated(read, placeOf);
+  const mcp = readMcpServers(servers, toolsets, ignored);
+  const shown = read.flatMap(({ isDeferred }, index) => (isDeferred ? [] : [placeOf(index)]));
+  const allPlaces = [...shown, ...mcp.places];
   return {
-    tools: read.flatMap(({ tool, isDeferred }) => (isDeferred ? [] : [tool])),
+    tools: [...read.flatMap(({ tool, isDeferred }) => (isDeferred ? [] : [tool])), ...mcp.tools],
     deferred: new Map(
       read.flatMap(({ tool, isDeferred }) => (isDeferred ? [[nameOfTool(tool), tool] as const] : [])),
     ),
     clientNames: new Map(read.flatMap(renamedOf)),
     maxToolCalls: read.find(({ maxUses }) => maxUses !== null)?.maxUses ?? null,
-    placeOf: (index) => `tools[${first[index] ?? index}]`,
+    placeOf: (index) => allPlaces[index] ?? `tools[${index}]`,
   };
 };
 
 /** A function may not have the name of the web search: a conversation refers to both by their names. */
-const rejectRepeated = (read: readonly ReadTool[]): void => {
+const rejectRepeated = (read: readonly ReadTool[], placeOf: (index: number) => string): void => {
   const names = read.map(({ name }) => name);
   const index = names.findIndex((name, at) => names.indexOf(name) < at);
   if (index < 0) return;
-  const param = `tools[${index}].name`;
+  const param = `${placeOf(index)}.name`;
   throw gatewayError('invalid_value', {
     param,
     message: `Invalid '${param}': duplicate tool name '${quoted(names[index] ?? '')}'.`,
@@ -118,17 +137,32 @@ export const readInlineTool = (
 export const renamedOf = ({ tool, name }: ReadTool): readonly (readonly [string, string])[] =>
   tool.kind === 'function' && tool.name !== name ? [[tool.name, name]] : [];
 
-/** Reads one tool: a function of the client, or the web search of the backend. */
+/** Reads one tool: a function of the client, a tool that Anthropic defines for it, or the web search of the backend. */
 const readTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
   if (!isJsonObject(value)) throw notAnObject(at, value);
   const type = parseBody(idText, value['type'] ?? 'custom', `${at}.type`);
   if (type === 'custom') return readFunction(value, at, ignored);
   if (WEB_SEARCH.test(type)) return readWebSearch(value, at, ignored);
+  const known = CLIENT_TOOLS.get(type);
+  if (known !== undefined) return readClientTool(known, value, at, ignored);
   throw unsupported(type, at);
 };
 
 /** The name by which a conversation refers to a tool. */
-export const nameOfTool = (tool: Tool): string => (tool.kind === 'hosted' ? tool.raw.type : tool.name);
+export const nameOfTool = (tool: Tool): string => {
+  if (tool.kind !== 'hosted') return tool.name;
+  const { type } = tool.raw;
+  return type === 'mcp' ? `mcp:${textIn(tool.raw, 'server_label')}` : type;
+};
+
+const readClientTool = (known: ClientTool, value: JsonObject, at: string, ignored: string[]): ReadTool => {
+  const settings = Object.fromEntries(known.settings.map((name) => [name, z.unknown().optional()]));
+  const schema = z.object({ type: z.string(), name: z.literal(known.name), ...settings, ...common });
+  const { name, defer_loading: isDeferred } = parseBody(schema, value, at);
+  noteUnread(ignored, schema, value, at);
+  const tool: FunctionTool = { kind: 'function', name, ...known.define(value), strict: false };
+  return { tool, name, isDeferred: isDeferred === true, maxUses: null };
+};
 
 const readFunction = (value: object, at: string, ignored: string[]): ReadTool => {
   const parsed = parseBody(functionSchema, value, at);

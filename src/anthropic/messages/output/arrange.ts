@@ -2,12 +2,15 @@ import { isMessage, isReasoning, isToolCall, type Produced } from '../../../cano
 import { itemIdOf, type TurnEvent } from '../../../canonical/events/turn-event.ts';
 import { ItemQueue } from '../../../apis/item-queue.ts';
 import { NoLateSummaries } from '../../../apis/shown-reasoning.ts';
+import { isMcpCall } from './mcp-call.ts';
 import { isWebSearch } from './web-search.ts';
 import type { MessagesMeta } from './meta.ts';
 
 /** Items that a message can show. */
 const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): boolean =>
-  isReasoning(head) ? thinking !== null : isMessage(head) || isToolCall(head) || isWebSearch(head);
+  isReasoning(head)
+    ? thinking !== null
+    : isMessage(head) || isToolCall(head) || isWebSearch(head) || isMcpCall(head);
 
 /** One item after the other, in the order they started: a stream of messages has one block at a time. */
 export async function* arrange(

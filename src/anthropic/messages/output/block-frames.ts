@@ -11,6 +11,7 @@ import type { Frame } from '../../../turns/api.ts';
 import { projectReasoning, SEPARATOR } from '../reasoning/thinking-block.ts';
 import { callHead, type Block, type BlockOptions } from './blocks.ts';
 import { citationsOf } from './citations.ts';
+import { isMcpCall, mcpCallBlocks } from './mcp-call.ts';
 import { messageFrame } from './message-frame.ts';
 import { ToolInputStream } from './tool-input.ts';
 import { isWebSearch, searchHead, searchInput, SearchResults } from './web-search.ts';
@@ -95,6 +96,8 @@ export class BlockFrames {
     else if (item.kind === 'reasoning') yield* this.#endReasoning(item);
     else if (item.kind === 'tool-call') yield* this.#endCall(item);
     else if (isWebSearch(item)) yield* this.#search(item);
+    // Clients such as Vercel's AI SDK read the input of such a call only here, and this server knows it by now.
+    else if (isMcpCall(item)) yield* this.#whole(mcpCallBlocks(item));
   }
 
   /** Citations are complete only now. So is a refusal, which is a block of its own. */

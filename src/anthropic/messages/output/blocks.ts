@@ -9,6 +9,7 @@ import { assertNever } from '../../../kit/assert-never.ts';
 import type { Signer } from '../reasoning/signer.ts';
 import { projectReasoning, type ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { citationsOf } from './citations.ts';
+import { isMcpCall, mcpCallBlocks } from './mcp-call.ts';
 import { toolInput } from './tool-input.ts';
 import { isWebSearch, searchHead, searchInput, SearchResults } from './web-search.ts';
 
@@ -42,6 +43,7 @@ const blocksOfItem = (item: Produced, { thinking, signer }: BlockOptions): reado
       return input === null ? [] : [{ ...callHead(item), input }];
     }
     case 'hosted-call':
+      return isMcpCall(item) ? mcpCallBlocks(item) : [];
     case 'compaction':
     case 'opaque':
       // They are not shown: `arrange` leaves them out.

@@ -7,4 +7,6 @@ export interface MessagesMeta {
   readonly model: string;
   /** How reasoning is shown; null: not at all. */
   readonly thinking: ThinkingDisplay | null;
+  /** Whether the request asks for edits of its context. None is made, and the answer says so. */
+  readonly editsContext?: boolean;
 }

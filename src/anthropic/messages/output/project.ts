@@ -13,6 +13,10 @@ export const messageHead = ({ id, model }: MessagesMeta) => ({
   model,
 });
 
+/** The edits that were made of the context, if the request asks for any. */
+export const contextEdits = ({ editsContext }: MessagesMeta) =>
+  editsContext === true ? { context_management: { applied_edits: [] } } : {};
+
 /** The JSON body of an answer. */
 export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer) => {
   const options = { thinking: meta.thinking, signer };
@@ -21,5 +25,6 @@ export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer)
     content: blocksOf(reply.items, options),
     ...stopFields(reply.outcome, reply.items.some(hasRefused)),
     usage: projectUsage(reply.usage),
+    ...contextEdits(meta),
   };
 };

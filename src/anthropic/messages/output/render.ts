@@ -8,7 +8,7 @@ import type { Signer } from '../reasoning/signer.ts';
 import { BlockFrames } from './block-frames.ts';
 import { messageFrame } from './message-frame.ts';
 import type { MessagesMeta } from './meta.ts';
-import { messageHead } from './project.ts';
+import { contextEdits, messageHead } from './project.ts';
 import { hasRefused, stopFields } from './stop-reason.ts';
 import { projectUsage } from './usage.ts';
 
@@ -31,11 +31,15 @@ export async function* renderMessage(
   for await (const event of events) {
     yield* blocks.next(event);
     if (event.type === 'item-ended') isRefused ||= hasRefused(event.item);
-    if (event.type === 'turn-ended') yield* end(event, blocks, isRefused);
+    if (event.type === 'turn-ended') yield* end(event, blocks, { meta, isRefused });
   }
 }
 
-function* end(event: TurnEnded, blocks: BlockFrames, isRefused: boolean): Generator<Frame> {
+function* end(
+  event: TurnEnded,
+  blocks: BlockFrames,
+  { meta, isRefused }: { readonly meta: MessagesMeta; readonly isRefused: boolean },
+): Generator<Frame> {
   const { outcome, usage } = event;
   const failed = failureOf(outcome, blocks.brokenCall);
   if (failed !== null) {
@@ -44,7 +48,12 @@ function* end(event: TurnEnded, blocks: BlockFrames, isRefused: boolean): Genera
     return;
   }
   yield* blocks.rest();
-  const ended = { type: 'message_delta', delta: stopFields(outcome, isRefused), usage: projectUsage(usage) };
+  const ended = {
+    type: 'message_delta',
+    delta: stopFields(outcome, isRefused),
+    usage: projectUsage(usage),
+    ...contextEdits(meta),
+  };
   yield { ...messageFrame(ended), ...usageNote([event]) };
   yield { ...messageFrame({ type: 'message_stop' }), ...storeNote([event]) };
 }
