@@ -133,9 +133,8 @@ const repeat = async (count: number, words: readonly string[], isBusy: boolean):
   if (changes !== '') console.log('Changes that are not committed are not tested.');
   await run('git', ['clone', '--quiet', ROOT, folder]);
   await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
-  const busy = Array.from({ length: isBusy ? availableParallelism() : 0 }, () =>
-    start(folder, [process.execPath, '-e', 'for (;;);'], process.env),
-  );
+  for (let core = 0; isBusy && core < availableParallelism(); core += 1)
+    start(folder, [process.execPath, '-e', 'for (;;);'], process.env);
   const runs: TestRun[] = [];
   for (let nth = 1; nth <= count; nth += 1) {
     const startedAt = performance.now();
@@ -145,7 +144,6 @@ const repeat = async (count: number, words: readonly string[], isBusy: boolean):
     console.log(`run ${nth} of ${count}: ${done.passed ? 'passed' : 'FAILED'} after ${minutes} minutes`);
     for (const { name, error } of done.failures) console.log(`  ${name}\n    ${error}`);
   }
-  for (const child of busy) end(child);
   console.log(`\n${summaryOf(runs).join('\n')}`);
   const hasPassed = runs.every(({ passed }) => passed);
   if (hasPassed) await rm(room, { recursive: true, force: true });
@@ -163,7 +161,11 @@ if (import.meta.main) {
   const [count = '', ...rest] = process.argv.slice(2);
   if (/^[1-9]\d*$/.test(count)) {
     const words = rest.filter((word) => word !== '--busy');
-    await repeat(Number(count), words, words.length < rest.length);
+    try {
+      await repeat(Number(count), words, words.length < rest.length);
+    } finally {
+      for (const child of children) end(child);
+    }
   } else {
     console.error('How many runs? For example: npm run test:repeat 10, or npm run test:repeat -- 10 --busy');
     process.exitCode = 2;

@@ -169,14 +169,20 @@ describe('lanes', () => {
 
 describe('a connection', () => {
   it('accepts no requests after its time, and closes when the running ones have ended', async () => {
-    const times = { socketTimes: { maxAgeMs: 400 } };
-    const short = await start(says([{ text: 'one two three', delayMs: 400 }]), {}, times);
+    const maxAgeMs = 1_500;
+    const isOver = Promise.withResolvers<void>();
+    const short = await start(
+      async (request, connection) => {
+        await isOver.promise;
+        await hello(request, connection);
+      },
+      {},
+      { socketTimes: { maxAgeMs } },
+    );
     const socket = await openSocket(short);
+    const openedAt = performance.now();
     const running = socket.create({ input: 'Hi', stream_id: 'a' });
-    await socket.next(isType('response.created'));
-    await new Promise((resolve) => {
-      setTimeout(resolve, 400);
-    });
+    await until(() => short.model.activeRequests() === 1 && performance.now() > openedAt + maxAgeMs);
     socket.send({ type: 'response.create', model: 'gpt-5.5', input: 'Hi', stream_id: 'b' });
     expect(await running).toMatchObject({
       type: 'error',
@@ -189,6 +195,7 @@ describe('a connection', () => {
           'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
       },
     });
+    isOver.resolve();
     expect(await socket.next(isEnd)).toMatchObject({ type: 'response.completed', stream_id: 'a' });
     expect(await socket.closed).toMatchObject({ code: 1000 });
   });

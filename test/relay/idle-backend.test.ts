@@ -103,7 +103,7 @@ const slowly = async (response: ServerResponse): Promise<void> => {
 
 describe('a slow backend', () => {
   it('may pause between events, and take long for one', async () => {
-    const { open, post } = await start((response) => void slowly(response), { idleTimeoutMs: 400 });
+    const { open, post } = await start((response) => void slowly(response), { idleTimeoutMs: 1_000 });
     const { refused, events } = open('t1');
     expect(await (await post('t1', {})).text()).toContain(DONE);
     expect([refused(), events]).toEqual([null, WHOLE]);
