@@ -9,6 +9,7 @@ import { catalogueKind, type CodexHomes } from '../codex/home/prepare-home.ts';
 import { readLogin } from '../codex/login/read-login.ts';
 import { createProviderModels } from '../codex/models/provider-models.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { present } from '../kit/json/json.ts';
 import type { Logger } from '../observe/log.ts';
 
 /** The models of a backend for `/v1/models` and the workers. */
@@ -26,6 +27,8 @@ export interface OpenModelsOptions {
   readonly apiKey: string | null;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn' | 'info'>;
+  /** For tests: how long a start waits for the list of an account. */
+  readonly firstWaitMs?: number;
 }
 
 /** Accounts and providers are queried for their models; otherwise codex's own list is used. */
@@ -59,7 +62,7 @@ export const openModels = async (options: OpenModelsOptions): Promise<OpenModels
 const FRESH_FOR_MS = 15 * 60_000;
 
 const openAccount = async (
-  { homes, via, clock, logger }: OpenModelsOptions,
+  { homes, via, clock, logger, firstWaitMs }: OpenModelsOptions,
   backend: LoginBackend,
 ): Promise<OpenModels> => {
   const login = async () => {
@@ -80,6 +83,7 @@ const openAccount = async (
     },
     kept: openSavedLists(path.join(homes.lastingDirectory, 'account-models'), account),
     clock,
+    ...present({ firstWaitMs }),
     onFailed: (reason) =>
       logger.warn({ reason }, 'the models of the account could not be listed; using the last known list'),
   });

@@ -101,6 +101,8 @@ const open = async (homes: CodexHomes, options: Partial<OpenModelsOptions> = {})
     apiKey: null,
     clock: { now: () => Date.now() },
     logger: { warn: trouble, info: trouble },
+    // codex starts slowly on a busy machine.
+    firstWaitMs: 40_000,
     ...options,
   });
   closers.push(() => models.close());

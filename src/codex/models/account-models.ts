@@ -46,9 +46,10 @@ export interface AccountModelsOptions {
   readonly kept: SavedLists;
   readonly clock: Clock;
   readonly onFailed: (reason: string) => void;
+  /** How long a start waits for the backend. */
+  readonly firstWaitMs?: number;
 }
 
-/** How long a start waits for the backend. */
 const FIRST_WAIT_MS = 3_000;
 /** Plans and models change by the day. */
 const ASK_EVERY_MS = 60 * 60_000;
@@ -112,7 +113,7 @@ export const createAccountModels = async (options: AccountModelsOptions): Promis
   };
   const timer = setInterval(refresh, ASK_EVERY_MS);
   timer.unref();
-  const firstOrLate = within(first, FIRST_WAIT_MS);
+  const firstOrLate = within(first, options.firstWaitMs ?? FIRST_WAIT_MS);
 
   return {
     async catalogue() {
