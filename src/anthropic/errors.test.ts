@@ -84,6 +84,7 @@ describe('anthropicErrors', () => {
       'sign_in_pending',
       'sign_in_required',
       'sign_out_failed',
+      'storage_limit_exceeded',
       'store_corrupt',
       'too_many_output_items',
       'tool_choice_not_satisfied',

@@ -30,6 +30,7 @@ describe('createMetrics', () => {
       'proxy_limits_unsettled_total 0',
       'proxy_store_swept_total 0',
       'proxy_reasoning_recalled_total 0',
+      'proxy_reasoning_dropped_total 0',
       'proxy_tokens_total{kind="input"} 12',
       'proxy_format_mismatch_total 0',
       'proxy_model_request_limits_total 0',

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { noState } from '../../test/support/turn-state.ts';
 import type { Turn } from '../canonical/context/turn-context.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import type { ParsedRequest } from './api.ts';
@@ -13,7 +14,7 @@ const entered = (entering: Promise<GatePass>) => {
   const pass = enterGate(
     [{ request: {} }] as unknown as readonly [Turn],
     { choices: 1 } as ParsedRequest,
-    { caller: 'key', held: { bytes: 1 }, trace: NO_TRACE } as unknown as RunCall,
+    { caller: 'key', held: { bytes: 1 }, state: noState, trace: NO_TRACE } as unknown as RunCall,
     {
       deps: { gate: { ...OPEN_GATE, enter: () => entering } },
       owned,

@@ -247,7 +247,6 @@ describeStores('background runs', (open) => {
       };
     /** An instance looks at all leases right after it has renewed its own. */
     const looks = { one: 0, two: 0 };
-    let isOver = false;
     const watched = (name: keyof typeof looks, store: Store, mayLook = () => true): Store => {
       const leases: Store['responses']['leases'] = async (max) => {
         await until(mayLook);
@@ -257,7 +256,7 @@ describeStores('background runs', (open) => {
       return { ...store, responses: { ...store.responses, leases } };
     };
     // However busy the machine is, the first instance has its turn between two looks of the second.
-    const another = watched('two', await harness.openAnother(), () => isOver || looks.one > looks.two);
+    const another = watched('two', await harness.openAnother(), () => looks.one > looks.two);
     const one = instanceOf(harness, watched('one', harness.store), harness.newId('instance'), rerunBy('one'));
     const two = instanceOf(harness, another, harness.newId('instance'), rerunBy('two'));
     one.runs.start();
@@ -266,7 +265,7 @@ describeStores('background runs', (open) => {
     looks.two = before;
     two.runs.start();
     await until(() => looks.two > before + 8);
-    isOver = true;
+    looks.one = Infinity;
     prepared.resolve();
     await Promise.all([one.runs.drain(0), two.runs.drain(0)]);
     expect([begun, one.errors, two.errors]).toEqual([['one'], [], []]);

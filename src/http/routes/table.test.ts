@@ -10,6 +10,7 @@ it('has no path for metrics that are not served', () => {
     models: {},
     mcp: {},
     codex: {},
+    keyProof: {},
     front: {},
     console: null,
     metrics: null,

@@ -179,6 +179,7 @@ beforeAll(async () => {
   await keys.create({ ...key, id: 'l' }, 'third', 1);
   await keys.announce('k', 'paused');
   await keys.used([{ id: 'k', at: 1 }]);
+  await keys.announce('k', 'paused');
 });
 
 it('sees every operation', () => {
