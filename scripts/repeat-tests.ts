@@ -133,7 +133,8 @@ const repeat = async (count: number, words: readonly string[], isBusy: boolean):
   if (changes !== '') console.log('Changes that are not committed are not tested.');
   await run('git', ['clone', '--quiet', ROOT, folder]);
   await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
-  for (let core = 0; isBusy && core < availableParallelism(); core += 1)
+  const busyCores = isBusy ? availableParallelism() : 0;
+  for (let core = 0; core < busyCores; core += 1)
     start(folder, [process.execPath, '-e', 'for (;;);'], process.env);
   const runs: TestRun[] = [];
   for (let nth = 1; nth <= count; nth += 1) {
