@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { withoutForeignTools, type McpShape } from './mcp-namespaces.ts';
+import { shapeMcpTools, withoutForeignTools, type McpShape } from './mcp-namespaces.ts';
 
 const MCP: McpShape = {
   offered: (namespace) => (namespace === 'mcp__notes' ? null : undefined),
@@ -49,5 +49,20 @@ describe('withoutForeignTools', () => {
       body: { input: [{ ...held, tools: [notes] }, message] },
       foreign: ['exec_command'],
     });
+  });
+
+  it('looks into the namespace of functions without one, as the codex format has it', () => {
+    const functions = { type: 'namespace', name: 'functions', description: '', tools: [shell, resources] };
+    expect(withoutForeignTools({ tools: [functions], input: [] }, MCP)).toEqual({
+      body: { tools: [{ ...functions, tools: [resources] }], input: [] },
+      foreign: ['exec_command'],
+    });
+    expect(withoutForeignTools({ tools: [functions], input: [] }, null)).toEqual({
+      body: { tools: [], input: [] },
+      foreign: ['exec_command', 'list_mcp_resources'],
+    });
+    const kept = (offersResource: boolean) =>
+      shapeMcpTools([{ ...functions, tools: [resources] }], { ...MCP, offersResource: () => offersResource });
+    expect([kept(true), kept(false)]).toEqual([[{ ...functions, tools: [resources] }], []]);
   });
 });

@@ -1,4 +1,5 @@
 import type { McpToolInfo } from '../../../canonical/mcp/mcp-tools.ts';
+import { FLAT_NAMESPACE } from '../../../canonical/request/tool.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
 
 /** The MCP servers of a turn, as shown to the model. */
@@ -34,6 +35,8 @@ export const shapeMcpTools = (tools: readonly Json[], shape: McpShape): readonly
 
 const restored = (member: Json, namespace: string, shape: McpShape): readonly Json[] => {
   if (!isJsonObject(member) || typeof member['name'] !== 'string') return [member];
+  if (namespace === FLAT_NAMESPACE && RESOURCE_TOOLS.has(member['name']))
+    return shape.offersResource(member['name']) && !shape.isLimitReached() ? [member] : [];
   const tool = shape.offered(namespace, member['name']);
   if (tool === undefined) return [member];
   if (tool === null || shape.isLimitReached()) return [];
@@ -53,10 +56,15 @@ export const withoutForeignTools = (
 ): { readonly body: JsonObject; readonly foreign: readonly string[] } => {
   const foreign: string[] = [];
   const kept = (tools: readonly Json[]): readonly Json[] =>
-    tools.filter((tool) => {
-      const isWanted = mcp !== null && isMcpTool(tool, mcp);
-      if (!isWanted) foreign.push(toolName(tool));
-      return isWanted;
+    tools.flatMap((tool): readonly Json[] => {
+      // The codex format puts functions without a namespace into this one.
+      if (isJsonObject(tool) && tool['type'] === 'namespace' && tool['name'] === FLAT_NAMESPACE) {
+        const members = kept(listIn(tool, 'tools'));
+        return members.length === 0 ? [] : [{ ...tool, tools: members }];
+      }
+      if (mcp !== null && isMcpTool(tool, mcp)) return [tool];
+      foreign.push(toolName(tool));
+      return [];
     });
   const [first, ...others] = listIn(body, 'input');
   const tools = kept(listIn(body, 'tools'));
