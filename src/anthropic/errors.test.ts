@@ -71,6 +71,7 @@ describe('anthropicErrors', () => {
     expect(final.toSorted()).toEqual([
       'address_not_allowed',
       'answer_too_large',
+      'codex_incompatible',
       'console_not_served',
       'image_not_generated',
       'insufficient_quota',

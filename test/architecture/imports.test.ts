@@ -41,7 +41,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   'store/ports': [],
   'store/store.ts': ['store/ports'],
   store: [...CENTRE, 'store/ports', 'store/store.ts', 'threads', 'node:', 'kysely', 'pg'],
-  tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'threads'],
+  tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'kit', 'node:', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
   schemas: ['engine', 'kit', 'threads'],
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],

@@ -268,21 +268,6 @@ describe('the stream helper', () => {
     expect(usage).toMatchObject(USAGE);
   });
 
-  it('says that no edit of the context was applied, if edits are asked for', async () => {
-    proxy.use(hello);
-    const edits = [{ type: 'clear_tool_uses_20250919' as const }];
-    const body = { ...ask('Hello?'), context_management: { edits } };
-    const messages = [
-      await anthropic.beta.messages.create(body),
-      await anthropic.beta.messages.stream(body).finalMessage(),
-    ];
-    expect(messages.map((message) => message.context_management)).toEqual([
-      { applied_edits: [] },
-      { applied_edits: [] },
-    ]);
-    expect(await anthropic.messages.create(ask('Hello?'))).not.toHaveProperty('context_management');
-  });
-
   it('has the input of a tool as it grows', async () => {
     const call = { name: 'get_weather', arguments: { city: 'Paris' }, callId: 'call_1' };
     proxy.use(says([{ call, chunkSize: 4 }]));

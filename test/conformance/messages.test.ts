@@ -27,3 +27,17 @@ it('counts the usage if the backend reports none: clients compact their conversa
   expect((await anthropic.messages.create(ask)).usage).toMatchObject(usage);
   expect((await anthropic.messages.stream(ask).finalMessage()).usage).toMatchObject(usage);
 });
+
+it('says that no edit of the context was applied, if edits are asked for', async () => {
+  proxy.use(hello);
+  const body = { ...ask, context_management: { edits: [{ type: 'clear_tool_uses_20250919' as const }] } };
+  const messages = [
+    await anthropic.beta.messages.create(body),
+    await anthropic.beta.messages.stream(body).finalMessage(),
+  ];
+  expect(messages.map((message) => message.context_management)).toEqual([
+    { applied_edits: [] },
+    { applied_edits: [] },
+  ]);
+  expect(await anthropic.messages.create(ask)).not.toHaveProperty('context_management');
+});
