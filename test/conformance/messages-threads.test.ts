@@ -228,23 +228,27 @@ describe('a thread', () => {
       database === 'SQLite'
         ? { PROXY_STATE_DIR }
         : { PROXY_DATABASE_URL: await (await sharedPostgres()).createDatabase() };
-    const one = await fresh(threeRounds, env);
+    // At another address it would be another backend, which cannot read the reasoning.
+    const { baseUrl: PROXY_UPSTREAM_BASE_URL } = proxy.model;
+    const start = (): Promise<TestProxy> => fresh(threeRounds, { ...env, PROXY_UPSTREAM_BASE_URL });
+    proxy.use(threeRounds);
+    const one = await start();
     const id = await begin(one);
     if (database === 'SQLite') await one.close();
-    const other = await fresh(threeRounds, env);
+    const other = await start();
     const response = await other.post('/v1/messages', { ...CONTINUED, ...continues(id) });
     const { content } = (await response.json()) as { readonly content: readonly JsonObject[] };
     expect(content.map(({ type, name }) => [type, name])).toEqual([
       ['tool_use', 'get_weather'],
       ['tool_use', 'get_weather'],
     ]);
-    expect(sentItems(other.model).map(({ type }) => type)).toEqual([
+    expect(sentItems(proxy.model).map(({ type }) => type)).toEqual([
       'message',
       'message',
       'reasoning',
       'function_call',
       'function_call_output',
     ]);
-    expect(modelRequest(other)).toMatchObject({ tools: [{ name: 'get_weather' }] });
+    expect(modelRequest(proxy)).toMatchObject({ tools: [{ name: 'get_weather' }] });
   });
 });
