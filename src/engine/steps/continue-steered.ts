@@ -66,10 +66,18 @@ async function* inParts(
     for (let isFirst = true; ; isFirst = false) {
       const requestsBefore = budget.used;
       const settling = new Settling(onSettled);
+      // The model has ended. Without input it is not asked again: its slot is free, although the client may still read.
+      const settle = (): void => {
+        if (!steering.hasInput()) {
+          close();
+          settling.markLast();
+        }
+        settling.settle();
+      };
       const either = AbortSignal.any([signal, part.signal]);
       let reported: Usage | null = null;
       try {
-        for await (const event of ids.answer(plan.run(either, settling.settle))) {
+        for await (const event of ids.answer(plan.run(either, settle))) {
           if (event.type === 'turn-ended') {
             reported = event.usage;
             if (event.outcome.kind === 'completed' && steering.hasInput() && part.refusal === null) break;
