@@ -19,6 +19,8 @@ export interface Plan {
   readonly refused: readonly Rejection[];
   /** Whether the backend fetches images by URL itself; absent: it takes only their bytes. */
   readonly takesImageUrls?: boolean;
+  /** The reasoning effort that is sent; null: none, so the model's default is in force. */
+  readonly effort?: string | null;
   /** False once something was learned that may change this plan: it still works, but a new one is better. */
   isCurrent(): boolean;
   /**

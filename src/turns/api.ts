@@ -113,6 +113,8 @@ export interface ParsedRequest<Meta = unknown> {
   readonly model: string;
   readonly stream: boolean;
   readonly meta: Meta;
+  /** The same, once it is known what is sent; absent: nothing of it is shown. */
+  readonly metaFor?: (sent: SentSettings) => Meta;
   /** The conversation that the body names; the headers of the request take precedence. */
   readonly session?: string | null;
   /** The id by which the client can steer the stream; absent: the API has no steering. */
@@ -143,6 +145,12 @@ export interface ParsedRequest<Meta = unknown> {
   readonly restate?: Restate;
   /** The failure if the backend lacks the tool that this API consists of; absent: the API is more than one tool. */
   readonly withoutTool?: (why: string) => Failure;
+}
+
+/** Settings of a turn that may differ from what the client asked for. */
+export interface SentSettings {
+  /** Null: none, so the model's default is in force. */
+  readonly effort: string | null;
 }
 
 /** What is kept of an answer besides its items. */

@@ -282,19 +282,21 @@ const partsOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, prepared: { cancelled, signal, turns }, events }: Prepared & Pick<RunParts, 'events'>,
+  { deps, owned, prepared, events }: Prepared & Pick<RunParts, 'events'>,
 ) => {
   const { ids } = deps.ambient;
+  const { cancelled, signal, turns, planned } = prepared;
+  const meta = parsed.metaFor?.({ effort: planned[0].plan.effort ?? null }) ?? parsed.meta;
   const cacheKey = turns[0].context.conversation;
   return {
     id: parsed.id ?? ids.mint('run'),
-    meta: parsed.meta,
+    meta,
     ended: owned.released,
     cancel: (reason?: unknown) => cancelled.abort(reason),
     api,
     events: recordAnswer(events, {
       arrange: (turn) => parsed.arrange(turn),
-      record: recorderOf(api, parsed, call.state, { cacheKey, ids, signal }),
+      record: recorderOf(api, { ...parsed, meta }, call.state, { cacheKey, ids, signal }),
     }),
     signal,
   };

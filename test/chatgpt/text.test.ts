@@ -172,8 +172,15 @@ describe('one request', () => {
     expect(ignored).toContain('prompt_cache_breakpoint');
   });
 
-  it.each(['gpt-5.5', 'gpt-6.1-sol'])('sends %s an effort that it has', async (model) => {
-    await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'minimal' } });
+  it.each(['gpt-5.5', 'gpt-6.1-sol'])('sends %s an effort that it has, and says which', async (model) => {
+    const { json } = await proxy.post('/v1/responses', {
+      model,
+      input: 'Hello?',
+      reasoning: { effort: 'minimal' },
+    });
+    const sent = proxy.backend.modelRequests.at(-1)?.body['reasoning'] as { effort: string };
+    expect(sent.effort).not.toBe('minimal');
+    expect(json['reasoning']).toMatchObject({ effort: sent.effort });
     await proxy.post('/v1/responses', { model, input: 'Hello?', reasoning: { effort: 'high' } });
     expect(proxy.backend.modelRequests.at(-1)?.body['reasoning']).toMatchObject({ effort: 'high' });
   });

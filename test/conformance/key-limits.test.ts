@@ -248,8 +248,9 @@ describe('a key', () => {
     await expect(
       clientOf(key).responses.create({ ...ask, reasoning: { effort: 'high' } }),
     ).rejects.toMatchObject({ status: 400, code: 'unsupported_value', param: 'reasoning.effort' });
-    await clientOf(key).responses.create(ask);
+    const lowered = await clientOf(key).responses.create(ask);
     expect(proxy.model.requests.at(-1)?.body).toMatchObject({ reasoning: { effort: 'low' } });
+    expect(lowered.reasoning).toMatchObject({ effort: 'low' });
   });
 
   it('has a share of the turns that run', async () => {

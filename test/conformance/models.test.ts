@@ -119,6 +119,11 @@ describe('a provider without a model list', () => {
     expect(response).toMatchObject({ reasoning: { effort: 'low' }, service_tier: 'priority' });
   });
 
+  it("the model's default effort is in the answer, if a request has none", async () => {
+    const { reasoning } = await client.openai.responses.create({ model: 'gpt-5.5', input: 'hi' });
+    expect(reasoning).toEqual({ effort: 'medium', summary: null });
+  });
+
   it.each([
     ['gpt-5.2-codev-l', { model: 'gpt-5.2', reasoning: { effort: 'low' } }],
     ['gpt-5.5-codev-xh', { model: 'gpt-5.5', reasoning: { effort: 'xhigh' } }],

@@ -62,6 +62,7 @@ export const createEngine = (deps: EngineDeps): Engine => ({
       ignored: [...first.unsaid, ...first.leftOut],
       refused: first.refused,
       takesImageUrls: deps.driver.carries.imageUrls,
+      effort: first.unsaid.includes('reasoning.effort') ? null : first.request.reasoning.effort,
       isCurrent: () => deps.refusals.revision === revision,
       run: (signal, onSettled) => runTurn(planned, { deps, signal, onSettled, approved }),
     };

@@ -57,12 +57,13 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       configured: options.layout,
     });
     const { input: _, ...echoed } = fields;
+    const usualEffort = models.find(request.model)?.info.defaultEffort ?? null;
     const meta: ResponseMeta = {
       id: again?.id ?? ambient.ids.mint('resp'),
       createdAt: again?.createdAt ?? Math.floor(ambient.clock.now() / 1000),
       echo: options.parallelCalls ? echoed : { ...echoed, parallel_tool_calls: false },
       tools: request.tools,
-      effort: request.reasoning.effort,
+      effort: request.reasoning.effort ?? usualEffort,
       serviceTier: request.serviceTier,
       includeEncryptedReasoning: fields.include?.includes('reasoning.encrypted_content') ?? false,
       usagePolicy: options.usagePolicy,
@@ -78,6 +79,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
       ...common,
       id: meta.id,
       meta,
+      metaFor: ({ effort }) => ({ ...meta, effort: effort ?? usualEffort }),
       dialect: toApiDialect(dialect, ambient.clock),
       request: kept.request,
       sideRequest: sideRequestOf(request, common.choices, client),

@@ -17,7 +17,7 @@ export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, Co
     },
     toTurn(parsed, loaded, context) {
       // Its answer is the input of another conversation: it has no id to continue from.
-      const { keeps: _, ...read } = responses.toTurn(parsed, loaded, context);
+      const { keeps: _, metaFor: __, ...read } = responses.toTurn(parsed, loaded, context);
       const { ids, clock } = context.ambient;
       return {
         ...read,

@@ -30,7 +30,7 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
   },
   reasoning: {
     asks: ['reasoning.effort', 'reasoning.summary', 'reasoning.context', 'reasoning.mode'],
-    note: '`effort`, `summary` (or the legacy `generate_summary`), `context` and `mode`.',
+    note: '`effort`, `summary` (or the legacy `generate_summary`), `context` and `mode`. The response has the effort in force, which is the default of the model if none was sent.',
   },
   text: {
     asks: ['format', 'verbosity'],
