@@ -28,11 +28,13 @@ const PARTS: Readonly<Record<string, (record: TraceRecord) => Json | undefined>>
   frame: ({ kind, facts }) => (kind === 'frame' ? withoutCounted(facts) : undefined),
 };
 
-/** Token counts differ in a replay, because a capture has no secrets. */
+/** Token counts differ in a replay: a capture has no secrets, and an answer that begins with its count may begin with an estimate. */
 const withoutCounted = (facts: JsonObject): JsonObject => {
   const { head, body, note, data } = facts;
   if (isJsonObject(head) && head[COUNTED.header] === COUNTED.value)
     return { ...facts, body: withoutUsage(body) };
+  if (isJsonObject(data) && data['type'] === 'message_start')
+    return { ...facts, data: { ...data, message: withoutUsage(data['message']) ?? null } };
   return note === undefined ? facts : { ...facts, data: withoutUsage(data) };
 };
 

@@ -84,6 +84,7 @@ export const INPUT_RULES: readonly Rule[] = [
           item,
           (encrypted) =>
             typeof encrypted === 'string' &&
+            headers['chatgpt-account-id'] !== undefined &&
             memory.issued.get(encrypted) !== headers['chatgpt-account-id'] &&
             !settings.ownEncrypted.has(encrypted),
         )

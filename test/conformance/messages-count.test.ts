@@ -47,7 +47,7 @@ describe('count_tokens', () => {
         type: 'error',
         error: {
           type: 'invalid_request_error',
-          message: 'messages[0].content: an integer is not a valid form of this parameter.',
+          message: 'messages[0].content: expected a string or an array, but got an integer instead.',
         },
         request_id: 'req_same',
       },
