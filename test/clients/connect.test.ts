@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import path from 'node:path';
 
@@ -166,6 +167,16 @@ describe('the proof that this server knows its key', () => {
     ['a web page', 403, undefined, { 'sec-fetch-site': 'same-origin' }],
   ])('is not given for %s', async (_, status, query, headers) => {
     expect((await prove(query, headers)).status).toBe(status);
+  });
+
+  it('is not given for a web page whose host name leads here', async () => {
+    // Browsers send no header about the page with its own requests over HTTP.
+    const asked = request(`${proxy.url}/v1/codex/key-proof?nonce=${nonce}`, {
+      headers: { host: 'rebound.example' },
+    }).end();
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(403);
   });
 
   it('is not given without a limit', async () => {

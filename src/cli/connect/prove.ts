@@ -46,6 +46,8 @@ const ask = (url: string): Promise<Answer | null> =>
     let isConnected = false;
     const asking = (url.startsWith('https:') ? askHttps : askHttp)(url, {
       agent: false,
+      // The server answers no program that names another host: DNS may lead the page of a browser to it.
+      headers: { host: 'localhost' },
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     asking.on('socket', (socket) => socket.on('connect', () => (isConnected = true)));

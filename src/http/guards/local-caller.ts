@@ -33,8 +33,10 @@ export const isOnThisMachine = (
   connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
 ): boolean => {
   if (connectionInfo?.isFromLoopback !== true) return false;
-  return LOOPBACK_HOST.test(headers.get('host') ?? '') && !isForwarded(headers);
+  return namesThisMachine(headers) && !isForwarded(headers);
 };
+
+const namesThisMachine = (headers: Headers): boolean => LOOPBACK_HOST.test(headers.get('host') ?? '');
 
 const isForwarded = (headers: Headers): boolean =>
   FORWARDED.some((name) => headers.has(name)) ||
@@ -49,9 +51,14 @@ export const isLocalCaller = (
   connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
 ): boolean => isOnThisMachine(headers, connectionInfo) && !isFromPage(headers);
 
-/** The address at which a program on this machine, at any of its addresses, reached this server; null for all others. */
+/**
+ * The address at which a program on this machine, at any of its addresses, reached this server; null for all others. The
+ * program names this machine as `host`, whatever the address: a page in a browser cannot choose that.
+ */
 export const reachedAt = (
   headers: Headers,
   connectionInfo: Pick<ConnectionInfo, 'localAddress'> | undefined,
 ): string | null =>
-  isForwarded(headers) || isFromPage(headers) ? null : (connectionInfo?.localAddress ?? null);
+  !namesThisMachine(headers) || isForwarded(headers) || isFromPage(headers)
+    ? null
+    : (connectionInfo?.localAddress ?? null);
