@@ -49,10 +49,13 @@ describe('a key that keeps as much as it may', () => {
   let client: OpenAI;
   let kept: readonly string[];
   let earlier: string;
+  let earlierChat: string;
   beforeAll(async () => {
     key = await make();
     client = clientOf(key);
     earlier = (await client.responses.create(ask)).id;
+    const messages = [{ role: 'user' as const, content: 'hi' }];
+    earlierChat = (await client.chat.completions.create({ model: 'gpt-5.5', messages, store: true })).id;
     kept = await fill(client);
   });
 
@@ -72,6 +75,8 @@ describe('a key that keeps as much as it may', () => {
         messages: [{ role: 'user', content: 'hi' }],
         store: true,
       }),
+      client.conversations.update(conversation, { metadata: { more: 'x' } }),
+      client.chat.completions.update(earlierChat, { metadata: { more: 'x' } }),
     ];
     for (const refused of await Promise.all(asking.map(errorOf))) expect(refused).toEqual(REFUSED);
     expect(proxy.model.requests.length).toBe(before);

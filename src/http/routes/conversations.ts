@@ -87,8 +87,9 @@ const create: Handle = async (call) => {
 const find: Handle = async ({ exchange, conversations, id }) =>
   Response.json(projectConversation(await conversations.find(exchange.caller(), id)));
 
-const update: Handle = async ({ http, exchange, conversations, bodies, id }) => {
+const update: Handle = async ({ http, exchange, conversations, bodies, mayKeep, id }) => {
   const { metadata, ignored } = readNewMetadata(await readBody(http, exchange, bodies));
+  await mayKeep(exchange.caller());
   const updated = await conversations.update(exchange.caller(), id, metadata);
   return Response.json(projectConversation(updated), { headers: ignoredHeader(ignored) });
 };

@@ -20,6 +20,8 @@ import type { Exchange } from '../exchange/exchange.ts';
 import type { Route } from '../server.ts';
 
 export interface StoredChatDeps {
+  /** Rejects if nothing more is stored for the key. */
+  readonly mayKeep: (caller: string) => Promise<void>;
   /** Null: nothing is stored. */
   readonly kept: KeptChats | null;
   readonly bodies: BodyDeps;
@@ -38,7 +40,7 @@ export const storedChatRoutes = (deps: StoredChatDeps): readonly Route[] => {
     handle(http, exchange, { id = '' }) {
       if (deps.kept === null) throw notStored();
       const query = new URL(http.url).searchParams;
-      return handle({ http, exchange, query, id, bodies: deps.bodies, ...deps.kept });
+      return handle({ http, exchange, query, id, ...deps, ...deps.kept });
     },
   });
   return [
@@ -56,6 +58,7 @@ interface Call extends KeptChats {
   readonly query: URLSearchParams;
   readonly id: string;
   readonly bodies: BodyDeps;
+  readonly mayKeep: StoredChatDeps['mayKeep'];
 }
 
 type Handle = (call: Call) => Promise<Response>;
@@ -75,8 +78,9 @@ const list: Handle = async ({ exchange, chats, bodies, query }) => {
 const find: Handle = async ({ exchange, chats, bodies, id }) =>
   jsonResponse(projectStoredChat(await chats.find(loadLimits(exchange, bodies), id)), {}, exchange.signal);
 
-const update: Handle = async ({ http, exchange, chats, bodies, id }) => {
+const update: Handle = async ({ http, exchange, chats, bodies, mayKeep, id }) => {
   const { metadata, ignored } = readNewMetadata(await readBody(http, exchange, bodies));
+  await mayKeep(exchange.caller());
   const updated = await chats.update(loadLimits(exchange, bodies), id, metadata);
   return jsonResponse(projectStoredChat(updated), ignoredHeader(ignored), exchange.signal);
 };

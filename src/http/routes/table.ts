@@ -80,7 +80,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
   cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
   ...conversationRoutes({ kept: deps.kept, mayKeep: deps.mayKeep, bodies: deps.turns }),
-  ...storedChatRoutes({ kept: deps.kept, bodies: deps.turns }),
+  ...storedChatRoutes({ kept: deps.kept, mayKeep: deps.mayKeep, bodies: deps.turns }),
   ...forwardRoutes(deps.forward),
   ...unsupportedRoutes([
     ...deps.apis.map((api) => `POST ${api.path}`),
