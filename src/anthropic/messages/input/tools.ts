@@ -8,7 +8,7 @@ import type { SchemaBudget } from '../../../apis/schema-problem.ts';
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { notAnObject, parseBody } from '../../../apis/validation.ts';
 import { backendName, type ClientNames } from '../tool-names.ts';
-import { CLIENT_TOOLS, type ClientTool } from './client-tools.ts';
+import { CLIENT_TOOLS } from './client-tools.ts';
 import { readMcpServers, type Toolset } from './mcp-servers.ts';
 import { isJsonObject, present, textIn, type JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/quote.ts';
@@ -66,6 +66,14 @@ const webSearchSchema = z.object({
   user_location: jsonObject.nullish(),
   ...common,
 });
+
+/** Made once: making one takes ten times as long as using it, and a request may declare a thousand tools. */
+const CLIENT_SCHEMAS = new Map(
+  CLIENT_TOOLS.entries().map(([type, { name, settings }]) => {
+    const fields = Object.fromEntries(settings.map((setting) => [setting, z.unknown().optional()]));
+    return [type, z.object({ type: z.string(), name: z.literal(name), ...fields, ...common })] as const;
+  }),
+);
 
 /** Claude Code declares it while it has no other deferred tool. No model may call it. */
 const PLACEHOLDER = 'DeferredToolPlaceholder';
@@ -144,8 +152,12 @@ const readTool = (value: unknown, at: string, ignored: string[]): ReadTool => {
   if (type === 'custom') return readFunction(value, at, ignored);
   if (WEB_SEARCH.test(type)) return readWebSearch(value, at, ignored);
   const known = CLIENT_TOOLS.get(type);
-  if (known !== undefined) return readClientTool(known, value, at, ignored);
-  throw unsupported(type, at);
+  const schema = CLIENT_SCHEMAS.get(type);
+  if (known === undefined || schema === undefined) throw unsupported(type, at);
+  const { name, defer_loading: isDeferred } = parseBody(schema, value, at);
+  noteUnread(ignored, schema, value, at);
+  const tool: FunctionTool = { kind: 'function', name, ...known.define(value), strict: false };
+  return { tool, name, isDeferred: isDeferred === true, maxUses: null };
 };
 
 /** The name by which a conversation refers to a tool. */
@@ -153,15 +165,6 @@ export const nameOfTool = (tool: Tool): string => {
   if (tool.kind !== 'hosted') return tool.name;
   const { type } = tool.raw;
   return type === 'mcp' ? `mcp:${textIn(tool.raw, 'server_label')}` : type;
-};
-
-const readClientTool = (known: ClientTool, value: JsonObject, at: string, ignored: string[]): ReadTool => {
-  const settings = Object.fromEntries(known.settings.map((name) => [name, z.unknown().optional()]));
-  const schema = z.object({ type: z.string(), name: z.literal(known.name), ...settings, ...common });
-  const { name, defer_loading: isDeferred } = parseBody(schema, value, at);
-  noteUnread(ignored, schema, value, at);
-  const tool: FunctionTool = { kind: 'function', name, ...known.define(value), strict: false };
-  return { tool, name, isDeferred: isDeferred === true, maxUses: null };
 };
 
 const readFunction = (value: object, at: string, ignored: string[]): ReadTool => {
