@@ -13,7 +13,7 @@ const connect = (...flags: [string, string][]) => ({
   command: 'connect',
   flags: new Map(flags),
 });
-const ACTIONS = 'db needs one of: status, backup FILE, vacuum.';
+const ACTIONS = 'db needs one of: status, backup FILE, accept-key, vacuum.';
 const wrong = (message: string): CommandLine => ({
   kind: 'wrong',
   message: `${message} See codex-app-server-proxy --help.`,

@@ -4,7 +4,9 @@ import { countTokens, encodingOf, textHead } from './encoding.ts';
 import { createThreadedTokenizer } from './threaded-tokenizer.ts';
 
 const guesses: string[] = [];
-const tokenizer = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
+/** However busy the machine is. */
+const times = { timeoutMs: 40_000, waitMs: 40_000 };
+const tokenizer = createThreadedTokenizer({ times, onGuess: (reason) => void guesses.push(reason) });
 afterAll(() => tokenizer.close());
 
 describe('createThreadedTokenizer', () => {
@@ -25,7 +27,7 @@ describe('createThreadedTokenizer', () => {
   });
 
   it('remembers what a caller had counted, also when the thread does not answer', async () => {
-    const own = createThreadedTokenizer({ onGuess: (reason) => void guesses.push(reason) });
+    const own = createThreadedTokenizer({ times, onGuess: (reason) => void guesses.push(reason) });
     const count = (texts: readonly string[], caller: string) =>
       own.countTexts(texts, { model: 'gpt-5.5', caller });
     const texts = ['Hello', ' world, wide'];

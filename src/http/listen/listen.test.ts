@@ -74,7 +74,8 @@ const dial = async (port: number): Promise<Client> => {
   socket.on('data', (chunk: Buffer) => (said.text += chunk.toString()));
   return {
     said,
-    ended: once(socket, 'close'),
+    // Not `once`, which rejects for such an error.
+    ended: new Promise((resolve) => void socket.once('close', resolve)),
     send: (...lines) => void socket.write(lines.join('\r\n')),
     hangUp: () => void socket.end(),
   };
