@@ -63,8 +63,10 @@ describe('readCommandLine', () => {
     ['connect claude --run=x', wrong('connect does not accept "--run=x".')],
     ['serve -- x', wrong('serve does not accept "--".')],
     ['db', wrong(ACTIONS)],
-    ['db backup', wrong(ACTIONS)],
-    ['db status now', wrong(ACTIONS)],
+    ['db backup', wrong('db backup needs FILE.')],
+    ['db backup a.db b.db', wrong('db backup does not accept "b.db".')],
+    ['db status now', wrong('db status does not accept "now".')],
+    ['keys create alice --storage 5', wrong('keys create does not accept "alice".')],
     ['db constructor', wrong(ACTIONS)],
     ['db status --device', wrong('db does not accept "--device".')],
   ])('%j', (line, expected) => {

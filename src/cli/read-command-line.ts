@@ -78,8 +78,11 @@ const actionProblem = (
   const usages = Object.keys(actions);
   if (usages.length === 0 || (action === undefined && withoutAction !== undefined)) return null;
   const known = usages.map((usage) => usage.split(' ')).find(([name]) => name === action);
-  const isRight = known !== undefined && known.length === others.length + 1;
-  return isRight ? null : `needs one of: ${usages.join(', ')}`;
+  if (known === undefined) return `needs one of: ${usages.join(', ')}`;
+  const [name = '', ...wanted] = known;
+  if (others.length < wanted.length) return `${name} needs ${wanted.slice(others.length).join(' ')}`;
+  const more = others[wanted.length];
+  return more === undefined ? null : `${name} does not accept ${JSON.stringify(more)}`;
 };
 
 const wrong = (message: string): CommandLine => ({
