@@ -169,9 +169,10 @@ interface Result {
   readonly warnings: readonly string[];
 }
 
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 const tryWire = async (binary: string, version: string, wire: Wire, folder: string): Promise<Result> => {
   const failed = new Map<string, string>();
-  const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
   try {
     const room = await openRoom(binary, wire, folder);
     try {
@@ -203,11 +204,10 @@ const install = async (version: string, folder: string): Promise<string> => {
 };
 
 const versions = process.argv.slice(2);
-for (const version of versions) {
-  if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))
-    throw new Error(`${version} is not a version. Give some such as 0.147.0 0.169.0.`);
+if (versions.length === 0 || versions.some((version) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))) {
+  console.error('Which versions? For example: npm run codex:try 0.147.0 0.169.0');
+  process.exit(2);
 }
-if (versions.length === 0) throw new Error('Give one version or more, such as 0.147.0 0.169.0.');
 
 const names = Object.keys(CHECKS);
 const rows = [['codex', 'PROXY_WIRE', ...names, 'warnings']];
@@ -215,7 +215,14 @@ const reasons: string[] = [];
 for (const version of versions) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'codex-try-'));
   try {
-    const binary = await install(version, folder);
+    const binary = await install(version, folder).catch((error: unknown) => {
+      reasons.push(`${version}: cannot be installed. ${reasonOf(error)}`);
+      return null;
+    });
+    if (binary === null) {
+      process.exitCode = 1;
+      continue;
+    }
     for (const wire of ['on', 'off'] as const) {
       const { failed, warnings } = await tryWire(binary, version, wire, folder);
       const cells = names.map((name) =>
@@ -233,10 +240,11 @@ for (const version of versions) {
     await rm(folder, { recursive: true, force: true });
   }
 }
-console.log(
-  rows
-    .map((row) => `| ${row.join(' | ')} |`)
-    .join('\n')
-    .replace('\n', `\n|${'---|'.repeat(rows[0]?.length ?? 0)}\n`),
-);
-if (reasons.length > 0) console.log(`\n${reasons.join('\n')}`);
+if (rows.length > 1)
+  console.log(
+    rows
+      .map((row) => `| ${row.join(' | ')} |`)
+      .join('\n')
+      .replace('\n', `\n|${'---|'.repeat(rows[0]?.length ?? 0)}\n`),
+  );
+if (reasons.length > 0) console.log(`${rows.length > 1 ? '\n' : ''}${reasons.join('\n')}`);

@@ -55,18 +55,26 @@ const passes = (command: string, args: readonly string[]): Promise<boolean> => {
   });
 };
 
+const NO_TESTS = '--no-tests';
 const args = process.argv.slice(2);
-const asked = args.find((arg) => !arg.startsWith('--')) ?? (await npm('view', PACKAGE, 'version'));
-if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(asked)) {
-  throw new Error(`${asked} is not a version. Give one such as 0.169.0, or none for the newest.`);
+const words = args.filter((arg) => arg !== NO_TESTS);
+if (words.length > 1 || words.some((word) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(word))) {
+  console.error(
+    'Which version? For example: npm run codex:upgrade 0.169.0 (without one: the newest), or npm run codex:upgrade -- --no-tests',
+  );
+  process.exit(2);
 }
+const asked = words[0] ?? (await npm('view', PACKAGE, 'version'));
 
 const before = findCodexBinary();
 if (before.version === asked) console.log(`codex ${asked} is installed already.`);
 else {
   const facts = await readBinaryFacts(before.path);
   console.log(`Installing codex ${asked} in the place of ${before.version}.`);
-  await npm('install', '--save-exact', '--ignore-scripts', `${PACKAGE}@${asked}`);
+  await npm('install', '--save-exact', '--ignore-scripts', `${PACKAGE}@${asked}`).catch((error: unknown) => {
+    console.error(`npm could not install it. ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  });
   const after = findCodexBinary();
   if (after.version !== asked) throw new Error(`npm installed ${after.version}, not ${asked}.`);
   const changes = changedFacts(facts, await readBinaryFacts(after.path));
@@ -75,7 +83,7 @@ else {
   const changelog = await readFile(CHANGELOG, 'utf8');
   await writeFile(CHANGELOG, withChangelogLine(changelog, { from: before.version, to: asked }));
   const results: (readonly [name: string, isGreen: boolean])[] = [['types and features', isVendored]];
-  if (!args.includes('--no-tests')) {
+  if (!args.includes(NO_TESTS)) {
     results.push(['npm run check', await passes('npm', ['run', '--silent', 'check'])]);
     results.push(['suites', await passes('npx', ['vitest', 'run', ...SUITES])]);
   }
