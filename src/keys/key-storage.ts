@@ -82,7 +82,7 @@ export class KeyStorage {
 const storageRefusal = (used: number, maxBytes: number): GatewayError =>
   new GatewayError(
     failure('storage_limit_exceeded', {
-      message: `This server keeps at most ${Math.floor(maxBytes / MB)} MB for this key, and ${Math.ceil(used / MB)} MB are used. Delete stored responses, conversations or chat completions, or wait until they expire. Requests with "store": false still work, outside of conversations.`,
+      message: `This server keeps at most ${maxBytes / MB} MB for this key, and ${(used / MB).toFixed(1)} MB are used. Delete stored responses, conversations or chat completions, or wait until they expire. Requests with "store": false still work, outside of conversations.`,
       more: { storage: { used_bytes: used, max_bytes: maxBytes } },
     }),
   );

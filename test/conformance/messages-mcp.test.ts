@@ -130,7 +130,11 @@ it('offers the tools that a toolset or the server allows', async () => {
 });
 
 it.each([
-  ['a server that is not configured', { mcp_servers: [{ ...named(''), name: 'else' }] }, 'mcp_servers[0]'],
+  [
+    'a server that is not configured',
+    { mcp_servers: [{ ...named(''), name: 'else' }] },
+    "mcp_servers[0]: there is no MCP server 'else', and no URL is given;",
+  ],
   ['two servers of one name', { mcp_servers: [named(''), named('')] }, 'mcp_servers[1].name'],
   [
     'a toolset without its server',

@@ -132,14 +132,14 @@ const invalid = (why: string): Wrong => ({ kind: 'invalid_value', why });
 const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Wrong => {
   const { server_label: label, server_url: url = null } = raw;
   if (typeof label !== 'string' || !isMcpLabel(label)) {
-    return invalid("its 'server_label' must have 1 to 64 letters, digits, `_` and `-`.");
+    return invalid('its label must have 1 to 64 letters, digits, `_` and `-`.');
   }
   if (!hasAddress(raw)) {
     const known = policy.deployment.get(label);
     if (known !== undefined) return known.server;
     const all = [...policy.deployment.keys()].map((name) => `'${name}'`).join(', ');
     const which = all === '' ? 'none is configured' : `configured are ${all}`;
-    return invalid(`there is no MCP server '${quoted(label)}', and no 'server_url' is given; ${which}.`);
+    return invalid(`there is no MCP server '${quoted(label)}', and no URL is given; ${which}.`);
   }
   if (!policy.allowsClientServers || typeof url !== 'string') {
     return {
@@ -148,7 +148,7 @@ const serverOf = (raw: RawTool, policy: McpPolicy): McpServer | Wrong => {
     };
   }
   const problem = mcpUrlProblem(url);
-  if (problem !== null) return invalid(`its 'server_url' ${problem}.`);
+  if (problem !== null) return invalid(`its URL ${problem}.`);
   return clientServer(raw, label, url);
 };
 
