@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Item, Produced } from '../src/canonical/request/item.ts';
-import { createAuthenticator } from '../src/http/guards/authenticate.ts';
+import { KeyIds } from '../src/keys/key-ids.ts';
 import { systemAmbient } from '../src/kit/system-ambient.ts';
 import { responseBody } from '../src/state/stored-response.ts';
 import { turnBody } from '../src/state/stored-turn.ts';
@@ -31,9 +32,9 @@ export const storeChains = async (stateDir: string, chains: Chains): Promise<rea
     timeoutMs: 60_000,
     clock: systemAmbient.clock,
   });
-  const { keyId: owner } = createAuthenticator([KEY])({
-    headers: new Headers({ authorization: `Bearer ${KEY}` }),
-  });
+  // Owners do not depend on the secret of the installation.
+  const keyIds = new KeyIds([randomBytes(32)]);
+  const owner = keyIds.ownerOf(keyIds.of(KEY));
   const { ids, clock } = systemAmbient;
   const now = clock.now();
   const write = async (at: Position | null): Promise<{ readonly at: Position; readonly id: string }> => {

@@ -11,7 +11,8 @@ type Notes = {
   };
 };
 
-const OWNER = 'the id of the API key that it belongs to';
+const OWNER =
+  'the id of the API key that it belongs to; for a configured key a hash, which only the database has';
 const EXPIRES = 'from then on it is unknown, and the sweep deletes it';
 
 const NOTES: Notes = {
@@ -103,7 +104,7 @@ const NOTES: Notes = {
   memory: {
     about: 'Small values that all instances share. Losing one costs time, never content.',
     columns: {
-      kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back; `signature-key`: signs the reasoning that they can send back',
+      kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back; `signature-key`: signs the reasoning that they can send back, and makes the ids of configured keys that are shown',
       key: 'a digest',
       expires_at: EXPIRES,
       value: 'sealed',

@@ -123,8 +123,10 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     throw error;
   });
   const signIns = openSignIns(config, { ...deps, homes, active });
-  const apis = apisOf(config, metrics, { tokenizer, signer: shared.signer });
-  const gateway = await openGateway(config, { ...deps, ownKey, store: state.store, apis, active, metrics });
+  const { store } = state;
+  const { signer, keyIds } = state.signatures;
+  const apis = apisOf(config, metrics, { tokenizer, signer });
+  const gateway = await openGateway(config, { ...deps, ownKey, store, keyIds, apis, active, metrics });
   const { authenticate, cors, observer } = gateway;
   const background = openBackground(config, { ...deps, ...gateway, state, metrics });
   const turns = {

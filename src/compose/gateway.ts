@@ -7,6 +7,7 @@ import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { createCors, type Cors } from '../http/guards/cors.ts';
 import { acceptNamedKeys } from '../http/guards/named-keys.ts';
 import { KeyAdmin } from '../keys/key-admin.ts';
+import type { KeyIds } from '../keys/key-ids.ts';
 import { LiveKeys } from '../keys/live-keys.ts';
 import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key-directory.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
@@ -29,6 +30,7 @@ export interface GatewayDeps {
   readonly ownKey: OwnKey | null;
   /** Null: nothing is stored. */
   readonly store: Store | null;
+  readonly keyIds: KeyIds;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly apis: readonly Api[];
@@ -103,9 +105,12 @@ interface OpenKeys {
 }
 
 /** The keys of the configuration work without a store; named keys are in it. */
-const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps): Promise<OpenKeys> => {
+const openKeys = async (
+  { http }: Config,
+  { ownKey, store, keyIds, logger }: GatewayDeps,
+): Promise<OpenKeys> => {
   const configured = ownKey === null ? http.apiKeys : [ownKey.key];
-  if (store === null) return { byKey: createAuthenticator(configured), live: null, admin: null };
+  if (store === null) return { byKey: createAuthenticator(configured, keyIds), live: null, admin: null };
   const live = await LiveKeys.open({
     store: store.keys,
     clock: systemAmbient.clock,
@@ -125,7 +130,7 @@ const openKeys = async ({ http }: Config, { ownKey, store, logger }: GatewayDeps
   });
   return {
     byKey: acceptNamedKeys({
-      configured: findCallerIn(configured),
+      configured: findCallerIn(configured, keyIds),
       keys: live,
       proxies: createTrustedProxies(http.trustedProxies),
       onWrongAddress: (facts) => logger.warn(facts, 'key rejected: the address is not allowed'),

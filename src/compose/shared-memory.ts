@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
 import { uuidV7 } from '../codex/relay/request/uuid-v7.ts';
 import type { Config } from '../config/schema.ts';
 import { REMEMBERED_FOR_MS } from '../engine/memory/reasoning-memory.ts';
@@ -13,15 +12,12 @@ import { CacheIds } from '../state/cache-ids.ts';
 import { MemoryAccess } from '../state/memory-access.ts';
 import { StoredReasoning } from '../state/stored-reasoning.ts';
 import type { Store } from '../store/store.ts';
-import { openSigner } from './signatures.ts';
 
 /** What all instances of one store remember, besides responses. */
 export interface SharedMemory {
   readonly cacheIds: CacheIds;
   /** Null: reasoning is remembered in memory only, or not at all. */
   readonly reasoning: SharedReasoning | null;
-  /** Signs what clients keep for us. */
-  readonly signer: Signer;
   /** Waits a moment for pending writes. The store must still be open. */
   close(): Promise<void>;
 }
@@ -36,16 +32,13 @@ export const openSharedMemory = async (
   logger: Logger,
 ): Promise<SharedMemory> => {
   await removeEarlierFile(state.dir);
-  const signing = await openSigner(store, { state }, logger);
-  const { signer } = signing;
   const { clock } = systemAmbient;
   const mint = (): string => uuidV7(clock.now());
   if (store === null)
     return {
       cacheIds: new CacheIds({ store: null, clock, mint }),
       reasoning: null,
-      signer,
-      close: async () => signing.close(),
+      close: async () => {},
     };
   const { memory } = store;
   const access = new MemoryAccess({
@@ -71,9 +64,7 @@ export const openSharedMemory = async (
   return {
     cacheIds,
     reasoning,
-    signer,
     async close() {
-      signing.close();
       await within(Promise.all([cacheIds.settled(), reasoning?.settled()]), CLOSE_WAIT_MS);
     },
   };

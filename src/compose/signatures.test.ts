@@ -8,14 +8,14 @@ import { gatewayError } from '../canonical/failure/failure.ts';
 import { loadConfig } from '../config/load.ts';
 import { createLogger } from '../observe/log.ts';
 import type { Store } from '../store/store.ts';
-import { openSigner } from './signatures.ts';
+import { openSignatures } from './signatures.ts';
 
 const silent = createLogger({ level: 'silent', secrets: [], destination: { write: () => true } });
 
 const newDir = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'signatures-'));
 
 const openIn = (dir: string, store: Store | null, more: Record<string, string> = {}) =>
-  openSigner(store, loadConfig({ PROXY_STATE_DIR: dir, ...more }), silent);
+  openSignatures(store, loadConfig({ PROXY_STATE_DIR: dir, ...more }), silent);
 
 /** A store with one value. */
 const keeping = (): { store: Store; isDown: boolean } => {
@@ -49,9 +49,11 @@ describe('the key for signatures', () => {
     const first = await openIn(dir, null);
     const again = await openIn(dir, null);
     expect(again.signer.open(first.signer.sign('x'))).toBe('x');
+    expect(again.keyIds.of('k')).toBe(first.keyIds.of('k'));
     expect((await stat(path.join(dir, 'signature-key'))).mode & 0o777).toBe(0o600);
     const another = await openIn(await newDir(), null);
     expect(another.signer.open(first.signer.sign('x'))).toBe(null);
+    expect(another.keyIds.of('k')).not.toBe(first.keyIds.of('k'));
   });
 
   it('is one for all instances of a store', async () => {
@@ -59,6 +61,7 @@ describe('the key for signatures', () => {
     const [one, other] = await Promise.all([openIn(await newDir(), store), openIn(await newDir(), store)]);
     expect(one.signer.open(other.signer.sign('x'))).toBe('x');
     expect(other.signer.open(one.signer.sign('y'))).toBe('y');
+    expect(other.keyIds.of('k')).toBe(one.keyIds.of('k'));
   });
 
   it('is that of the installation while the store fails', async () => {
@@ -68,11 +71,14 @@ describe('the key for signatures', () => {
     state.isDown = true;
     const other = await openIn(await newDir(), state.store);
     const early = other.signer.sign('early');
+    const earlyId = other.keyIds.of('k');
     expect([one.signer.open(early), other.signer.open(early)]).toEqual([null, 'early']);
     state.isDown = false;
     await vi.advanceTimersByTimeAsync(30_000);
     expect(one.signer.open(other.signer.sign('late'))).toBe('late');
     expect(other.signer.open(early)).toBe('early');
+    expect(other.keyIds.of('k')).toBe(one.keyIds.of('k'));
+    expect(other.keyIds.ownerOf(earlyId)).toBe(one.keyIds.ownerOf(one.keyIds.of('k')));
     other.close();
   });
 
@@ -108,5 +114,7 @@ describe('the key for signatures', () => {
     const other = await openIn(await newDir(), null, { PROXY_SIGNATURE_KEY: `${'0a'.repeat(32)},${key}` });
     expect(other.signer.open(one.signer.sign('x'))).toBe('x');
     expect(one.signer.open(other.signer.sign('x'))).toBe(null);
+    const id = one.keyIds.of('k');
+    expect([other.keyIds.of('k') === id, other.keyIds.ownerOf(id) === id]).toEqual([false, false]);
   });
 });

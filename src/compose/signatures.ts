@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
 import type { Config } from '../config/schema.ts';
+import { KeyIds } from '../keys/key-ids.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import { loadOrCreateSecret } from '../state/secret-file.ts';
@@ -10,38 +11,43 @@ import { sharedKey } from '../state/shared-key.ts';
 import { keyBytes, TextSigner } from '../state/text-signer.ts';
 import type { Store } from '../store/store.ts';
 
-export interface OpenSigner {
+export interface OpenSignatures {
   readonly signer: Signer;
+  readonly keyIds: KeyIds;
   close(): void;
 }
 
 const RETRY_MS = 30_000;
 
 /**
- * Signs the reasoning that clients of Anthropic's API keep. The key is the configured one, else that of the store, which
- * all its instances use, else that of this installation, which is also used while the store fails.
+ * What needs a secret that all instances share: signs the reasoning that clients of Anthropic's API keep, and makes the ids
+ * of configured keys. The secret is the configured key, else that of the store, which all its instances use, else that of
+ * this installation, which is also used while the store fails.
  */
-export const openSigner = async (
+export const openSignatures = async (
   store: Store | null,
   { state }: Pick<Config, 'state'>,
   logger: Logger,
-): Promise<OpenSigner> => {
+): Promise<OpenSignatures> => {
   const configured = state.signatureKeys;
-  if (configured.length > 0) return { signer: new TextSigner(configured.map(keyBytes)), close() {} };
-  const own = await ownKey(state.dir, logger);
-  const signer = new TextSigner([keyBytes(own)]);
+  const own = configured.length > 0 ? null : await ownKey(state.dir, logger);
+  const first = (own === null ? configured : [own]).map(keyBytes);
+  const signer = new TextSigner(first);
+  const keyIds = new KeyIds(first);
   let timer: NodeJS.Timeout | null = null;
-  let isClosed = store === null;
+  let isClosed = false;
   const share = async (): Promise<void> => {
-    if (store === null) return;
+    if (store === null || own === null) return;
     try {
       const shared = await sharedKey(store.memory, own, systemAmbient.clock);
-      signer.use([shared, own].map(keyBytes));
+      const both = [shared, own].map(keyBytes);
+      signer.use(both);
+      keyIds.use(both);
     } catch (err) {
       if (timer === null)
         logger.warn(
           { err },
-          'the store fails: reasoning that clients keep is signed with a key that other instances do not know',
+          'the store fails: reasoning that clients keep is signed with a key that other instances do not know, and configured keys have other ids there',
         );
       if (!isClosed) timer = setTimeout(() => void share(), RETRY_MS).unref();
     }
@@ -49,6 +55,7 @@ export const openSigner = async (
   await share();
   return {
     signer,
+    keyIds,
     close() {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
@@ -65,7 +72,7 @@ const ownKey = async (dir: string, logger: Logger): Promise<string> => {
   } catch (err) {
     logger.warn(
       { err },
-      'the key for signatures cannot be read or written: reasoning that clients keep is lost at a restart',
+      'the key for signatures cannot be read or written: at a restart, reasoning that clients keep is lost, and configured keys get other ids',
     );
     return randomBytes(32).toString('base64url');
   }

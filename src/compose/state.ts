@@ -1,6 +1,7 @@
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
 import { describeStore, storeFile } from './describe-store.ts';
+import { withShownIds } from '../keys/key-ids.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -19,11 +20,13 @@ import type { Store } from '../store/store.ts';
 import type { StoreOptions } from '../store/store-options.ts';
 import { startSweeper } from '../store/sweeper.ts';
 import type { TurnStates } from '../turns/turn-state.ts';
+import { openSignatures, type OpenSignatures } from './signatures.ts';
 
 /** What is kept between requests. */
 export interface OpenState {
   /** Null: nothing is stored. */
   readonly store: Store | null;
+  readonly signatures: OpenSignatures;
   readonly states: TurnStates;
   readonly responses: StoredResponses;
   /** Null: nothing is stored. */
@@ -44,7 +47,9 @@ const DAY_MS = 24 * HOUR_MS;
 
 export const openState = async (config: Config, deps: StateDeps): Promise<OpenState> => {
   const { logger } = deps;
-  const store = config.state.store === 'off' ? null : await openedStore(config, deps);
+  const opened = config.state.store === 'off' ? null : await openedStore(config, deps);
+  const signatures = await openSignatures(opened, config, logger);
+  const store = opened === null ? null : withShownIds(opened, signatures.keyIds);
   const kept = store === null ? null : keptIn(store, config, deps);
   const states = createTurnStates({
     kept,
@@ -62,10 +67,12 @@ export const openState = async (config: Config, deps: StateDeps): Promise<OpenSt
         });
   return {
     store,
+    signatures,
     states,
     kept,
     responses: createStoredResponses(kept),
     async close() {
+      signatures.close();
       await sweeper?.stop();
       await store?.close();
     },

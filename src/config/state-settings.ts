@@ -54,7 +54,7 @@ export const STATE_SETTINGS = {
     defaultInDocs: 'one that is created once and kept in the store, or in `PROXY_STATE_DIR/signature-key`',
     secret: true,
     description:
-      "Keys that sign the reasoning in answers of Anthropic's API, which clients send back. The first one signs, signatures of all of them are accepted. Needed only for several servers with `PROXY_STORE=off`, which must have the same key. `openssl rand -hex 32` makes one.",
+      "Keys that sign the reasoning in answers of Anthropic's API, which clients send back, and make the ids of configured keys. The first one signs and makes ids, signatures and ids of all of them are accepted. Needed only for several servers with `PROXY_STORE=off`, which must have the same key. `openssl rand -hex 32` makes one.",
   }),
   PROXY_REQUEST_LOG_ROWS: deployment({
     at: 'state.requestLogRows',

@@ -8,7 +8,7 @@ import type { LogWriter } from './log-writer.ts';
 import { MemoryHistory, matches, type EndedRequest } from './memory-history.ts';
 import { mintRecordId } from './record-id.ts';
 import { NO_SPANS, recordOf, type RequestRecord } from './record.ts';
-import { boundedSpans, rowOf } from './stored-record.ts';
+import { boundedSpans, recordIn, rowOf } from './stored-record.ts';
 
 export interface RequestLogOptions {
   readonly ambient: Ambient;
@@ -103,7 +103,7 @@ export class RequestLog implements RequestObserver {
     try {
       await kept.writer.flush();
       const rows = await kept.store.list(search);
-      return { records: rows.map(({ body }) => JSON.parse(body) as RequestRecord), source: 'store' };
+      return { records: rows.map(recordIn), source: 'store' };
     } catch {
       // The store reports its failures itself, and now it matters most what happened.
       return { records: this.#memory.list(search), source: 'memory' };
@@ -131,9 +131,7 @@ export class RequestLog implements RequestObserver {
     const recent = this.#memory.find(id);
     if (recent !== null) return recent;
     const row = (await this.#options.kept?.store.find(id)) ?? null;
-    return row === null
-      ? null
-      : { record: JSON.parse(row.body) as RequestRecord, spans: JSON.parse(row.spans) as RequestSpans };
+    return row === null ? null : { record: recordIn(row), spans: JSON.parse(row.spans) as RequestSpans };
   }
 
   #runsTurns({ method, route, backgroundId }: StartedRequest): boolean {

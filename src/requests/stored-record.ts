@@ -1,6 +1,7 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
-import type { RequestRow } from '../store/ports/requests.ts';
+import type { ListedRequest, RequestRow } from '../store/ports/requests.ts';
 import type { EndedRequest } from './memory-history.ts';
+import type { RequestRecord } from './record.ts';
 
 /** Spans that are kept of one request. */
 const MAX_SPANS = 64;
@@ -25,4 +26,10 @@ export const rowOf = ({ record, spans }: EndedRequest, expiresAt: number): Reque
   expiresAt,
   body: JSON.stringify(record),
   spans: JSON.stringify(spans),
+});
+
+/** The record of a row. The id of its key is that of the column: a body keeps the one of its time. */
+export const recordIn = ({ body, keyId }: Pick<ListedRequest, 'body' | 'keyId'>): RequestRecord => ({
+  ...(JSON.parse(body) as RequestRecord),
+  keyId,
 });

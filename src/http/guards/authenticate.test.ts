@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { failure, failureOf } from '../../canonical/failure/failure.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import { ALL_SCOPES } from '../../keys/caller.ts';
+import { KeyIds } from '../../keys/key-ids.ts';
 import { createAuthenticator } from './authenticate.ts';
 
-const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002']);
+const ids = (): KeyIds => new KeyIds([Buffer.alloc(32, 1)]);
+const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002'], ids());
 
 const given = (headers: Record<string, string>) => ({ headers: new Headers(headers) });
 
@@ -34,14 +36,14 @@ describe('createAuthenticator', () => {
     const first = authenticate(bearer('sk-first-key-0001'));
     const second = authenticate(given({ authorization: 'bearer   sk-second-key-0002 ' }));
     expect([first, second]).toEqual([
-      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/), scopes: ALL_SCOPES },
-      { keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/), scopes: ALL_SCOPES },
+      { keyId: expect.stringMatching(/^key_[\w-]{22}$/), scopes: ALL_SCOPES },
+      { keyId: expect.stringMatching(/^key_[\w-]{22}$/), scopes: ALL_SCOPES },
     ]);
     expect(first.keyId).not.toBe(second.keyId);
   });
 
-  it('derives the same id in every process', () => {
-    expect(createAuthenticator(['sk-first-key-0001'])(bearer('sk-first-key-0001'))).toEqual(
+  it('derives the same id in every process of an installation', () => {
+    expect(createAuthenticator(['sk-first-key-0001'], ids())(bearer('sk-first-key-0001'))).toEqual(
       authenticate(bearer('sk-first-key-0001')),
     );
   });
@@ -93,7 +95,7 @@ describe('createAuthenticator', () => {
   });
 
   it('rejects every caller when there is no key', () => {
-    const withoutKeys = createAuthenticator([]);
+    const withoutKeys = createAuthenticator([], ids());
     expect(() => withoutKeys(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
   });
 });

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { ALL_SCOPES, type Caller } from '../../keys/caller.ts';
+import type { KeyIds } from '../../keys/key-ids.ts';
 
 /** What identifies the sender of a request. */
 export interface Credentials {
@@ -15,9 +16,6 @@ export interface Credentials {
 export type Authenticator = (credentials: Credentials) => Caller | Promise<Caller>;
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
-/** Uses another hash than the comparison, so that logs never contain a part of that one. */
-const fingerprint = (key: string): string => `key_${digest(`key-id:${key}`).toString('hex').slice(0, 8)}`;
 
 /** A short key is hidden completely: two letters of eight are too many. */
 const masked = (key: string): string => (key.length < 12 ? '***' : `${key.slice(0, 5)}***${key.slice(-2)}`);
@@ -50,27 +48,28 @@ export const unknownKey = (headers: Headers): GatewayError => {
  * Finds the caller of a request if one of its keys is among these; else null. Compares hashes of equal length with every
  * key, so that the time reveals nothing about the keys.
  */
-export const findCallerIn = (keys: readonly string[]): ((headers: Headers) => Caller | null) => {
-  const known = keys.map((key) => ({
-    hash: digest(key),
-    caller: { keyId: fingerprint(key), scopes: ALL_SCOPES },
-  }));
+export const findCallerIn = (
+  keys: readonly string[],
+  ids: Pick<KeyIds, 'of'>,
+): ((headers: Headers) => Caller | null) => {
+  const known = keys.map((key) => ({ hash: digest(key), key }));
   return (headers) => {
-    let caller: Caller | null = null;
+    let found: string | null = null;
     for (const hash of keysOf(headers).map(digest)) {
       for (const candidate of known) {
-        if (timingSafeEqual(candidate.hash, hash)) caller ??= candidate.caller;
+        if (timingSafeEqual(candidate.hash, hash)) found ??= candidate.key;
       }
     }
-    return caller;
+    return found === null ? null : { keyId: ids.of(found), scopes: ALL_SCOPES };
   };
 };
 
 /** Accepts a request if one of its keys is among these. */
 export const createAuthenticator = (
   keys: readonly string[],
+  ids: Pick<KeyIds, 'of'>,
 ): ((credentials: Pick<Credentials, 'headers'>) => Caller) => {
-  const find = findCallerIn(keys);
+  const find = findCallerIn(keys, ids);
   return ({ headers }) => {
     const caller = find(headers);
     if (caller === null) throw unknownKey(headers);

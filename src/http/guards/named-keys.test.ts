@@ -25,7 +25,7 @@ const harness = () => {
     [secret('b'), loaded('key_b', '10.0.0.0/8')],
   ]);
   const authenticate = acceptNamedKeys({
-    configured: findCallerIn(['configured-key-1']),
+    configured: findCallerIn(['configured-key-1'], { of: () => 'key_configured' }),
     keys: {
       bySecret(text) {
         if (text === secret('p')) throw gatewayError('key_paused');

@@ -52,7 +52,7 @@ const KeyFilter = ({ keyId }: { readonly keyId: string }) => {
         open(typed.trim());
       }}
     >
-      <Field label="Key" hint="The id of an API key, such as key_1a2b3c4d. Empty: all keys.">
+      <Field label="Key" hint="The id of an API key, which begins with key_. Empty: all keys.">
         {(control) => (
           <input
             {...control}

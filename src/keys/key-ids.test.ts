@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Store } from '../store/store.ts';
+import { KeyIds, withShownIds } from './key-ids.ts';
+
+const SECRET = Buffer.alloc(32, 1);
+const OTHER = Buffer.alloc(32, 2);
+const OWNER = 'key_0a0b0c0d';
+const NAMED = `key_${'0a'.repeat(16)}`;
+
+describe('the id of a configured key', () => {
+  it('depends on the key and on the secret, and is always the same', () => {
+    const ids = new KeyIds([SECRET]);
+    expect(ids.of('one')).toMatch(/^key_[\w-]{22}$/);
+    expect(new KeyIds([SECRET]).of('one')).toBe(ids.of('one'));
+    expect(new Set([ids.of('one'), ids.of('two'), new KeyIds([OTHER]).of('one')]).size).toBe(3);
+  });
+
+  it('leads back to the owner of rows, with each of the secrets', () => {
+    const ids = new KeyIds([SECRET]);
+    const before = ids.shown(OWNER);
+    expect(ids.ownerOf(before)).toBe(OWNER);
+    ids.use([OTHER, SECRET]);
+    const after = ids.shown(OWNER);
+    expect(after).not.toBe(before);
+    expect([before, after].map((shown) => ids.ownerOf(shown))).toEqual([OWNER, OWNER]);
+    expect(new KeyIds([OTHER]).ownerOf(before)).toBe(before);
+  });
+
+  it.each([NAMED, '', 'key_a', 'conv_0a0b0c0d', `key_${'A'.repeat(22)}`])('is not made of %j', (text) => {
+    const ids = new KeyIds([SECRET]);
+    expect([ids.shown(text), ids.ownerOf(text)]).toEqual([text, text]);
+  });
+});
+
+describe('a store with shown ids', () => {
+  const asked: unknown[] = [];
+  const answering =
+    (answer: unknown) =>
+    (...args: readonly unknown[]) => {
+      asked.push(args);
+      return Promise.resolve(answer);
+    };
+  const ids = new KeyIds([SECRET]);
+  const shown = ids.shown(OWNER);
+  const body = JSON.stringify({ owner: OWNER });
+  const store = withShownIds(
+    {
+      kind: 'sqlite',
+      turns: { size: answering(7) },
+      responses: { take: answering([{ owner: OWNER, body }]), find: answering(null) },
+      requests: { list: answering([{ keyId: OWNER }, { keyId: null }, { keyId: NAMED }]) },
+      usage: { sums: answering([{ keyId: OWNER, requests: 1 }]), put: answering(undefined) },
+      chats: { find: answering({ id: 'x', metadata: { owner: OWNER } }) },
+      watch: () => () => {},
+    } as unknown as Store,
+    ids,
+  );
+
+  it('has the owners of the rows behind it', async () => {
+    expect(store.kind).toBe('sqlite');
+    await store.turns.size(shown, { segment: shown, pos: 0 });
+    await store.usage.sums({ keyIds: [shown, NAMED], by: ['keyId'] } as never);
+    await store.usage.put([{ keyId: shown }, { keyId: '' }] as never);
+    await store.requests.list({ keyId: shown } as never);
+    expect(asked).toEqual([
+      [OWNER, { segment: shown, pos: 0 }],
+      [{ keyIds: [OWNER, NAMED], by: ['keyId'] }],
+      [[{ keyId: OWNER }, { keyId: '' }]],
+      [{ keyId: OWNER }],
+    ]);
+  });
+
+  it('shows them with the other ids, and leaves content alone', async () => {
+    expect(await store.responses.take({} as never, [])).toEqual([{ owner: shown, body }]);
+    expect(await store.responses.find(shown, 'x')).toBe(null);
+    expect(await store.requests.list({} as never)).toEqual([
+      { keyId: shown },
+      { keyId: null },
+      { keyId: NAMED },
+    ]);
+    expect(await store.usage.sums({} as never)).toEqual([{ keyId: shown, requests: 1 }]);
+    expect(await store.chats.find(shown, 'x')).toEqual({ id: 'x', metadata: { owner: OWNER } });
+  });
+});
