@@ -6,7 +6,8 @@ import { demoScript } from './demo-script.ts';
 import { startModelServer } from './model-server.ts';
 import { createDemoThread } from './threaded-demo.ts';
 
-const thread = createDemoThread();
+// A busy machine needs a while to load the thread.
+const thread = createDemoThread({ timeoutMs: 5_000, waitMs: 30_000 });
 const server = await startModelServer({
   script: demoScript({ computeSteps: thread.computeSteps, deltaDelayMs: 0 }),
 });

@@ -1,8 +1,13 @@
-import { besideModule, createThreadPool } from '../threads/thread-pool.ts';
+import { besideModule, createThreadPool, type ThreadTimes } from '../threads/thread-pool.ts';
 import type { DemoJob, DemoOptions, DemoStep } from './demo-script.ts';
 
-/** A thread for the demo model: clients send the schemas that it makes up values for. */
-export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> & {
+/**
+ * A thread for the demo model: clients send the schemas that it makes up values for. `times` are those of one answer,
+ * where they differ from the usual ones.
+ */
+export const createDemoThread = (
+  times: Partial<ThreadTimes> = {},
+): Required<Pick<DemoOptions, 'computeSteps'>> & {
   close(): Promise<void>;
 } => {
   const pool = createThreadPool<DemoJob, readonly DemoStep[]>({
@@ -11,6 +16,7 @@ export const createDemoThread = (): Required<Pick<DemoOptions, 'computeSteps'>> 
     timeoutMs: 1_000,
     waitMs: 5_000,
     maxWaiting: 256,
+    ...times,
   });
   return {
     async computeSteps(job) {

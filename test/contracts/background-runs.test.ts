@@ -239,32 +239,32 @@ describeStores('background runs', (open) => {
     await leaveResponse(harness, responseId);
     const prepared = Promise.withResolvers<void>();
     const begun: string[] = [];
-    const rerunBy =
-      (name: string) =>
-      async ({ row }: LostResponse) => {
-        if (row.id === responseId) begun.push(name);
-        await prepared.promise;
-      };
+    const rerunBy = (name: string) => (lost: LostResponse) => {
+      if (lost.row.id === responseId) begun.push(name);
+      return prepared.promise;
+    };
     /** An instance looks at all leases right after it has renewed its own. */
-    const looks = { one: 0, two: 0 };
-    const watched = (name: keyof typeof looks, store: Store, mayLook = () => true): Store => {
+    const looking = (store: Store, look: () => unknown): Store => {
       const leases: Store['responses']['leases'] = async (max) => {
-        await until(mayLook);
-        looks[name] += 1;
+        await look();
         return store.responses.leases(max);
       };
       return { ...store, responses: { ...store.responses, leases } };
     };
+    const looks = { one: 0, two: 0, oneBeforeTwo: 0 };
+    const first = looking(harness.store, () => (looks.one += 1));
     // However busy the machine is, the first instance has its turn between two looks of the second.
-    const another = watched('two', await harness.openAnother(), () => looks.one > looks.two);
-    const one = instanceOf(harness, watched('one', harness.store), harness.newId('instance'), rerunBy('one'));
-    const two = instanceOf(harness, another, harness.newId('instance'), rerunBy('two'));
+    const second = looking(await harness.openAnother(), async () => {
+      await until(() => looks.one > looks.oneBeforeTwo);
+      looks.oneBeforeTwo = looks.one;
+      looks.two += 1;
+    });
+    const one = instanceOf(harness, first, harness.newId('instance'), rerunBy('one'));
+    const two = instanceOf(harness, second, harness.newId('instance'), rerunBy('two'));
     one.runs.start();
     await until(() => begun.length > 0);
-    const before = looks.one;
-    looks.two = before;
     two.runs.start();
-    await until(() => looks.two > before + 8);
+    await until(() => looks.two > 8);
     looks.one = Infinity;
     prepared.resolve();
     await Promise.all([one.runs.drain(0), two.runs.drain(0)]);

@@ -157,7 +157,8 @@ describe('the thread', () => {
     const store = await open({ timeoutMs: 500 });
     await put(store, 'a');
     const file = path.join(directory, 'state.db');
-    const other = new DatabaseSync(file);
+    // The store may be at the end of a write.
+    const other = new DatabaseSync(file, { timeout: 10_000 });
     other.exec('pragma wal_checkpoint(truncate)');
     other.exec('insert into schema_version values (99, 0)');
     await threads[0]!.terminate();

@@ -73,11 +73,10 @@ const UNHEARD: Scripts = {
   'stop short': says(CALL, { wait: 20 }, { incomplete: 'max_output_tokens' }),
 };
 
-describe.each([
-  // Without the relay the app-server's own time counts too.
-  ['on', 400],
-  ['off', 2_000],
-] as const)('an idle backend, with the relay %s', (wire, limitMs) => {
+/** Enough for a busy machine to begin 16 answers at once. */
+const limitMs = 2_000;
+
+describe.each(['on', 'off'])('an idle backend, with the relay %s', (wire) => {
   let proxy: TestProxy;
   beforeAll(async () => {
     proxy = await startWatchedProxy(scripts.hello, {
