@@ -50,6 +50,10 @@ export class HeldKeys {
       : { ...key, pausedAt: key.pausedAt ?? held.at };
   }
 
+  has(id: string): boolean {
+    return this.#held.has(id);
+  }
+
   isPaused(id: string): boolean {
     return this.#held.get(id)?.hold === 'paused';
   }
@@ -109,7 +113,8 @@ export class HeldKeys {
     const { onWritten, onLost } = this.#options;
     try {
       await write?.();
-      onWritten(id, hold);
+      // Otherwise it was resumed meanwhile.
+      if (this.#held.get(id)?.write === write) onWritten(id, hold);
     } catch (error) {
       if (isPassing(error)) return false;
       onLost(id, hold, error);

@@ -108,7 +108,7 @@ export class KeyAdmin {
   pause(id: string): Promise<StoppedKey> {
     const now = this.#options.ambient.clock.now();
     return this.#stop(id, 'paused', () =>
-      this.#change(id, (key) => ({ ...key, pausedAt: key.pausedAt ?? now })),
+      this.#changeNow(id, (key) => ({ ...key, pausedAt: key.pausedAt ?? now })),
     );
   }
 
@@ -128,18 +128,15 @@ export class KeyAdmin {
   /** For ever. To revoke it again changes nothing. Holds in this process at once, as a pause does. */
   revoke(id: string): Promise<StoppedKey> {
     const now = this.#options.ambient.clock.now();
-    return this.#stop(id, 'revoked', () =>
-      this.#inTurn(async () => {
-        const row = await this.#row(id);
-        return row.revokedAt === null
-          ? this.#changeNow(id, (one) => ({ ...one, revokedAt: now }))
-          : keyOf(row);
-      }),
-    );
+    return this.#stop(id, 'revoked', async () => {
+      const row = await this.#row(id);
+      return row.revokedAt === null ? this.#changeNow(id, (one) => ({ ...one, revokedAt: now })) : keyOf(row);
+    });
   }
 
-  async #stop(id: string, hold: KeyHold, write: () => Promise<ApiKey>): Promise<StoppedKey> {
+  async #stop(id: string, hold: KeyHold, change: () => Promise<ApiKey>): Promise<StoppedKey> {
     const { live, ambient } = this.#options;
+    const write = (): Promise<ApiKey> => this.#inTurn(change);
     const known = live?.byId(id) ?? null;
     if (live === undefined || known === null || known.revokedAt !== null) {
       return { key: await write(), unwritten: null };
@@ -153,7 +150,9 @@ export class KeyAdmin {
         live.held.release(id);
         throw error;
       }
-      live.held.writeLater(id, write, error);
+      // It may have been resumed while this waited for its turn.
+      const writeHeld = () => this.#inTurn(async () => (live.held.has(id) ? change() : null));
+      live.held.writeLater(id, writeHeld, error);
       await this.#announce(id, hold);
       return { key: live.held.apply(known), unwritten: error };
     }

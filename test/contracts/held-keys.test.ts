@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { failureOf, gatewayError } from '../../src/canonical/failure/failure.ts';
 import { KeyAdmin } from '../../src/keys/key-admin.ts';
@@ -87,6 +87,21 @@ describeStores('keys on a full disk', (open) => {
     expect(refusal(one, key.id)).toBeNull();
     await one.live.close();
     expect(one.reports).toEqual(['paused unwritten']);
+  });
+
+  it('stay resumed if the pause was about to be written', async () => {
+    const harness = open();
+    const one = await instanceOf(harness, harness.store);
+    const { key } = await one.admin.create({ name: 'e' });
+    const later = vi.spyOn(one.live.held, 'writeLater');
+    one.disk.isFull = true;
+    await one.admin.pause(key.id);
+    const [[, write] = []] = later.mock.calls;
+    one.disk.isFull = false;
+    // It is tried again while the resumption waits for the database.
+    await Promise.all([one.admin.resume(key.id), write?.()]);
+    expect([refusal(one, key.id), (await one.admin.find(key.id)).pausedAt]).toEqual([null, null]);
+    await one.live.close();
   });
 
   it('are reported as lost if the process ends before', async () => {
