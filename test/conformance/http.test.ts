@@ -208,7 +208,7 @@ describe('the access line', () => {
         status: 200,
         model: 'gpt-5.5',
         stream: true,
-        keyId: expect.stringMatching(/^key_[0-9a-f]{8}$/),
+        keyId: expect.stringMatching(/^key_[\w-]{22}$/),
         client: { family: 'other', tier: 'none', reasons: [] },
         named: null,
         request: { items: 1, tools: 0, images: 0, bytes: expect.any(Number) },
