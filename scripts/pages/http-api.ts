@@ -142,7 +142,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'open GET /console/{path}': 'Its pages and files.',
   'open GET /healthz': 'Whether the process is alive.',
   'open GET /readyz':
-    'Whether a worker is ready, which has started a thread: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
+    'Whether a worker has started a thread and takes turns: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
   'local GET /metrics':
     'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };

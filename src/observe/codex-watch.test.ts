@@ -26,6 +26,18 @@ it('logs each warning once, and keeps it', () => {
   expect(watch.report()).toEqual({ tested: '1.2.3', runs: null, warnings: ['one', 'two'] });
 });
 
+it('says of the one about bubblewrap, which a newcomer reads first, that it is harmless', () => {
+  const { watch, lines } = open();
+  const warning = 'Codex could not find bubblewrap on PATH. Install it.';
+  watch.warned(warning);
+  expect(lines).toEqual([
+    [
+      { warning, note: 'harmless: only tools of codex itself need it, and they are off' },
+      'codex has a warning',
+    ],
+  ]);
+});
+
 it('limits the number of warnings and their length', () => {
   const { watch, lines } = open();
   for (let index = 0; index < 200; index += 1) watch.warned(`${index} ${'x'.repeat(5_000)}`);

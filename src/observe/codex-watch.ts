@@ -13,6 +13,10 @@ export interface CodexReport {
 const MAX_WARNINGS = 50;
 const MAX_CHARS = 1_000;
 
+/** codex says this on every machine without it. It is about the sandbox of codex's own tools, which are off. */
+export const HARMLESS_WARNING = /^Codex could not find bubblewrap\b/;
+const HARMLESS = { note: 'harmless: only tools of codex itself need it, and they are off' };
+
 /** Logs the version and the warnings of codex, each once, and keeps them for the doctor. */
 export class CodexWatch {
   readonly #tested: string;
@@ -43,7 +47,8 @@ export class CodexWatch {
       return;
     }
     this.#warnings.add(warning);
-    this.#logger.warn({ warning }, 'codex has a warning');
+    const note = HARMLESS_WARNING.test(warning) ? HARMLESS : {};
+    this.#logger.warn({ warning, ...note }, 'codex has a warning');
   }
 
   report(): CodexReport {

@@ -3,7 +3,7 @@ import { demoScript } from '../../demo/demo-script.ts';
 import { startModelServer } from '../../demo/model-server.ts';
 import { ConfigError } from '../../config/load.ts';
 import { objectsIn, textIn, type JsonObject } from '../../kit/json/json.ts';
-import { versionMismatch, type CodexReport } from '../../observe/codex-watch.ts';
+import { HARMLESS_WARNING, versionMismatch, type CodexReport } from '../../observe/codex-watch.ts';
 import { TESTED_CODEX } from '../../version.ts';
 import { loadSettings } from '../load-settings.ts';
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
@@ -49,12 +49,9 @@ const chosenBinary = async (environment: Environment): Promise<string | null> =>
   }
 };
 
-/** codex says this on every machine without it. It is about the sandbox of codex's own tools, which are off. */
-const HARMLESS = /^Codex could not find bubblewrap\b/;
-
 /** Pure. What codex said at its start, and whether it could start a thread. */
 export const judgeCodex = (report: CodexReport, isReady: boolean): Finding => {
-  const relevant = report.warnings.filter((text) => !HARMLESS.test(text));
+  const relevant = report.warnings.filter((text) => !HARMLESS_WARNING.test(text));
   const mismatch = versionMismatch(report);
   const harmless = report.warnings.length - relevant.length;
   const says = [

@@ -58,7 +58,7 @@ export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
   inference_geo: { policy: 'ignored', note: '' },
   mcp_servers: {
     asks: ['tools'],
-    note: 'As tools of the type `mcp` in a Responses request, see mcp.md. Without a `url` it is a server of the deployment with this `name`.',
+    note: 'As tools of the type `mcp` in a Responses request, see mcp.md. One without a `url` is the server of the deployment with this `name`.',
   },
   user_profile_id: { policy: 'ignored', note: '' },
   workspace_id: { policy: 'ignored', note: '' },
