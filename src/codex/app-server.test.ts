@@ -92,6 +92,7 @@ describe('connectAppServer', () => {
     [{ userAgent: 'test/0.169.0 (Debian 12.0.0; x86_64) unknown (test; 1)' }, '0.169.0'],
     [{ userAgent: 'test/0.170.0-alpha.3 (Mac OS 15)' }, '0.170.0-alpha.3'],
     [{ userAgent: 'nonsense' }, null],
+    [{ userAgent: `test/${'1'.repeat(1_000)} (Debian)` }, null],
     [{}, null],
   ])('reads the version of codex from %j', async (answer, version) => {
     const versions: unknown[] = [];

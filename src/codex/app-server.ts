@@ -189,7 +189,7 @@ const typedClient = (
 
 /** The user agent begins with our name and the version of codex: `codex-app-server-proxy/0.169.0 (Debian …`. */
 const versionIn = ({ userAgent }: Partial<ResultOf<'initialize'>>): string | null =>
-  /^[^/]*\/(\d[^\s(]*)/.exec(userAgent ?? '')?.[1] ?? null;
+  /^[^/]*\/(\d[^\s(]{0,63})(?:[\s(]|$)/.exec(userAgent ?? '')?.[1] ?? null;
 
 const ignoredInSignIn = (): readonly string[] =>
   IGNORED_NOTIFICATIONS.filter((method) => method !== LOGIN_COMPLETED);
