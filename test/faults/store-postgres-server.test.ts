@@ -132,10 +132,10 @@ describe('a database', () => {
     expect(failures).toContain(unavailable('it did not answer within 2000 ms'));
     forwarder.resume();
     await expect.poll(() => failureOf(put(store, 'b')), { timeout: 20_000 }).toBe(null);
-    const again = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => failureOf(put(store, `fast${index}`))),
-    );
-    expect(again).toEqual(again.map(() => null));
+    // Connections that hang would be missing for as long as they are kept.
+    const again = (): Promise<readonly unknown[]> =>
+      Promise.all(Array.from({ length: 30 }, (_, index) => failureOf(put(store, `fast${index}`))));
+    await expect.poll(again, { timeout: 20_000 }).toEqual(Array.from({ length: 30 }, () => null));
   });
 
   it('that waits for a lock fails requests in time', async () => {
