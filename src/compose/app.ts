@@ -1,4 +1,4 @@
-import { createChooser } from './choose-backend.ts';
+import { createChooser, UPSTREAM_KEY_ENV } from './choose-backend.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { openCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
@@ -221,7 +221,12 @@ const openHomes = async (
   prepareHomes({
     stateDir: config.state.dir,
     binary: await openCodexBinary(config.codex.binary),
-    environment: { ...environment, CODEX_HOME: config.upstream.codexHome ?? undefined },
+    environment: {
+      ...environment,
+      CODEX_HOME: config.upstream.codexHome ?? undefined,
+      // It may come from the config file.
+      [UPSTREAM_KEY_ENV]: config.upstream.apiKey ?? undefined,
+    },
     accessToken: config.upstream.accessToken,
     workDir: config.codex.workDir,
     allowsFeedback: config.codex.feedback,

@@ -27,7 +27,7 @@ export interface OpenBackend {
 }
 
 /** Passes the key to the app-server by environment variable: it is never written to a file. */
-const UPSTREAM_KEY_ENV = 'PROXY_UPSTREAM_API_KEY';
+export const UPSTREAM_KEY_ENV = 'PROXY_UPSTREAM_API_KEY';
 
 /** A configured upstream, else the Codex login, else the demo model, else none. Polled, because a login may change. */
 export const createChooser = (

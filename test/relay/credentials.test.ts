@@ -162,9 +162,14 @@ describe('the key of a provider', () => {
     expect(JSON.stringify(proxy.log)).not.toMatch(/plain.{1,3}provider/);
   });
 
-  it('is given to the app-server only without a relay', async () => {
+  it.each(['the environment', 'a file'])('of %s is given to the app-server without a relay', async (from) => {
     const key = 'sk-provider-key-0123456789';
-    const proxy = await startProxy(hello, { PROXY_UPSTREAM_API_KEY: key, PROXY_WIRE: 'off' });
+    const folder = await mkdtemp(path.join(tmpdir(), 'config-'));
+    closers.push(() => rm(folder, { recursive: true }));
+    const file = path.join(folder, 'config.json');
+    await writeFile(file, JSON.stringify({ upstreamApiKey: key }));
+    const given = from === 'a file' ? { PROXY_CONFIG: file } : { PROXY_UPSTREAM_API_KEY: key };
+    const proxy = await startProxy(hello, { ...given, PROXY_WIRE: 'off' });
     closers.push(() => proxy.close());
     const response = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi' });
     expect(response.status).toBe(200);
