@@ -157,7 +157,7 @@ const STEPS = {
       PROXY_DATABASE_URL: await postgres.createDatabase(),
     });
     await warmUp([other], model);
-    return [...(await keyLimits(proxy, 'SQLite', 1.5)), ...(await keyLimits(other, 'PostgreSQL', 1.5))];
+    return [...(await keyLimits(proxy, 'SQLite', 0.3)), ...(await keyLimits(other, 'PostgreSQL', 1.5))];
   },
   websocket: ({ proxy }) => webSocketConversation(proxy),
   'idle-websockets': async (_, { start, model }) => {
