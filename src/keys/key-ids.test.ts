@@ -57,7 +57,7 @@ describe('a store with shown ids', () => {
     ids,
   );
 
-  it('has the owners of the rows behind it', async () => {
+  it('translates shown ids to the owners of its rows, and back', async () => {
     expect(store.kind).toBe('sqlite');
     await store.turns.size(shown, { segment: shown, pos: 0 });
     await store.usage.sums({ keyIds: [shown, NAMED], by: ['keyId'] } as never);
