@@ -8,7 +8,7 @@
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -128,6 +128,8 @@ const runTests = async (folder: string, words: readonly string[], log: string): 
 const repeat = async (count: number, words: readonly string[], isBusy: boolean): Promise<void> => {
   const run = promisify(execFile);
   const room = await mkdtemp(path.join(tmpdir(), 'test-repeat-'));
+  // Tests that run as root start PostgreSQL as another user, who has to reach its binaries in the clone.
+  await chmod(room, 0o755);
   const folder = path.join(room, 'clone');
   const { stdout: changes } = await run('git', ['status', '--porcelain'], { cwd: ROOT });
   if (changes !== '') console.log('Changes that are not committed are not tested.');
