@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { printMessage } from '../src/http/requests/project.ts';
 import { systemAmbient } from '../src/kit/system-ambient.ts';
-import type { AccessFacts } from '../src/observe/access-log.ts';
+import { requestEnd } from '../src/observe/request-end.ts';
 import { LogWriter } from '../src/requests/log-writer.ts';
 import { ANY_REQUEST, RequestLog } from '../src/requests/request-log.ts';
 import { openStore } from '../src/store/open-store.ts';
@@ -18,12 +18,8 @@ import { openStore } from '../src/store/open-store.ts';
 const PER_MINUTE = 1_000;
 const seconds = Number(process.argv[2] ?? 30);
 
-const facts = (nth: number): AccessFacts => ({
-  requestId: `req_${nth}`,
-  method: 'POST',
-  route: '/v1/responses',
+const notesOf = (nth: number) => ({
   status: 200,
-  durationMs: 812,
   keyId: 'key_1',
   model: 'gpt-5.5',
   stream: true,
@@ -32,7 +28,7 @@ const facts = (nth: number): AccessFacts => ({
   answerId: `resp_${nth}`,
   ignored: ['seed'],
   turn: {
-    ending: { kind: 'ended', outcome: { kind: 'completed' } },
+    ending: { kind: 'ended', outcome: { kind: 'completed' } } as const,
     usage: {
       inputTokens: 9_000,
       cachedInputTokens: 8_000,
@@ -91,17 +87,24 @@ const log = new RequestLog({
 });
 
 /** One request in the life of a server: four notes, then its end. */
-const request = async (nth: number, watched: Pick<RequestLog, 'open'> | null): Promise<void> => {
-  const { requestId, method, route, keyId, model, client, ignored, ...rest } = facts(nth);
-  const startedAt = Date.now();
-  const watch = watched?.open({ requestId, method, route, startedAt, backgroundId: null });
-  watch?.note?.({ keyId: keyId ?? null });
+const serve = async (nth: number, watched: Pick<RequestLog, 'open'> | null): Promise<void> => {
+  const notes = notesOf(nth);
+  const { keyId, model, client, ignored } = notes;
+  const request = {
+    requestId: `req_${nth}`,
+    method: 'POST',
+    route: '/v1/responses',
+    startedAt: Date.now(),
+    backgroundId: null,
+  };
+  const watch = watched?.open(request);
+  watch?.note?.({ keyId });
   watch?.note?.({ named: null });
-  watch?.note?.({ model: model ?? null, client: client ?? null });
+  watch?.note?.({ model, client });
   await pause(50);
-  watch?.note?.({ ignored: ignored ?? [] });
+  watch?.note?.({ ignored });
   await pause(100);
-  watch?.end?.({ requestId, method, route, keyId, model, client, ignored, ...rest } as AccessFacts);
+  watch?.end?.(requestEnd(request, notes, 812));
 };
 
 const run = async (watched: Pick<RequestLog, 'open'> | null): Promise<number> => {
@@ -110,7 +113,7 @@ const run = async (watched: Pick<RequestLog, 'open'> | null): Promise<number> =>
   const startedAt = performance.now();
   const all: Promise<void>[] = [];
   for (let nth = 0; nth < total; nth += 1) {
-    all.push(request(nth, watched));
+    all.push(serve(nth, watched));
     await pause(Math.max(0, startedAt + ((nth + 1) * 60_000) / PER_MINUTE - performance.now()));
   }
   await Promise.all(all);

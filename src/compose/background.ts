@@ -105,11 +105,8 @@ export const openBackground = (
     copies,
     keepsRequests: isResumed,
     observer,
-    onEnded({ responseId, requestId, startedAt, facts, watch }) {
-      const durationMs = clock.now() - startedAt;
-      const line = { requestId, method: 'POST', route: RESPONSES_PATH, status: 200, durationMs, ...facts };
-      logger.info({ responseId, ...toAccessLine(line) }, 'background response');
-      watch?.end?.(line);
+    onEnded(end) {
+      logger.info({ responseId: end.backgroundId, ...toAccessLine(end) }, 'background response');
     },
     start(apis, turns) {
       const api = apis.find(({ path }) => path === RESPONSES_PATH);

@@ -17,7 +17,7 @@ import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import type { Api } from '../turns/api.ts';
-import { turnTotal } from '../observe/turn-total.ts';
+import { turnTotal } from '../observe/request-end.ts';
 
 /** The dependencies of all turns besides the engine. */
 export const turnDeps = (

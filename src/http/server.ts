@@ -6,6 +6,7 @@ import type { Scope } from '../keys/caller.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { toAccessLine } from '../observe/access-log.ts';
+import { CLIENT_GONE, requestEnd } from '../observe/request-end.ts';
 import type { Logger } from '../observe/log.ts';
 import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './exchange/connection-info.ts';
 import { errorFormOf, isForAnthropic } from './answer/error-form.ts';
@@ -61,9 +62,7 @@ export interface HttpServer {
   readonly exchanges: Exchanges;
 }
 
-/** For the log and the metrics only: the client has disconnected. */
-const CLIENT_GONE = 499;
-/** Also only for them: the request could not be parsed. */
+/** For the log and the metrics only: the request could not be parsed. */
 const NO_ROUTE = '(malformed)';
 
 export const createServer = (deps: ServerDeps): HttpServer => {
@@ -143,8 +142,8 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     refuse(failed, origin = null) {
       const requestId = deps.ambient.ids.mint('req');
       const { status } = failed;
-      const line = { requestId, method: '', route: NO_ROUTE, status, durationMs: 0, failure: failed };
-      deps.logger.info(toAccessLine(line), 'request');
+      const request = { requestId, method: '', route: NO_ROUTE, startedAt: 0, backgroundId: null };
+      deps.logger.info(toAccessLine(requestEnd(request, { status, failure: failed }, 0)), 'request');
       deps.metrics.requests.inc({ route: NO_ROUTE, status: String(status) });
       const response = errorResponse(failed);
       response.headers.set('x-request-id', requestId);

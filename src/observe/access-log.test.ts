@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { failure } from '../canonical/failure/failure.ts';
 import { toAccessLine } from './access-log.ts';
-import type { AccessFacts } from './access-log.ts';
 import type { TurnEnding, TurnSummary } from './observer.ts';
+import { requestEnd, type RequestNotes } from './request-end.ts';
 
-const facts: AccessFacts = {
+const request = {
   requestId: 'req_1',
   method: 'POST',
   route: '/v1/responses',
-  status: 200,
-  durationMs: 40,
-  keyId: 'key_1',
-  model: 'gpt-x',
-  stream: true,
+  startedAt: 0,
+  backgroundId: null,
 };
+
+const lineOf = (notes: RequestNotes) =>
+  toAccessLine(
+    requestEnd(request, { status: 200, keyId: 'key_1', model: 'gpt-x', stream: true, ...notes }, 40),
+  );
 
 const turn = (ending: TurnEnding): TurnSummary => ({
   ending,
@@ -31,9 +33,7 @@ const turn = (ending: TurnEnding): TurnSummary => ({
 
 describe('toAccessLine', () => {
   it('has ids, times and counts of a turn', () => {
-    expect(
-      toAccessLine({ ...facts, turn: turn({ kind: 'ended', outcome: { kind: 'tool-calls' } }) }),
-    ).toEqual({
+    expect(lineOf({ turn: turn({ kind: 'ended', outcome: { kind: 'tool-calls' } }) })).toEqual({
       requestId: 'req_1',
       method: 'POST',
       route: '/v1/responses',
@@ -57,16 +57,8 @@ describe('toAccessLine', () => {
   });
 
   it('has null for missing facts', () => {
-    expect(
-      toAccessLine({
-        requestId: 'req_2',
-        method: 'GET',
-        route: '*',
-        status: 404,
-        durationMs: 1,
-        failure: failure('unknown_url'),
-      }),
-    ).toEqual({
+    const unknown = { ...request, requestId: 'req_2', method: 'GET', route: '*' };
+    expect(toAccessLine(requestEnd(unknown, { status: 404, failure: failure('unknown_url') }, 1))).toEqual({
       requestId: 'req_2',
       method: 'GET',
       route: '*',
@@ -105,16 +97,12 @@ describe('toAccessLine', () => {
       null,
     ],
   ])('reports that a turn %s', (_, ending, outcome, errorCode) => {
-    const line = toAccessLine({ ...facts, turn: turn(ending) });
+    const line = lineOf({ turn: turn(ending) });
     expect({ outcome: line.outcome, errorCode: line.errorCode }).toEqual({ outcome, errorCode });
   });
 
   it('reports a turn as failed that the proxy stopped because of an error', () => {
-    const line = toAccessLine({
-      ...facts,
-      failure: failure('server_error'),
-      turn: turn({ kind: 'abandoned' }),
-    });
+    const line = lineOf({ failure: failure('server_error'), turn: turn({ kind: 'abandoned' }) });
     expect([line.outcome, line.errorCode]).toEqual(['failed', 'server_error']);
   });
 });

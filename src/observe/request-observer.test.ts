@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { requestEnd } from './request-end.ts';
 import { allObservers, type RequestObserver } from './request-observer.ts';
 
 const REQUEST = {
@@ -10,7 +11,7 @@ const REQUEST = {
   backgroundId: null,
   traceContext: null,
 };
-const FACTS = { requestId: 'r', method: 'POST', route: '/r', status: 200, durationMs: 2 };
+const END = requestEnd(REQUEST, { status: 200 }, 2);
 
 describe('allObservers', () => {
   it('tells every observer that opened a watch, and reports what one of them throws', () => {
@@ -18,8 +19,8 @@ describe('allObservers', () => {
     const errors: unknown[] = [];
     const seeing: RequestObserver = {
       open: (request) => ({
-        note: (facts) => seen.push(['note', request, facts]),
-        end: (facts) => seen.push(['end', facts]),
+        note: (notes) => seen.push(['note', request, notes]),
+        end: (end) => seen.push(['end', end]),
       }),
     };
     const broken: RequestObserver = {
@@ -37,10 +38,10 @@ describe('allObservers', () => {
     const all = allObservers([closed, broken, { open: () => null }, seeing], (error) => errors.push(error));
     const watch = all.open(REQUEST);
     watch?.note?.({ model: 'm' });
-    watch?.end?.(FACTS);
+    watch?.end?.(END);
     expect(seen).toEqual([
       ['note', REQUEST, { model: 'm' }],
-      ['end', FACTS],
+      ['end', END],
     ]);
     expect(errors).toEqual([new Error('open'), new Error('note')]);
   });

@@ -1,28 +1,14 @@
-import type { DistributedTrace, TraceContext } from '../canonical/context/trace.ts';
-import type { AccessFacts } from './access-log.ts';
-
-/** A request as it arrives, whatever it came over. */
-export interface StartedRequest {
-  readonly requestId: string;
-  readonly method: string;
-  /** The pattern, such as `/v1/models/:id`. */
-  readonly route: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly startedAt: number;
-  /** The response that runs without its client; null: a request that a client waits for. */
-  readonly backgroundId: string | null;
-  /** The distributed trace that it belongs to; absent or null: none. */
-  readonly traceContext?: TraceContext | null;
-}
+import type { DistributedTrace } from '../canonical/context/trace.ts';
+import type { RequestEnd, RequestNotes, StartedRequest } from './request-end.ts';
 
 /** Follows one request. */
 export interface RequestWatch {
   /** Where it is in a distributed trace; absent: this observer has none. */
   readonly distributed?: DistributedTrace | null;
   /** More is known about it. */
-  note?(facts: Partial<AccessFacts>): void;
-  /** Once, with everything that is known about it. */
-  end?(facts: AccessFacts): void;
+  note?(notes: RequestNotes): void;
+  /** Once, when it is over. */
+  end?(end: RequestEnd): void;
 }
 
 /**
@@ -52,11 +38,11 @@ export const allObservers = (
       const watches = observers.flatMap((observer) => shielded(() => observer.open(request)) ?? []);
       return {
         distributed: watches.find(({ distributed }) => distributed != null)?.distributed ?? null,
-        note(facts) {
-          for (const watch of watches) shielded(() => watch.note?.(facts));
+        note(notes) {
+          for (const watch of watches) shielded(() => watch.note?.(notes));
         },
-        end(facts) {
-          for (const watch of watches) shielded(() => watch.end?.(facts));
+        end(end) {
+          for (const watch of watches) shielded(() => watch.end?.(end));
         },
       };
     },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../canonical/failure/failure.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
-import { recordOf } from './record.ts';
+import { requestEnd, type RequestNotes } from '../observe/request-end.ts';
+import { recordOf, runningRecord } from './record.ts';
 
 const request = {
   requestId: 'req_1',
@@ -12,13 +12,10 @@ const request = {
   backgroundId: null,
 };
 
-const record = (
-  facts: Partial<AccessFacts>,
-  different: { isEnded?: boolean; backgroundId?: string } = {},
-) => {
-  const { isEnded = true, backgroundId = null } = different;
-  return recordOf({ id: 'rql_1', instance: 'a', request: { ...request, backgroundId }, facts, isEnded });
-};
+const NAMES = { id: 'rql_1', instance: 'a' };
+
+const record = (notes: RequestNotes, backgroundId: string | null = null) =>
+  recordOf(requestEnd({ ...request, backgroundId }, notes, 900), NAMES);
 
 const EMPTY = {
   id: 'rql_1',
@@ -70,13 +67,12 @@ const USAGE = {
 
 describe('recordOf', () => {
   it('has little to say about a request that began', () => {
-    expect(record({}, { isEnded: false })).toEqual(EMPTY);
+    expect(runningRecord(requestEnd(request, {}, 0), NAMES)).toEqual(EMPTY);
   });
 
   it('has everything about one that ended', () => {
-    const facts: Partial<AccessFacts> = {
+    const notes: RequestNotes = {
       status: 200,
-      durationMs: 900,
       keyId: 'key_1',
       model: 'm',
       servedModel: 'small',
@@ -104,7 +100,7 @@ describe('recordOf', () => {
         dropped: 0,
       },
     };
-    expect(record(facts)).toEqual({
+    expect(record(notes)).toEqual({
       ...EMPTY,
       responseId: 'resp_1',
       durationMs: 900,
@@ -190,7 +186,7 @@ describe('recordOf', () => {
   });
 
   it('knows the response of a run without a client', () => {
-    expect(record({}, { backgroundId: 'resp_9' })).toMatchObject({
+    expect(record({}, 'resp_9')).toMatchObject({
       responseId: 'resp_9',
       isBackground: true,
     });

@@ -1,15 +1,10 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { TraceSpan } from '../canonical/context/trace.ts';
-import { errorSourceOf, type ErrorSource } from '../canonical/failure/error-source.ts';
+import type { ErrorSource } from '../canonical/failure/error-source.ts';
 import { failure, type Failure } from '../canonical/failure/failure.ts';
-import {
-  failureIn,
-  toAccessLine,
-  type AccessFacts,
-  type RequestSummary,
-  type SessionFacts,
-} from '../observe/access-log.ts';
-import type { StartedRequest } from '../observe/request-observer.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { RequestEnd, RequestSummary, SessionFacts } from '../observe/request-end.ts';
+import type { ListedRequest, RequestRow } from '../store/ports/requests.ts';
 
 /** What is known about a request: names, times and counts, no content. */
 export interface RequestRecord {
@@ -54,6 +49,12 @@ export interface RequestRecord {
   readonly replayOf: string | null;
 }
 
+/** A request that has ended. */
+export interface EndedRequest {
+  readonly record: RequestRecord;
+  readonly spans: RequestSpans;
+}
+
 interface RequestUsage {
   readonly inputTokens: number;
   readonly cachedTokens: number;
@@ -70,57 +71,51 @@ interface RequestError {
   readonly upstreamStatus: number | null;
 }
 
-/** The spans of a record, of limited size. */
-export const NO_SPANS: RequestSpans = { spans: [], dropped: 0 };
-
 const MAX_MESSAGE_CHARS = 500;
 const MAX_IGNORED = 50;
 const MAX_NAME_CHARS = 200;
 
-export interface RecordSource {
-  readonly id: string;
-  readonly instance: string;
-  readonly request: StartedRequest;
-  readonly facts: Partial<AccessFacts>;
-  readonly isEnded: boolean;
-}
+export type RecordNames = Pick<RequestRecord, 'id' | 'instance'>;
 
-export const recordOf = ({ id, instance, request, facts, isEnded }: RecordSource): RequestRecord => {
-  const { requestId, method, route, startedAt, backgroundId } = request;
-  const status = facts.status ?? null;
-  const line = toAccessLine({ requestId, method, route, durationMs: 0, ...facts, status: status ?? 0 });
-  const spans = facts.spans?.spans ?? [];
-  const failed = failureIn(facts);
+/** Of a request that runs. The end is the one that it would have now. */
+export const runningRecord = (end: RequestEnd, names: RecordNames): RequestRecord => ({
+  ...recordOf(end, names),
+  durationMs: null,
+  status: end.status === 0 ? null : end.status,
+});
+
+export const recordOf = (end: RequestEnd, { id, instance }: RecordNames): RequestRecord => {
+  const { spans } = end.spans;
   const sent = spans.findLast(({ name }) => name === 'model-request')?.facts ?? {};
   return {
     id,
-    requestId: named(requestId) ?? '',
-    responseId: named(facts.answerId ?? backgroundId),
+    requestId: named(end.requestId) ?? '',
+    responseId: named(end.answerId ?? end.backgroundId),
     instance,
-    method,
-    route,
-    startedAt,
-    durationMs: isEnded ? line.durationMs : null,
-    status,
-    outcome: line.outcome,
-    keyId: line.keyId,
-    client: named(facts.client?.name),
-    model: named(line.model),
-    servedModel: servedModel(facts, sent),
-    isStream: line.stream,
-    isBackground: backgroundId !== null,
+    method: end.method,
+    route: end.route,
+    startedAt: end.startedAt,
+    durationMs: end.durationMs,
+    status: end.status,
+    outcome: end.outcome,
+    keyId: end.keyId,
+    client: named(end.client?.name),
+    model: named(end.model),
+    servedModel: servedModel(end, sent),
+    isStream: end.stream,
+    isBackground: end.backgroundId !== null,
     upstreamTransport: typeof sent['transport'] === 'string' ? sent['transport'] : null,
-    firstEventMs: line.firstEventMs,
+    firstEventMs: end.firstEventMs,
     firstDeltaMs: firstDelta(spans),
-    usage: usageOf(facts),
-    ignored: (facts.ignored ?? []).slice(0, MAX_IGNORED).map((name) => name.slice(0, MAX_NAME_CHARS)),
-    retries: facts.retries ?? 0,
-    error: failed === null ? null : errorOf(failed, sent['status']),
-    size: facts.request ?? null,
-    named: facts.named ?? null,
-    traceparent: line.traceparent,
-    capture: facts.capture ?? null,
-    replayOf: facts.replayOf ?? null,
+    usage: usageOf(end),
+    ignored: end.ignored.slice(0, MAX_IGNORED).map((name) => name.slice(0, MAX_NAME_CHARS)),
+    retries: end.retries,
+    error: errorOf(end, sent['status']),
+    size: end.request,
+    named: end.named,
+    traceparent: end.traceparent,
+    capture: end.capture,
+    replayOf: end.replayOf,
   };
 };
 
@@ -133,7 +128,7 @@ const named = (text: string | null | undefined): string | null =>
         .replaceAll(/\p{Cc}/gu, ' ')
         .toWellFormed();
 
-const servedModel = ({ model, servedModel: other }: Partial<AccessFacts>, sent: TraceSpan['facts']) => {
+const servedModel = ({ model, servedModel: other }: RequestEnd, sent: TraceSpan['facts']) => {
   const answered = other ?? (typeof sent['servedModel'] === 'string' ? sent['servedModel'] : null);
   return answered === model ? null : named(answered);
 };
@@ -143,21 +138,68 @@ const firstDelta = (spans: readonly TraceSpan[]): number | null => {
   return span === undefined ? null : Math.round(span.startMs);
 };
 
-const usageOf = ({ turn }: Partial<AccessFacts>): RequestUsage | null => {
-  const usage = turn?.usage ?? null;
+const usageOf = ({ usage }: RequestEnd): RequestUsage | null => {
   if (usage === null) return null;
   const { inputTokens, cachedInputTokens: cachedTokens, outputTokens, reasoningTokens } = usage;
   return { inputTokens, cachedTokens, outputTokens, reasoningTokens };
 };
 
-const errorOf = (failed: Failure, upstreamStatus: unknown): RequestError => ({
-  code: named(failed.code) ?? '',
-  message: messageOf(failed).slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
-  param: failed.param,
-  source: errorSourceOf(failed),
-  upstreamStatus: typeof upstreamStatus === 'number' && upstreamStatus >= 400 ? upstreamStatus : null,
-});
+const errorOf = (
+  { failure: failed, errorSource }: RequestEnd,
+  upstreamStatus: unknown,
+): RequestError | null =>
+  failed === null || errorSource === null
+    ? null
+    : {
+        code: named(failed.code) ?? '',
+        message: messageOf(failed).slice(0, MAX_MESSAGE_CHARS).toWellFormed(),
+        param: failed.param,
+        source: errorSource,
+        upstreamStatus: typeof upstreamStatus === 'number' && upstreamStatus >= 400 ? upstreamStatus : null,
+      };
 
 /** Without the words of the model, which this message quotes. */
 const messageOf = ({ kind, message }: Failure): string =>
   kind === 'image_not_generated' ? failure(kind).message : message;
+
+/** Enough until the year 5188. */
+const TIME_DIGITS = 9;
+const RANDOM_DIGITS = 16;
+
+/** Ids that begin with this are those of requests at this time; they sort by it. */
+export const idPrefixAt = (ms: number): string =>
+  `rql_${Math.max(0, Math.floor(ms)).toString(36).padStart(TIME_DIGITS, '0')}`;
+
+export const mintRecordId = ({ ids }: Pick<Ambient, 'ids'>, startedAt: number): string =>
+  `${idPrefixAt(startedAt)}${ids.mint('').slice(1, 1 + RANDOM_DIGITS)}`;
+
+/** Spans that are kept of one request. */
+const MAX_SPANS = 64;
+
+/** The first spans: those at the end of a long list are further calls of the same tools. */
+export const boundedSpans = ({ spans, dropped }: RequestSpans): RequestSpans =>
+  spans.length <= MAX_SPANS
+    ? { spans, dropped }
+    : { spans: spans.slice(0, MAX_SPANS), dropped: dropped + spans.length - MAX_SPANS };
+
+/** A request as the store keeps it. */
+export const rowOf = ({ record, spans }: EndedRequest, expiresAt: number): RequestRow => ({
+  id: record.id,
+  requestId: record.requestId,
+  responseId: record.responseId,
+  instance: record.instance,
+  keyId: record.keyId,
+  client: record.client,
+  model: record.model,
+  status: record.status ?? 0,
+  errorCode: record.error?.code ?? null,
+  expiresAt,
+  body: JSON.stringify(record),
+  spans: JSON.stringify(spans),
+});
+
+/** The record of a row. The id of its key is that of the column: a body keeps the one of its time. */
+export const recordIn = ({ body, keyId }: Pick<ListedRequest, 'body' | 'keyId'>): RequestRecord => ({
+  ...(JSON.parse(body) as RequestRecord),
+  keyId,
+});

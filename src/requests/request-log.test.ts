@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import type { TraceSpan } from '../canonical/context/trace.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
 import type { TurnSummary } from '../observe/observer.ts';
+import { requestEnd, type RequestNotes, type StartedRequest } from '../observe/request-end.ts';
 import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
 import { LogWriter } from './log-writer.ts';
 import { ANY_REQUEST, RequestLog } from './request-log.ts';
@@ -26,50 +26,46 @@ const open = (store: RequestStore | null = null, maxInMemory = 500) => {
     print: ({ event }) => event,
     onSkipped: (reason) => skipped.push(reason),
   });
-  const begin = (
-    requestId: string,
-    different: { method?: string; route?: string; backgroundId?: string } = {},
-  ) =>
-    log.open({
+  const begin = (requestId: string, different: Partial<StartedRequest> = {}) => {
+    const request = {
       requestId,
       method: 'POST',
       route: '/v1/responses',
       startedAt: clock.time,
       backgroundId: null,
       ...different,
-    });
-  const facts = (different: Partial<AccessFacts> = {}): AccessFacts => ({
-    requestId: '',
-    method: '',
-    route: '',
-    status: 200,
-    durationMs: 5,
-    keyId: 'key_1',
-    ...different,
-  });
+    };
+    const watch = log.open(request);
+    if (watch === null) return null;
+    return {
+      note: (notes: RequestNotes) => watch.note?.(notes),
+      end: (notes: RequestNotes = {}) =>
+        watch.end?.(requestEnd(request, { status: 200, keyId: 'key_1', ...notes }, 5)),
+    };
+  };
   const kept = async () => (await log.list(SEARCH)).records.map(({ requestId }) => requestId);
-  return { log, begin, facts, kept, clock, skipped };
+  return { log, begin, kept, clock, skipped };
 };
 
 describe('RequestLog', () => {
   it('shows a request that runs turns from its start to its end', async () => {
-    const { log, begin, facts, kept } = open();
+    const { log, begin, kept } = open();
     const watch = begin('r1');
-    watch?.note?.({ model: 'm' });
+    watch?.note({ model: 'm' });
     expect(log.running(SEARCH)).toMatchObject([{ requestId: 'r1', model: 'm', durationMs: null }]);
     expect(log.running({ ...SEARCH, model: 'other' })).toEqual([]);
     expect(await log.find('r1')).toMatchObject({ record: { requestId: 'r1' }, spans: { spans: [] } });
-    watch?.end?.(facts({ model: 'm' }));
+    watch?.end({ model: 'm' });
     expect([log.running(SEARCH), await kept()]).toEqual([[], ['r1']]);
   });
 
   it('has turns of WebSockets and of the background, and of other routes only what fails', async () => {
-    const { begin, facts, kept } = open();
-    begin('socket', { method: 'WEBSOCKET' })?.end?.(facts());
-    begin('background', { route: '/other', backgroundId: 'resp_1' })?.end?.(facts());
-    begin('upgrade', { method: 'GET' })?.end?.(facts({ status: 101 }));
-    begin('list', { method: 'GET', route: '/v1/models' })?.end?.(facts());
-    begin('wrong', { method: 'GET', route: '/v1/models' })?.end?.(facts({ status: 404 }));
+    const { begin, kept } = open();
+    begin('socket', { method: 'WEBSOCKET' })?.end();
+    begin('background', { route: '/other', backgroundId: 'resp_1' })?.end();
+    begin('upgrade', { method: 'GET' })?.end({ status: 101 });
+    begin('list', { method: 'GET', route: '/v1/models' })?.end();
+    begin('wrong', { method: 'GET', route: '/v1/models' })?.end({ status: 404 });
     expect(await kept()).toEqual(['wrong', 'background', 'socket']);
   });
 
@@ -84,9 +80,9 @@ describe('RequestLog', () => {
     { of: 'without a key', keyId: null, reason: 'no_key' },
     { of: 'of one key', keyId: 'key_1', reason: 'key' },
   ])('keeps few failures $of in a minute', async ({ keyId, reason }) => {
-    const { begin, facts, kept, skipped, clock } = open();
+    const { begin, kept, skipped, clock } = open();
     const fail = (of: string | null = keyId): void =>
-      begin('f', { method: 'GET', route: '/v1/responses/:id' })?.end?.(facts({ status: 404, keyId: of }));
+      begin('f', { method: 'GET', route: '/v1/responses/:id' })?.end({ status: 404, keyId: of });
     for (let nth = 0; nth < 62; nth += 1) fail();
     expect([(await kept()).length, skipped]).toEqual([60, [reason, reason]]);
     fail('key_2');
@@ -96,32 +92,32 @@ describe('RequestLog', () => {
   });
 
   it('keeps few answers of a key that needed no model, and all that asked it', async () => {
-    const { begin, facts, kept, skipped } = open();
+    const { begin, kept, skipped } = open();
     const usage = { inputTokens: 0, outputTokens: 0 } as NonNullable<TurnSummary['usage']>;
     const ending = { kind: 'ended', outcome: { kind: 'completed' } } as TurnSummary['ending'];
     const turn = { ending, usage, firstEventMs: 1, durationMs: 1 };
     const asked = { spans: [{ name: 'model-request', facts: {} } as unknown as TraceSpan], dropped: 0 };
     for (let nth = 0; nth < 62; nth += 1) {
-      begin('empty')?.end?.(facts({ turn }));
-      begin('lost')?.end?.(facts({ status: 502, spans: asked }));
-      begin('answered')?.end?.(facts({ turn: { ...turn, usage: { ...usage, inputTokens: 1 } } }));
+      begin('empty')?.end({ turn });
+      begin('lost')?.end({ status: 502, spans: asked });
+      begin('answered')?.end({ turn: { ...turn, usage: { ...usage, inputTokens: 1 } } });
     }
     expect([(await kept()).length, skipped.length]).toEqual([184, 2]);
   });
 
   it('keeps a limited number in memory, or none', async () => {
     const some = open(null, 2);
-    for (const id of ['a', 'b', 'c', 'd', 'e']) some.begin(id)?.end?.(some.facts());
+    for (const id of ['a', 'b', 'c', 'd', 'e']) some.begin(id)?.end();
     expect(await some.kept()).toEqual(['e', 'd']);
     const none = open(null, 0);
-    none.begin('a')?.end?.(none.facts());
+    none.begin('a')?.end();
     expect(await none.kept()).toEqual([]);
   });
 
   it('finds the newest request with an id that a client used twice', async () => {
-    const { log, begin, facts, clock } = open();
+    const { log, begin, clock } = open();
     for (const answerId of ['resp_1', 'resp_2']) {
-      begin('twice')?.end?.(facts({ answerId }));
+      begin('twice')?.end({ answerId });
       clock.time += 1;
     }
     expect((await log.find('twice'))?.record.responseId).toBe('resp_2');
@@ -146,10 +142,10 @@ describe('RequestLog', () => {
     };
     const one = open(store);
     const other = open(store);
-    one.begin('of one')?.end?.(one.facts());
+    one.begin('of one')?.end();
     await one.log.close();
     other.clock.time += 1;
-    other.begin('of other')?.end?.(other.facts());
+    other.begin('of other')?.end();
     const requestsOf = async () => {
       const { records, source } = await other.log.list(SEARCH);
       return [source, ...records.map(({ requestId }) => requestId)];

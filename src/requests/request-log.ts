@@ -1,14 +1,27 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
-import type { RequestObserver, RequestWatch, StartedRequest } from '../observe/request-observer.ts';
+import {
+  NO_SPANS,
+  requestEnd,
+  type RequestEnd,
+  type RequestNotes,
+  type StartedRequest,
+} from '../observe/request-end.ts';
+import type { RequestObserver, RequestWatch } from '../observe/request-observer.ts';
 import type { RequestSearch, RequestStore } from '../store/ports/requests.ts';
 import { LiveFeed, type FeedMessage, type Watched } from './live-feed.ts';
 import type { LogWriter } from './log-writer.ts';
-import { MemoryHistory, matches, type EndedRequest } from './memory-history.ts';
-import { mintRecordId } from './record-id.ts';
-import { NO_SPANS, recordOf, type RequestRecord } from './record.ts';
-import { boundedSpans, recordIn, rowOf } from './stored-record.ts';
+import {
+  boundedSpans,
+  mintRecordId,
+  recordIn,
+  recordOf,
+  rowOf,
+  runningRecord,
+  type EndedRequest,
+  type RecordNames,
+  type RequestRecord,
+} from './record.ts';
 
 export interface RequestLogOptions {
   readonly ambient: Ambient;
@@ -68,20 +81,25 @@ export class RequestLog implements RequestObserver {
     const { ambient, instance } = this.#options;
     const id = mintRecordId(ambient, request.startedAt);
     if (!this.#runsTurns(request)) {
-      return { end: (facts) => this.#endOther(new RunningRequest(id, instance, request), facts) };
+      return {
+        end: (end) => {
+          if (end.status >= 400) this.#keep(recordOf(end, { id, instance }), end);
+        },
+      };
     }
-    const running = new RunningRequest(id, instance, request);
+    const running = new RunningRequest({ id, instance }, request);
     if (request.backgroundId !== null) running.note({ capture: this.#captureOf(request) });
     this.#running.set(id, running);
     this.feed.changed(running, 'request.started');
     return {
-      note: (facts) => {
-        running.note(facts);
+      note: (notes) => {
+        running.note(notes);
         this.feed.changed(running, 'request.changed');
       },
-      end: (facts) => {
+      end: (end) => {
         this.#running.delete(id);
-        this.#keep(running, facts);
+        running.end(end);
+        this.#keep(running.record(), end);
         this.feed.changed(running, 'request.ended');
       },
     };
@@ -148,13 +166,8 @@ export class RequestLog implements RequestObserver {
     return null;
   }
 
-  #endOther(request: RunningRequest, facts: AccessFacts): void {
-    if (facts.status >= 400) this.#keep(request, facts);
-  }
-
-  #keep(request: RunningRequest, facts: AccessFacts): void {
-    request.end(facts);
-    const ended = { record: request.record(), spans: boundedSpans(facts.spans ?? NO_SPANS) };
+  #keep(record: RequestRecord, { spans }: RequestEnd): void {
+    const ended = { record, spans: boundedSpans(spans) };
     if (isFree(ended) && !this.#hasRoomForFree(ended.record.keyId)) {
       this.#options.onSkipped(ended.record.keyId === null ? 'no_key' : 'key');
       return;
@@ -199,37 +212,81 @@ export const ANY_REQUEST: RequestSearch = {
 
 /** One request, while it runs and when it has ended. Its record is made when it is read. */
 class RunningRequest implements Watched {
-  readonly #id: string;
-  readonly #instance: string;
+  readonly #names: RecordNames;
   readonly #request: StartedRequest;
-  #facts: Partial<AccessFacts> = {};
-  #isEnded = false;
+  #notes: RequestNotes = {};
   #record: RequestRecord | null = null;
 
-  constructor(id: string, instance: string, request: StartedRequest) {
-    this.#id = id;
-    this.#instance = instance;
+  constructor(names: RecordNames, request: StartedRequest) {
+    this.#names = names;
     this.#request = request;
   }
 
-  note(facts: Partial<AccessFacts>): void {
-    this.#facts = { ...this.#facts, ...facts };
+  note(notes: RequestNotes): void {
+    this.#notes = { ...this.#notes, ...notes };
     this.#record = null;
   }
 
-  end(facts: AccessFacts): void {
-    this.note(facts);
-    this.#isEnded = true;
+  end(end: RequestEnd): void {
+    this.#record = recordOf({ ...end, capture: end.capture ?? this.#notes.capture ?? null }, this.#names);
   }
 
   record(): RequestRecord {
-    this.#record ??= recordOf({
-      id: this.#id,
-      instance: this.#instance,
-      request: this.#request,
-      facts: this.#facts,
-      isEnded: this.#isEnded,
-    });
+    this.#record ??= runningRecord(requestEnd(this.#request, this.#notes, 0), this.#names);
     return this.#record;
   }
 }
+
+/** The last requests of this server. */
+class MemoryHistory {
+  readonly #max: number;
+  /** The oldest first. */
+  #ended: EndedRequest[] = [];
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(ended: EndedRequest): void {
+    this.#ended.push(ended);
+    // Copied seldom, not for every request.
+    if (this.#ended.length >= 2 * this.#max) this.#ended = this.#ended.slice(-this.#max);
+  }
+
+  /** By the id of the record. */
+  find(id: string): EndedRequest | null {
+    return this.#kept().find(({ record }) => record.id === id) ?? null;
+  }
+
+  list(search: RequestSearch): readonly RequestRecord[] {
+    return this.#kept()
+      .map(({ record }) => record)
+      .filter((record) => matches(record, search))
+      .toSorted((one, other) => (one.id < other.id ? 1 : -1))
+      .slice(0, search.limit);
+  }
+
+  #kept(): readonly EndedRequest[] {
+    return this.#max === 0 ? [] : this.#ended.slice(-this.#max);
+  }
+}
+
+/** Whether the record is one of those that are looked for: the same as the query of the store. */
+const matches = (record: RequestRecord, search: RequestSearch): boolean => {
+  const { id, requestId, responseId, status, error } = record;
+  const { result, status: wanted, text, from, before } = search;
+  return (
+    (result === null || (result === 'failed') === (error !== null)) &&
+    (wanted === null || ((status ?? 0) >= wanted.from && (status ?? 0) < wanted.below)) &&
+    isWanted(error?.code ?? null, search.errorCode) &&
+    isWanted(record.model, search.model) &&
+    isWanted(record.keyId, search.keyId) &&
+    isWanted(record.client, search.client) &&
+    (from === null || id >= from) &&
+    (before === null || id < before) &&
+    (text === null || [id, requestId, responseId].some((name) => name?.startsWith(text) === true))
+  );
+};
+
+const isWanted = (value: string | null, wanted: string | null): boolean =>
+  wanted === null || value === wanted;

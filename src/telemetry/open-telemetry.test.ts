@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { otelEnvironment } from '../../test/support/otel-environment.ts';
-import type { StartedRequest } from '../observe/request-observer.ts';
+import { requestEnd, type StartedRequest } from '../observe/request-end.ts';
 import { openTelemetry, type Telemetry } from './open-telemetry.ts';
 import { telemetrySettings } from './settings.ts';
 
@@ -23,7 +23,7 @@ const REQUEST: StartedRequest = {
   backgroundId: null,
   traceContext: null,
 };
-const FACTS = { requestId: 'r', method: 'POST', route: '/v1/responses', status: 200, durationMs: 5 };
+const END = requestEnd(REQUEST, { status: 200 }, 5);
 
 const opened = (environment: Readonly<Record<string, string>> = {}) => {
   const settings = telemetrySettings({
@@ -42,7 +42,7 @@ const opened = (environment: Readonly<Record<string, string>> = {}) => {
   return { telemetry, lines };
 };
 
-const serve = ({ observer }: Telemetry): void => observer.open(REQUEST)?.end?.(FACTS);
+const serve = ({ observer }: Telemetry): void => observer.open(REQUEST)?.end?.(END);
 
 describe('a receiver', () => {
   it('that never answers does not hold up requests or the end', async () => {

@@ -89,9 +89,9 @@ export const openTelemetry = (settings: TelemetrySettings, deps: TelemetryDeps):
         const span = tracer === null ? null : new RequestSpan(request, { tracer, ids, conventions });
         return {
           distributed: span?.distributed ?? null,
-          end(facts) {
-            const inferences = inferencesIn(facts.spans?.spans ?? [], route);
-            span?.end(facts, inferences);
+          end(end) {
+            const inferences = inferencesIn(end.spans.spans, route);
+            span?.end(end, inferences);
             if (record !== null) for (const inference of inferences.values()) record(inference);
           },
         };

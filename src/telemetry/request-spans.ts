@@ -9,8 +9,7 @@ import {
 } from '@opentelemetry/api';
 
 import type { DistributedTrace, SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
-import { failureIn, type AccessFacts } from '../observe/access-log.ts';
-import type { StartedRequest } from '../observe/request-observer.ts';
+import type { RequestEnd, StartedRequest } from '../observe/request-end.ts';
 import { attributesOf, type Attributes, type Inference } from './conventions.ts';
 import type { PresetIds } from './preset-ids.ts';
 import type { Conventions } from './settings.ts';
@@ -59,17 +58,16 @@ export class RequestSpan {
     };
   }
 
-  end(facts: AccessFacts, inferences: ReadonlyMap<TraceSpan, Inference>): void {
-    const { startedAt } = this.#request;
+  end(end: RequestEnd, inferences: ReadonlyMap<TraceSpan, Inference>): void {
     if (!this.#span.isRecording()) return;
-    this.#span.setAttributes(requestAttributes(facts, this.#request));
-    const error = errorOf(facts);
+    this.#span.setAttributes(requestAttributes(end));
+    const error = errorOf(end);
     if (error !== null) this.#fail(this.#span, error);
-    const parts = facts.spans?.spans ?? [];
-    this.#addParts(parts, inferences);
+    const { spans } = end.spans;
+    this.#addParts(spans, inferences);
     // The clock of the request has whole milliseconds.
-    const endMs = parts.reduce((latest, part) => Math.max(latest, part.endMs), facts.durationMs);
-    this.#span.end(startedAt + endMs);
+    const endMs = spans.reduce((latest, span) => Math.max(latest, span.endMs), end.durationMs);
+    this.#span.end(end.startedAt + endMs);
   }
 
   #addParts(parts: readonly TraceSpan[], inferences: ReadonlyMap<TraceSpan, Inference>): void {
@@ -143,22 +141,19 @@ const ownAttributes = (facts: SpanFacts): Record<string, string | number | boole
 
 const snake = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const requestAttributes = (facts: AccessFacts, { requestId, backgroundId }: StartedRequest): Attributes => ({
-  ...(facts.status === 0 ? {} : { 'http.response.status_code': facts.status }),
+const requestAttributes = (end: RequestEnd): Attributes => ({
+  ...(end.status === 0 ? {} : { 'http.response.status_code': end.status }),
   ...ownAttributes({
-    requestId,
-    responseId: backgroundId,
-    keyId: facts.keyId ?? null,
-    model: facts.model ?? null,
-    stream: facts.stream ?? null,
-    client: facts.client?.name ?? null,
-    droppedSpans: (facts.spans?.dropped ?? 0) === 0 ? null : (facts.spans?.dropped ?? null),
+    requestId: end.requestId,
+    responseId: end.backgroundId,
+    keyId: end.keyId,
+    model: end.model,
+    stream: end.stream,
+    client: end.client?.name ?? null,
+    droppedSpans: end.spans.dropped === 0 ? null : end.spans.dropped,
   }),
 });
 
 /** A stream that fails has the status 200: its turn says so. */
-const errorOf = ({ status, failure, turn }: AccessFacts): string | null => {
-  const failed = failureIn({ turn: turn ?? null });
-  if (failed !== null) return failed.code;
-  return status >= SERVER_ERROR ? (failure?.code ?? String(status)) : null;
-};
+const errorOf = ({ status, outcome, failure }: RequestEnd): string | null =>
+  outcome === 'failed' || status >= SERVER_ERROR ? (failure?.code ?? String(status)) : null;

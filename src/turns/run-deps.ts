@@ -4,8 +4,8 @@ import type { Engine } from '../engine/engine.ts';
 import type { RepairRules } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/tokenizer.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
 import type { TurnObserver } from '../observe/observer.ts';
+import type { RequestNotes } from '../observe/request-end.ts';
 import type { Admission } from './admission.ts';
 import type { ParsedRequest } from './api.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
@@ -61,8 +61,8 @@ export interface RunCall {
   readonly state: TurnState;
   /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
   readonly signal: AbortSignal | null;
-  /** Adds to the access log line of the request. */
-  readonly note: (facts: Partial<AccessFacts>) => void;
+  /** Adds to what is known about the request. */
+  readonly note: (notes: RequestNotes) => void;
   /** The backend has accepted the turns. Must not throw. */
   readonly onAccepted?: () => Promise<void>;
   /** See `TurnContext`. */

@@ -1,5 +1,5 @@
-import { errorSourceOf, type ErrorSource } from '../canonical/failure/error-source.ts';
-import { failureIn, type AccessFacts } from '../observe/access-log.ts';
+import type { ErrorSource } from '../canonical/failure/error-source.ts';
+import type { RequestEnd } from '../observe/request-end.ts';
 import type { UsageCounts } from '../store/ports/usage.ts';
 
 export const NO_USAGE: UsageCounts = {
@@ -24,9 +24,6 @@ const NAMES = Object.keys(NO_USAGE) as (keyof UsageCounts)[];
 export const addCounts = (a: UsageCounts, b: UsageCounts): UsageCounts =>
   Object.fromEntries(NAMES.map((name) => [name, a[name] + b[name]])) as Record<keyof UsageCounts, number>;
 
-/** For the log only: the client has disconnected. */
-const CLIENT_GONE = 499;
-
 type ErrorKind = 'clientErrors' | 'limitErrors' | 'upstreamErrors' | 'serverErrors' | 'cancelled';
 
 /** The request log names the same source. */
@@ -38,32 +35,24 @@ const KINDS: Readonly<Record<ErrorSource, ErrorKind>> = {
   backend: 'upstreamErrors',
 };
 
-/** Null: it was answered. */
-const errorKind = (facts: AccessFacts): ErrorKind | null => {
-  const failed = failureIn(facts);
-  if (failed !== null) return failed.status === 429 ? 'limitErrors' : KINDS[errorSourceOf(failed)];
-  // A client disconnects before the answer, or during it. A background response without a turn was cancelled while it waited.
-  const ending = facts.turn?.ending;
-  if (facts.status === CLIENT_GONE || ending === undefined || ending.kind === 'abandoned') return 'cancelled';
-  return null;
+/** Null: it was answered, completely or in part. */
+const errorKind = ({ result, failure, errorSource }: RequestEnd): ErrorKind | null => {
+  if (errorSource !== null) return failure?.status === 429 ? 'limitErrors' : KINDS[errorSource];
+  return result === 'cancelled' ? 'cancelled' : null;
 };
 
-/** Whether the answer came, be it incomplete. */
-export const isAnswered = (facts: AccessFacts): boolean =>
-  facts.turn?.ending.kind === 'ended' && errorKind(facts) === null;
-
 /** Whether a request ran a turn or failed to. One that only started a background response did neither. */
-export const isCounted = ({ status, failure, turn }: AccessFacts): boolean =>
-  turn != null || failure != null || status === CLIENT_GONE;
+export const isCounted = ({ outcome, result }: RequestEnd): boolean =>
+  outcome !== null || result !== 'answered';
 
 /** What one request of a turn used. */
-export const countsOf = (facts: AccessFacts): UsageCounts => {
-  const kind = errorKind(facts);
-  const usage = facts.turn?.usage ?? null;
+export const countsOf = (end: RequestEnd): UsageCounts => {
+  const kind = errorKind(end);
+  const { usage } = end;
   return {
     ...NO_USAGE,
     requests: 1,
-    ...(kind === null ? {} : { [kind]: 1 }),
+    ...(kind === null ? { durationMs: end.durationMs } : { [kind]: 1 }),
     ...(usage === null
       ? {}
       : {
@@ -75,6 +64,5 @@ export const countsOf = (facts: AccessFacts): UsageCounts => {
           imageInputTokens: usage.images?.input.tokens ?? 0,
           imageOutputTokens: usage.images?.output.tokens ?? 0,
         }),
-    durationMs: isAnswered(facts) ? facts.durationMs : 0,
   };
 };

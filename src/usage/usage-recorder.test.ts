@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { AccessFacts } from '../observe/access-log.ts';
+import { requestEnd, type RequestNotes } from '../observe/request-end.ts';
 import type { UsageRow } from '../store/ports/usage.ts';
 import { NO_USAGE } from './usage-counts.ts';
 import { HOUR_MS } from './usage-hours.ts';
@@ -8,15 +8,14 @@ import { UsageRecorder, type UsageRecorderOptions } from './usage-recorder.ts';
 
 const START = 1_000 * HOUR_MS;
 
-const ANSWER: AccessFacts = {
-  requestId: 'r',
-  method: 'POST',
-  route: '/v1/responses',
+const STARTED: RequestNotes = {
   status: 200,
-  durationMs: 100,
   keyId: 'key',
   model: 'gpt',
   client: { name: 'codex', source: 'header', reasons: [] },
+};
+const ANSWER: RequestNotes = {
+  ...STARTED,
   turn: {
     ending: { kind: 'ended', outcome: { kind: 'completed' } },
     usage: {
@@ -64,18 +63,23 @@ const setUp = (different: Partial<UsageRecorderOptions> = {}) => {
   });
   opened.push(recorder);
   const serve = (
-    facts: Partial<AccessFacts> = {},
-    request: { method?: string; backgroundId?: string } = {},
+    {
+      base = ANSWER,
+      durationMs = 100,
+      ...notes
+    }: RequestNotes & { base?: RequestNotes; durationMs?: number } = {},
+    of: { method?: string; backgroundId?: string } = {},
   ) => {
-    const watch = recorder.open({
+    const request = {
       requestId: 'r',
       method: 'POST',
       route: '/v1/responses',
       startedAt: 0,
       backgroundId: null,
-      ...request,
-    });
-    watch?.end?.({ ...ANSWER, ...facts });
+      ...of,
+    };
+    const watch = recorder.open(request);
+    watch?.end?.(requestEnd(request, { ...base, ...notes }, durationMs));
     return watch;
   };
   return { clock, stored, writes, lost, errors, database, recorder, serve };
@@ -127,7 +131,7 @@ describe('UsageRecorder', () => {
     ).toBeNull();
     serve({ keyId: null, status: 401 });
     // It started a background response.
-    serve({ turn: null });
+    serve({ base: STARTED });
     await recorder.flush();
     expect(writes).toEqual([]);
   });

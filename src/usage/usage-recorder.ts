@@ -1,10 +1,10 @@
 import type { Ambient } from '../kit/ambient.ts';
 import { LogHistogram } from '../kit/collections/log-histogram.ts';
-import type { AccessFacts } from '../observe/access-log.ts';
 import { boundedLabel } from '../observe/bounded-label.ts';
-import type { RequestObserver, RequestWatch, StartedRequest } from '../observe/request-observer.ts';
+import type { RequestEnd, StartedRequest } from '../observe/request-end.ts';
+import type { RequestObserver, RequestWatch } from '../observe/request-observer.ts';
 import type { UsageCounts, UsageLabels, UsageRow, UsageStore } from '../store/ports/usage.ts';
-import { addCounts, countsOf, isAnswered, isCounted, NO_USAGE } from './usage-counts.ts';
+import { addCounts, countsOf, isCounted, NO_USAGE } from './usage-counts.ts';
 import { HOUR_MS, hourOf } from './usage-hours.ts';
 
 export interface UsageRecorderOptions {
@@ -67,11 +67,11 @@ export class UsageRecorder implements RequestObserver {
     ).unref();
   }
 
-  open({ method, route, backgroundId }: StartedRequest): RequestWatch | null {
+  open({ method, route }: StartedRequest): RequestWatch | null {
     if (method === 'GET' || !this.#options.turnPaths.has(route)) return null;
     return {
-      end: (facts) => {
-        if (backgroundId !== null || isCounted(facts)) this.#record(facts);
+      end: (end) => {
+        if (isCounted(end)) this.#record(end);
       },
     };
   }
@@ -96,30 +96,29 @@ export class UsageRecorder implements RequestObserver {
     if (lost > 0) this.#options.onLost(lost, 'stop');
   }
 
-  #record(facts: AccessFacts): void {
+  #record(end: RequestEnd): void {
     // Without a valid key there is no usage to add it to.
-    if (facts.keyId == null) return;
-    const row = this.#rowFor(facts.keyId, facts);
+    if (end.keyId === null) return;
+    const row = this.#rowFor(end.keyId, end);
     if (row === null) {
       this.#options.onLost(1, 'memory');
       return;
     }
-    row.counts = addCounts(row.counts, countsOf(facts));
-    if (!isAnswered(facts)) return;
-    row.durations.add(facts.durationMs);
-    const firstEventMs = facts.turn?.firstEventMs ?? null;
-    if (firstEventMs !== null) row.firstEvents.add(firstEventMs);
+    row.counts = addCounts(row.counts, countsOf(end));
+    if (end.result !== 'answered') return;
+    row.durations.add(end.durationMs);
+    if (end.firstEventMs !== null) row.firstEvents.add(end.firstEventMs);
   }
 
-  #rowFor(keyId: string, { model, client }: AccessFacts): OpenRow | null {
+  #rowFor(keyId: string, { model, client }: RequestEnd): OpenRow | null {
     const { ambient, maxRows = MAX_ROWS } = this.#options;
     const hour = hourOf(ambient.clock.now());
     const known = this.#labelsOf(hour, keyId);
     const labels = {
       hour,
       keyId,
-      model: model == null ? UNKNOWN : known.model(model),
-      client: client == null ? UNKNOWN : known.client(client.name),
+      model: model === null ? UNKNOWN : known.model(model),
+      client: client === null ? UNKNOWN : known.client(client.name),
     };
     const name = JSON.stringify([hour, keyId, labels.model, labels.client]);
     const row = this.#rows.get(name);

@@ -8,9 +8,8 @@ import { afterAll, expect, it } from 'vitest';
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
-import { mintRecordId } from '../../src/requests/record-id.ts';
-import { NO_SPANS, recordOf } from '../../src/requests/record.ts';
-import { rowOf } from '../../src/requests/stored-record.ts';
+import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
+import { mintRecordId, recordOf, rowOf } from '../../src/requests/record.ts';
 import { conversationBody } from '../../src/state/stored-conversation.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openSocket } from '../support/client-socket.ts';
@@ -64,14 +63,15 @@ const writeEarlierRows = async (): Promise<void> => {
     });
     const hour = Math.floor(now / 3_600_000) * 3_600_000;
     await store.usage.put([usageRow(`usage-${name}`, { keyId: owner, hour, expiresAt })]);
-    const request = { requestId: `earlier-${name}`, method: 'POST', route: '/v1/responses' };
-    const record = recordOf({
-      id: mintRecordId(systemAmbient, now),
-      instance: 'earlier',
-      request: { ...request, startedAt: now, backgroundId: null },
-      facts: { keyId: owner, model: 'gpt-5.5', status: 200 },
-      isEnded: true,
-    });
+    const request = {
+      requestId: `earlier-${name}`,
+      method: 'POST',
+      route: '/v1/responses',
+      startedAt: now,
+      backgroundId: null,
+    };
+    const end = requestEnd(request, { keyId: owner, model: 'gpt-5.5', status: 200 }, 0);
+    const record = recordOf(end, { id: mintRecordId(systemAmbient, now), instance: 'earlier' });
     await store.requests.add([rowOf({ record, spans: NO_SPANS }, expiresAt)]);
   }
   await store.close();

@@ -1,6 +1,6 @@
 import type { DistributedTrace } from '../../canonical/context/trace.ts';
 import type { Caller } from '../../keys/caller.ts';
-import type { AccessFacts } from '../../observe/access-log.ts';
+import type { RequestNotes } from '../../observe/request-end.ts';
 
 /** One request and its answer, as route handlers see it. */
 export interface Exchange {
@@ -24,8 +24,8 @@ export interface Exchange {
   identity(): Caller | null;
   /** Null: the request is in no distributed trace, or only its client knows of it. */
   readonly distributed: DistributedTrace | null;
-  /** Adds to the access log line of this request. */
-  note(facts: Partial<AccessFacts>): void;
+  /** Adds to what is known about this request. */
+  note(notes: RequestNotes): void;
   /** Keeps the exchange open after the handler has returned; call the result when the answer has ended. */
   hold(): () => void;
   /** Called once when the answer has ended or was cut off. */
@@ -43,8 +43,8 @@ export interface ExchangeOptions {
   readonly reachedAt?: () => string | null;
   readonly clientSignal: AbortSignal;
   readonly distributed: DistributedTrace | null;
-  readonly onNote: (facts: Partial<AccessFacts>) => void;
-  readonly onEnd: (facts: Partial<AccessFacts>) => void;
+  readonly onNote: (notes: RequestNotes) => void;
+  readonly onEnd: (notes: RequestNotes) => void;
 }
 
 /** An exchange with the server's methods. */
@@ -60,12 +60,12 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
   const gone = (): void => controller.abort(options.clientSignal.reason);
   if (options.clientSignal.aborted) gone();
   else options.clientSignal.addEventListener('abort', gone, { once: true });
-  let facts: Partial<AccessFacts> = {};
+  let notes: RequestNotes = {};
   let identity: Caller | null = null;
   let isHeld = false;
   let hasEnded = false;
-  const note = (more: Partial<AccessFacts>): void => {
-    facts = { ...facts, ...more };
+  const note = (more: RequestNotes): void => {
+    notes = { ...notes, ...more };
     options.onNote(more);
   };
   const listeners: (() => void)[] = [];
@@ -74,7 +74,7 @@ export const openExchange = (options: ExchangeOptions): OpenExchange => {
     hasEnded = true;
     options.clientSignal.removeEventListener('abort', gone);
     for (const listener of listeners) listener();
-    options.onEnd(facts);
+    options.onEnd(notes);
   };
   return {
     requestId: options.requestId,

@@ -4,6 +4,7 @@ import { within } from '../../kit/async/within.ts';
 import { toAccessLine } from '../../observe/access-log.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
+import { requestEnd } from '../../observe/request-end.ts';
 import type { RequestObserver } from '../../observe/request-observer.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import { loggedTraces, traceOf } from './trace-context.ts';
@@ -49,28 +50,22 @@ export class Exchanges {
   open({ requestId, method, route, headers, ...asked }: AskedRequest): OpenExchange {
     const { ambient, logger, metrics } = this.#deps;
     const startedAt = ambient.clock.now();
-    const watch = this.#deps.observer.open({
-      requestId,
-      method,
-      route,
-      startedAt,
-      backgroundId: null,
-      traceContext: traceOf(headers),
-    });
+    const traceContext = traceOf(headers);
+    const request = { requestId, method, route, startedAt, backgroundId: null, traceContext };
+    const watch = this.#deps.observer.open(request);
     const exchange = openExchange({
       requestId,
       startedAt,
       ...asked,
       distributed: watch?.distributed ?? null,
-      onNote: (facts) => watch?.note?.(facts),
-      onEnd: (facts) => {
+      onNote: (notes) => watch?.note?.(notes),
+      onEnd: (notes) => {
         this.#active.delete(exchange);
         const durationMs = ambient.clock.now() - startedAt;
-        const status = facts.status ?? 0;
-        const line = { requestId, method, route, status, durationMs, ...loggedTraces(headers), ...facts };
-        logger.info(toAccessLine(line), 'request');
-        watch?.end?.(line);
-        metrics.requests.inc({ route, status: String(status) });
+        const end = requestEnd(request, { ...loggedTraces(headers), ...notes }, durationMs);
+        logger.info(toAccessLine(end), 'request');
+        watch?.end?.(end);
+        metrics.requests.inc({ route, status: String(end.status) });
         metrics.requestSeconds.observe(durationMs / 1000);
         if (this.#active.size === 0) this.#whenIdle?.();
       },

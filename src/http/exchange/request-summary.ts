@@ -2,7 +2,7 @@ import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { allTools } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
-import type { RequestSummary } from '../../observe/access-log.ts';
+import type { RequestSummary } from '../../observe/request-end.ts';
 
 /** The size of a request, without any content. `bytes` is what the body holds in memory, compressed and not. */
 export const summaryOf = (requests: OneOrMore<TurnRequest>, bytes: number): RequestSummary => {

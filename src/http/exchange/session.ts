@@ -1,4 +1,4 @@
-import type { SessionFacts } from '../../observe/access-log.ts';
+import type { SessionFacts } from '../../observe/request-end.ts';
 
 /**
  * Headers that identify a conversation, the most specific first: threads started by one session are separate

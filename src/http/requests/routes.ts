@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { readRequestQuery, REQUEST_QUERY_NAMES } from '../../openai/shared/request-query.ts';
 import { listBody } from '../../openai/shared/list-page.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
-import type { EndedRequest } from '../../requests/memory-history.ts';
+import type { EndedRequest } from '../../requests/record.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';

@@ -1,5 +1,5 @@
 import type { RequestQuery } from '../../openai/shared/request-query.ts';
-import { idPrefixAt } from '../../requests/record-id.ts';
+import { idPrefixAt } from '../../requests/record.ts';
 import type { RequestSearch } from '../../store/ports/requests.ts';
 
 const DEFAULT_LIMIT = 50;

@@ -1,7 +1,7 @@
 import type { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { sseName } from '../../kit/text/sse-blocks.ts';
-import type { AccessFacts } from '../../observe/access-log.ts';
+import { requestEnd, type RequestEnd, type RequestNotes } from '../../observe/request-end.ts';
 import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
 import type { BackgroundRuns, LostResponse } from '../../state/background-runs.ts';
 import type { StreamCopies } from '../../state/stream-copies.ts';
@@ -30,15 +30,7 @@ export interface BackgroundDeps {
   /** Whether a request is stored, so that it can run again. */
   readonly keepsRequests: boolean;
   readonly observer: RequestObserver;
-  readonly onEnded: (ended: EndedBackground) => void;
-}
-
-export interface EndedBackground {
-  readonly responseId: string;
-  readonly requestId: string;
-  readonly startedAt: number;
-  readonly facts: Partial<AccessFacts>;
-  readonly watch: RequestWatch | null;
+  readonly onEnded: (end: RequestEnd) => void;
 }
 
 /** A request that was read. */
@@ -110,7 +102,7 @@ const startBackground = async (
   const { runs, limits, observer, onEnded } = deps.background;
   const { caller, requestId, startedAt } = call;
   const isAgain = firstEvent > 0;
-  let facts: Partial<AccessFacts> = {
+  let notes: RequestNotes = {
     keyId: caller,
     model: parsed.model,
     stream: parsed.stream,
@@ -139,7 +131,7 @@ const startBackground = async (
         state: run.stateOf(state),
         signal: null,
         note: (more) => {
-          facts = { ...facts, ...more };
+          notes = { ...notes, ...more };
           watch?.note?.(more);
         },
         onAccepted: () => run.accepted(),
@@ -156,19 +148,22 @@ const startBackground = async (
         throw error;
       });
     }
-    watch = observer.open({
+    const request = {
       requestId,
       method: 'POST',
       route: api.path,
       startedAt,
       backgroundId: background.id,
       traceContext: call.traceContext,
-    });
-    watch?.note?.(facts);
+    };
+    watch = observer.open(request);
+    watch?.note?.(notes);
     const ended = runs.execute(run, prepared.detach()).finally(() => {
       leave();
-      const all = { ...facts, spans: call.trace.finish() };
-      onEnded({ responseId: background.id, requestId, startedAt, facts: all, watch });
+      const durationMs = deps.ambient.clock.now() - startedAt;
+      const end = requestEnd(request, { status: 200, ...notes, spans: call.trace.finish() }, durationMs);
+      onEnded(end);
+      watch?.end?.(end);
     });
     return { ignored: prepared.ignored, ended };
   } catch (error) {

@@ -1,6 +1,7 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { CLIENT_GONE } from '../../observe/request-end.ts';
 import type { Api, Frame } from '../../turns/api.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
@@ -29,9 +30,6 @@ export interface ServedBy {
   /** Opens what a response of this size needs; null: the connection is about to be closed. */
   openResponse(bytes: number): Pick<Creation, 'bytes' | 'held' | 'exchange'> | null;
 }
-
-/** For the log and the metrics only: the client has disconnected. */
-export const CLIENT_GONE = 499;
 
 export interface CreateDeps {
   readonly api: Api;

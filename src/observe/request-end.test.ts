@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { failure } from '../canonical/failure/failure.ts';
 import type { TurnSummary } from './observer.ts';
-import { turnTotal } from './turn-total.ts';
+import { turnTotal } from './request-end.ts';
 
 const usage = (tokens: number): TurnSummary['usage'] => ({
   inputTokens: tokens,
