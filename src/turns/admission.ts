@@ -68,7 +68,7 @@ export const createAdmission = (options: AdmissionOptions): Admission => {
           message: `Invalid value: '${param}' asks for ${turns} turns, but this server runs at most ${options.maxRunning} at once.`,
         });
       }
-      const permit = await limiter.enter(caller, turns, signal, isBackground ? 'low' : 'normal');
+      const permit = await limiter.enter(caller, turns, signal, { rank: isBackground ? 'low' : 'normal' });
       const place = (): AdmissionPlace => {
         let isLeft = false;
         return {

@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { FairLine } from '../kit/async/fair-line.ts';
-import { ByteLedger, type LedgerEntry } from './byte-ledger.ts';
+import { FairBudget } from '../kit/collections/fair-budget.ts';
 
 /** Limits the total size of the bodies of all current requests, and of the answers that their clients have not read. */
 export interface BodyBudget {
@@ -41,9 +41,19 @@ const FULL = 'The requests in progress are too large in total. Please try again 
 const YIELDED =
   'The requests in progress are too large in total, and this one was rejected in favour of others. Please try again later.';
 
-interface Entry extends LedgerEntry {
+/** A request body's share of the budget. */
+interface Entry {
+  readonly key: string;
+  /** Bytes in memory. */
+  held: number;
+  /** The turn runs and keeps its bytes. Other bodies can be dropped, and sent again. */
+  isFixed: boolean;
   readonly giveWay: () => void;
 }
+
+/** Of a key the newest body is dropped. */
+const newest = (own: readonly Entry[], asking: Entry): Entry | undefined =>
+  own.findLast((entry) => !entry.isFixed && (entry.held > 0 || entry === asking));
 
 interface Waiter {
   readonly caller: string;
@@ -57,7 +67,11 @@ export const createBodyBudget = (options: BodyBudgetOptions): BodyBudget => new 
 
 class Budget implements BodyBudget {
   readonly #options: BodyBudgetOptions;
-  readonly #ledger: ByteLedger<Entry>;
+  /** The bytes in memory, which are limited in total. */
+  readonly #held: FairBudget<Entry>;
+  /** The same with what was announced and has not arrived. It only delays other bodies of its key. */
+  readonly #expected: FairBudget<Entry>;
+  #fixedBytes = 0;
   /** Bodies not read yet. One that fits may overtake other callers' larger ones. */
   readonly #line = new FairLine<Waiter>();
   readonly #waiting = new Map<string, number>();
@@ -66,7 +80,8 @@ class Budget implements BodyBudget {
 
   constructor(options: BodyBudgetOptions) {
     this.#options = options;
-    this.#ledger = new ByteLedger(options.maxBytes);
+    this.#held = new FairBudget({ capacity: options.maxBytes, first: newest });
+    this.#expected = new FairBudget({ capacity: options.maxBytes });
   }
 
   open(caller: string, signal: AbortSignal, onYield: (error: GatewayError) => void): HeldBytes {
@@ -75,12 +90,13 @@ class Budget implements BodyBudget {
     const end = (): void => {
       if (isOver) return;
       isOver = true;
-      this.#ledger.remove(entry);
+      if (entry.isFixed) this.#fixedBytes -= entry.held;
+      this.#held.release(entry);
+      this.#expected.release(entry);
       this.#changed();
     };
     const entry: Entry = {
-      caller,
-      announced: 0,
+      key: caller,
       held: 0,
       isFixed: false,
       giveWay: () => {
@@ -89,7 +105,8 @@ class Budget implements BodyBudget {
         onYield(refusal);
       },
     };
-    this.#ledger.add(entry);
+    // Its place in the order of arrival.
+    this.#held.hold(entry, 0);
     return {
       caller,
       get bytes() {
@@ -99,9 +116,9 @@ class Budget implements BodyBudget {
         // A body larger than the whole budget is admitted alone.
         const size = Math.min(announced, this.#options.maxBytes);
         const enter = (): void => {
-          if (!isOver) entry.announced = size;
+          if (!isOver) this.#expect(entry, size);
         };
-        if (this.#ledger.mayStart(caller, size)) enter();
+        if (this.#mayStart(caller, size)) enter();
         else await this.#wait({ caller, size, signal, enter });
       },
       grow: (bytes) => {
@@ -112,6 +129,7 @@ class Budget implements BodyBudget {
         if (!isOver) this.#keep(entry, bytes);
       },
       settle: () => {
+        if (!entry.isFixed && !isOver) this.#fixedBytes += entry.held;
         entry.isFixed = true;
       },
       letGo: end,
@@ -129,13 +147,30 @@ class Budget implements BodyBudget {
   }
 
   #yieldingTo(entry: Entry, more: number): readonly Entry[] | null {
-    return this.#ledger.fits(more) ? [] : this.#ledger.yieldingTo(entry, more);
+    return this.#held.fits(entry.key, more) ? [] : this.#held.yieldingTo(entry, more);
   }
 
   #hold(entry: Entry, more: number, yielding: readonly Entry[]): void {
     for (const one of yielding) one.giveWay();
-    this.#ledger.hold(entry, more);
-    this.#options.onChange(this.#ledger.held);
+    entry.held += more;
+    if (entry.isFixed) this.#fixedBytes += more;
+    this.#held.hold(entry, more);
+    this.#expect(entry, entry.held);
+    this.#options.onChange(this.#held.total);
+  }
+
+  /** A body counts with what it has, or with what it was to have if that is more. */
+  #expect(entry: Entry, bytes: number): void {
+    this.#expected.hold(entry, Math.max(0, bytes - this.#expected.sizeOf(entry)));
+  }
+
+  /**
+   * Whether a body of this size may be read now: all announced bytes fit, or its key is within its share. In the second
+   * case others may have to be dropped, so the fixed ones must leave it room.
+   */
+  #mayStart(caller: string, bytes: number): boolean {
+    if (this.#expected.fits(caller, bytes)) return true;
+    return this.#fixedBytes + bytes <= this.#options.maxBytes && this.#expected.isWithinShare(caller, bytes);
   }
 
   #wait(asked: Pick<Waiter, 'caller' | 'size' | 'enter'> & { readonly signal: AbortSignal }): Promise<void> {
@@ -176,7 +211,7 @@ class Budget implements BodyBudget {
     const bound = this.#options.maxBytes * WAITING_FACTOR;
     while ([...this.#waiting.values()].reduce((sum, size) => sum + size, 0) > bound) {
       const wants = ([caller, size]: readonly [string, number]): number =>
-        size + this.#ledger.expectedOf(caller);
+        size + this.#expected.heldBy(caller);
       const [greediest] = [...this.#waiting].toSorted((one, other) => wants(other) - wants(one));
       const leaving = greediest === undefined ? undefined : this.#line.newestOf(greediest[0]);
       if (leaving === undefined) return;
@@ -197,12 +232,12 @@ class Budget implements BodyBudget {
       this.#line.serve(next.caller, next);
       next.enter();
     }
-    this.#options.onChange(this.#ledger.held);
+    this.#options.onChange(this.#held.total);
   }
 
   #next(): Waiter | null {
     for (const first of this.#line.heads()) {
-      if (this.#ledger.mayStart(first.caller, first.size)) return first;
+      if (this.#mayStart(first.caller, first.size)) return first;
     }
     return null;
   }

@@ -44,7 +44,9 @@ export class TurnAttempt {
     this.#lease = lease;
     this.#turn = turn;
     this.#params = params;
-    this.#mailbox = new Mailbox(deps.unread.account(() => this.#giveUpOnReader()));
+    this.#mailbox = new Mailbox(
+      deps.unread.account(params.context.caller.keyId, () => this.#giveUpOnReader()),
+    );
     this.#watch = new TurnWatch({
       idleTimeoutMs: deps.idleTimeoutMs,
       graceMs: deps.graceMs,

@@ -8,9 +8,9 @@ const totalOf = (maxBytes: number) => {
   const told: number[] = [];
   const total = new UnreadTotal({ maxBytes, onChange: (bytes) => told.push(bytes / MB) });
   const givenUp: string[] = [];
-  const open = (name: string) => {
+  const open = (name: string, key = 'ann') => {
     let bytes = 0;
-    const account = total.account(() => {
+    const account = total.account(key, () => {
       givenUp.push(name);
       add(-bytes);
     });
@@ -39,6 +39,16 @@ describe('UnreadTotal', () => {
     slow(-MB);
     fast(-MB);
     expect(told).toEqual([4, 11, 4, 5, 11, 1, 2, 1, 0]);
+  });
+
+  it('gives up a reader of the key with the most, not the slowest of all', () => {
+    const { open, givenUp } = totalOf(10 * MB);
+    const own = [1, 2, 3, 4].map((number) => open(`ann ${number}`));
+    const other = open('bob', 'bob');
+    other(3 * MB);
+    for (const add of own) add(2 * MB);
+    other(MB);
+    expect(givenUp).toEqual(['ann 1']);
   });
 
   it('keeps readers that read', () => {

@@ -1,3 +1,5 @@
+import { FairBudget } from '../../kit/collections/fair-budget.ts';
+
 /** The unread bytes of one reader. */
 export interface UnreadAccount {
   /** Adds unread bytes; a negative number removes them. */
@@ -10,52 +12,53 @@ export interface UnreadTotalOptions {
   readonly onChange: (bytes: number) => void;
 }
 
-interface Holder {
-  bytes: number;
+interface Reader {
+  readonly key: string;
   readonly giveUp: () => void;
 }
 
 const REPORT_EVERY_BYTES = 1024 * 1024;
 
-/** Limits the unread bytes of all turns together. Beyond the limit, the slowest reader is given up. */
+/** Limits the unread bytes of all turns together. Beyond the limit, the slowest reader of the key with the most is given up. */
 export class UnreadTotal {
   readonly #options: UnreadTotalOptions;
-  /** The readers with unread bytes. */
-  readonly #unread = new Set<Holder>();
-  #bytes = 0;
+  readonly #unread: FairBudget<Reader>;
   #reported = 0;
 
   constructor(options: UnreadTotalOptions) {
     this.#options = options;
+    this.#unread = new FairBudget({ capacity: options.maxBytes, first: (own) => this.#slowest(own) });
   }
 
   /** `giveUp` must remove the unread bytes of this reader. */
-  account(giveUp: () => void): UnreadAccount {
-    const holder: Holder = { bytes: 0, giveUp };
+  account(key: string, giveUp: () => void): UnreadAccount {
+    const reader: Reader = { key, giveUp };
     return {
       add: (bytes) => {
         // Before these bytes are added: a single large event is allowed.
-        if (bytes > 0 && this.#bytes > this.#options.maxBytes) this.#giveUpOnSlowest();
-        const hadNothing = holder.bytes === 0;
-        holder.bytes += bytes;
-        this.#bytes += bytes;
-        if (holder.bytes === 0) this.#unread.delete(holder);
-        else if (hadNothing) this.#unread.add(holder);
+        if (bytes > 0 && !this.#unread.fits(key, 0)) {
+          for (const one of this.#unread.yieldingTo(reader, 0) ?? [reader]) one.giveUp();
+        }
+        if (bytes > 0) this.#unread.hold(reader, bytes);
+        else this.#unread.release(reader, -bytes);
         this.#record();
       },
     };
   }
 
-  #giveUpOnSlowest(): void {
-    let slowest: Holder | null = null;
-    for (const holder of this.#unread) if (holder.bytes > (slowest?.bytes ?? 0)) slowest = holder;
-    slowest?.giveUp();
+  #slowest(own: readonly Reader[]): Reader | undefined {
+    return own.reduce<Reader | undefined>(
+      (slowest, one) =>
+        this.#unread.sizeOf(one) > (slowest ? this.#unread.sizeOf(slowest) : 0) ? one : slowest,
+      undefined,
+    );
   }
 
   #record(): void {
-    const change = Math.abs(this.#bytes - this.#reported);
-    if (change === 0 || (this.#bytes > 0 && change < REPORT_EVERY_BYTES)) return;
-    this.#reported = this.#bytes;
-    this.#options.onChange(this.#bytes);
+    const bytes = this.#unread.total;
+    const change = Math.abs(bytes - this.#reported);
+    if (change === 0 || (bytes > 0 && change < REPORT_EVERY_BYTES)) return;
+    this.#reported = bytes;
+    this.#options.onChange(bytes);
   }
 }

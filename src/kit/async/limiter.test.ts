@@ -27,7 +27,7 @@ const limiterOf = (different: Partial<LimiterOptions> = {}) => {
   /** "a1" belongs to the key "a". */
   const come = async (name: string, size = 1, signal = never, rank: Rank = 'normal'): Promise<void> => {
     try {
-      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal, rank));
+      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal, { rank }));
       diary.push(`${name} in`);
     } catch (error) {
       diary.push(`${name} ${(error as Error).message}`);
@@ -189,6 +189,61 @@ describe('Limiter', () => {
     void come('b1', 2);
     void come('b2');
     expect(await news()).toEqual(['a1 in', 'a2 in', 'a3 in', 'b1 full, 1 s', 'b2 full, 1 s']);
+  });
+
+  it('admits the key with the least inside first', async () => {
+    const { come, news, permit } = limiterOf({ capacity: 4, maxWaiting: 9 });
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'b3']) void come(name);
+    await news();
+    permit('a1').leave();
+    permit('a2').leave();
+    expect(await news()).toEqual(['b1 in', 'b2 in']);
+    permit('a3').leave();
+    expect(await news()).toEqual(['a5 in']);
+  });
+
+  it('leaves the last place to administrators, who overtake for it', async () => {
+    const { come, news, permit } = limiterOf({ capacity: 3, maxWaiting: 9, isAdmin: (key) => key === 'z' });
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'z1', 'z2']) void come(name);
+    expect(await news()).toEqual(['a1 in', 'a2 in', 'z1 in']);
+    permit('z1').leave();
+    expect(await news()).toEqual(['z2 in']);
+    permit('a1').leave();
+    permit('a2').leave();
+    expect(await news()).toEqual(['a3 in']);
+    permit('z2').leave();
+    expect(await news()).toEqual(['b1 in']);
+    // More than there is for others: alone.
+    void come('b2', 3);
+    permit('a3').leave();
+    expect(await news()).toEqual([]);
+    permit('b1').leave();
+    expect(await news()).toEqual(['b2 in']);
+  });
+
+  it('rejects an entry at once if its key has its share, where only others wait', async () => {
+    const { come, news, permit } = limiterOf({ capacity: 2, onlyShareWaits: true });
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'a4', 'b2']) void come(name);
+    expect(await news()).toEqual(['a1 in', 'a2 in', 'a3 full, 1 s', 'a4 share, 1 s', 'b2 share, 1 s']);
+    permit('a1').leave();
+    void come('a5');
+    expect(await news()).toEqual(['b1 in', 'a5 share, 1 s']);
+  });
+
+  it('asks entries of a key above its share to give way: those that can leave first', async () => {
+    const { limiter, news, come } = limiterOf({ capacity: 3, onlyShareWaits: true });
+    const asked: string[] = [];
+    const enter = async (name: string, rank: number | null): Promise<Permit> =>
+      limiter.enter(name.slice(0, 1), 1, never, {
+        yielding: { rank: () => rank, giveWay: () => asked.push(name) },
+      });
+    const permits = [await enter('a1', null), await enter('a2', 7), await enter('a3', 5)];
+    void come('b1');
+    void come('b2');
+    void come('c1');
+    expect([await news(), asked]).toEqual([['b2 share, 1 s'], ['a3', 'a2']]);
+    for (const permit of permits.slice(1)) permit.leave();
+    expect(await news()).toEqual(['b1 in', 'c1 in']);
   });
 
   it('law: stays within the limits, loses nothing, and admits or rejects every entry', async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../ambient.ts';
+import { FairBudget } from '../collections/fair-budget.ts';
 import { FairLine } from './fair-line.ts';
 
 /**
@@ -18,9 +19,13 @@ export type Rank = 'normal' | 'low';
 export interface LimiterOptions {
   /** The total size of running entries. All sizes have the same unit. */
   readonly capacity: number;
+  /** For administrators: others never get the last place. */
+  readonly isAdmin?: (key: string) => boolean;
   /** The total size of waiting entries. */
   readonly maxWaiting: number;
   readonly waitMs: number;
+  /** Rejects an entry at once that does not fit, unless its key has less than its share, which others then leave to it. */
+  readonly onlyShareWaits?: true;
   /** For entries of low rank, whose caller limits how many wait; absent: there are none. */
   readonly low?: { readonly capacity: number; readonly waitMs: number };
   readonly clock: Clock;
@@ -36,7 +41,18 @@ export interface Permit {
   leave(size?: number): void;
 }
 
-interface Waiter {
+export interface EntryOptions {
+  readonly rank?: Rank;
+  /** How an admitted entry makes room for another key; absent: it never does. */
+  readonly yielding?: {
+    /** The entry of its key with the smallest number goes first; null: only if there is no other. */
+    readonly rank: () => number | null;
+    /** Called once. It has to leave, now or soon. */
+    readonly giveWay: () => void;
+  };
+}
+
+interface Waiter extends EntryOptions {
   readonly key: string;
   readonly size: number;
   readonly rank: Rank;
@@ -48,17 +64,29 @@ interface Waiter {
 /** After so many others, an entry of low rank comes first: it waits longer than others, but not forever. */
 const BEFORE_LOW = 4;
 
+/** The one that leaves before others of its key. A newcomer never takes the place of another entry of its own key. */
+const firstToLeave = (own: readonly Waiter[], asking: Waiter): Waiter | undefined => {
+  if (own.includes(asking)) return asking;
+  const rankOf = ({ yielding }: Waiter): number => yielding?.rank() ?? Infinity;
+  return own
+    .filter(({ yielding }) => yielding !== undefined)
+    .reduce<Waiter | undefined>(
+      (first, one) => (first === undefined || rankOf(one) < rankOf(first) ? one : first),
+      undefined,
+    );
+};
+
 /**
- * Admits entries that fit, and queues the rest for a limited time, fairly between keys. When the queue is full, the key
- * furthest above an equal share of all running and waiting entries loses its newest waiting entry. Entries of low rank
- * wait in a queue of their own, and leave most of the room to others.
+ * Admits entries that fit, and queues the rest for a limited time, fairly between keys: the key with the least inside
+ * comes first. When the queue is full, the key furthest above an equal share of all running and waiting entries loses its
+ * newest waiting entry. Entries of low rank wait in a queue of their own, and leave most of the room to others.
  */
 export class Limiter {
   readonly #options: LimiterOptions;
   readonly #lines = { normal: new FairLine<Waiter>(), low: new FairLine<Waiter>() };
-  /** Running and waiting sizes by key; of low rank only the running ones. */
-  readonly #held = new Map<string, number>();
-  #inside = 0;
+  readonly #inside: FairBudget<Waiter>;
+  /** Running and waiting; of low rank only the running ones. Without those that were asked to give way. */
+  readonly #asked: FairBudget<Waiter>;
   #insideLow = 0;
   #waiting = 0;
   /** How many others were admitted while an entry of low rank waited. */
@@ -68,17 +96,24 @@ export class Limiter {
 
   constructor(options: LimiterOptions) {
     this.#options = options;
+    this.#inside = new FairBudget(options);
+    this.#asked = new FairBudget({ ...options, first: firstToLeave });
+  }
+
+  /** How much more can be admitted. */
+  get free(): number {
+    return Math.max(0, this.#options.capacity - this.#inside.total);
   }
 
   /** Rejects with a refusal, or with the signal's reason. */
-  enter(key: string, asked: number, signal: AbortSignal, rank: Rank = 'normal'): Promise<Permit> {
+  enter(key: string, asked: number, signal: AbortSignal, entry: EntryOptions = {}): Promise<Permit> {
+    const { rank = 'normal' } = entry;
     const isLow = rank === 'low';
-    const { capacity, waitMs } = (isLow ? this.#options.low : null) ?? this.#options;
+    const { waitMs } = (isLow ? this.#options.low : null) ?? this.#options;
     // An entry larger than the capacity is admitted alone.
-    const size = Math.min(asked, capacity);
+    const size = Math.min(asked, this.#capacityFor(key, rank));
     if (signal.aborted) return Promise.reject(signal.reason as Error);
     const line = this.#lines[rank];
-    if (!isLow) this.#hold(key, size);
     return new Promise<Permit>((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
       const stopWaiting = (): void => {
@@ -87,22 +122,23 @@ export class Limiter {
         if (!isLow) this.#waiting -= size;
       };
       const waiter: Waiter = {
+        ...entry,
         key,
         size,
         rank,
         since: this.#options.clock.now(),
         enter: () => {
           stopWaiting();
-          this.#inside += size;
+          this.#inside.hold(waiter, size);
           if (isLow) {
             this.#insideLow += size;
-            this.#hold(key, size);
+            this.#asked.hold(waiter, size);
           }
-          resolve(this.#permit(key, rank, size));
+          resolve(this.#permit(waiter));
         },
         dismiss: (error) => {
           stopWaiting();
-          if (!isLow) this.#hold(key, -size);
+          this.#asked.release(waiter);
           line.leave(key, waiter);
           reject(error);
           // It may have been the first, and blocked others.
@@ -110,29 +146,47 @@ export class Limiter {
         },
       };
       const giveUp = (): void => waiter.dismiss(signal.reason);
-      if (!isLow) this.#waiting += size;
+      const isWithinShare = this.#asked.isWithinShare(key, size);
+      if (!isLow) {
+        this.#makeOthersYield(waiter);
+        this.#asked.hold(waiter, size);
+        this.#waiting += size;
+      }
       line.join(key, waiter);
       this.#advance();
       if (line.newestOf(key) !== waiter) return;
       signal.addEventListener('abort', giveUp, { once: true });
       timer = setTimeout(() => waiter.dismiss(this.#refusal('late')), waitMs);
-      if (!isLow) this.#makeRoomFor(waiter);
+      if (!isLow) this.#makeRoomFor(waiter, isWithinShare);
     });
   }
 
-  #permit(key: string, rank: Rank, size: number): Permit {
-    let rest = size;
+  #capacityFor(key: string, rank: Rank): number {
+    const capacity = this.#inside.capacityFor(key);
+    return rank === 'low' ? Math.min(this.#options.low?.capacity ?? 0, capacity) : capacity;
+  }
+
+  #permit(entry: Waiter): Permit {
+    let rest = entry.size;
     return {
       leave: (some = rest) => {
-        const given = Math.min(some, rest);
-        if (given === 0) return;
-        rest -= given;
-        this.#inside -= given;
-        if (rank === 'low') this.#insideLow -= given;
-        this.#hold(key, -given);
+        const left = Math.min(some, rest);
+        if (left < rest && left === 0) return;
+        rest -= left;
+        for (const budget of [this.#inside, this.#asked]) budget.release(entry, left);
+        if (entry.rank === 'low') this.#insideLow -= left;
         this.#advance();
       },
     };
+  }
+
+  /** Asks entries of other keys to leave that have more than their share. */
+  #makeOthersYield(waiter: Waiter): void {
+    for (const entry of this.#asked.yieldingTo(waiter, waiter.size) ?? []) {
+      // It counts as gone, so that the next one asks another.
+      this.#asked.release(entry);
+      entry.yielding?.giveWay();
+    }
   }
 
   /** Admits all that fit. */
@@ -151,14 +205,31 @@ export class Limiter {
 
   /** The first entry is not overtaken even if it does not fit, so that large ones are admitted. */
   #next(): Waiter | null {
-    const [normal] = this.#lines.normal.heads();
+    const normal = this.#firstOf('normal');
     const low = this.#nextLow();
     const first = normal === undefined || this.#beforeLow >= BEFORE_LOW ? (low ?? normal) : normal;
-    return first !== undefined && this.#inside + first.size <= this.#options.capacity ? first : null;
+    if (first !== undefined && this.#fits(first)) return first;
+    // The last place is of no use to others.
+    for (const head of this.#lines.normal.heads()) {
+      if (this.#options.isAdmin?.(head.key) === true && this.#fits(head)) return head;
+    }
+    return null;
+  }
+
+  #fits({ key, size }: Waiter): boolean {
+    return this.#inside.fits(key, size);
+  }
+
+  #firstOf(rank: Rank): Waiter | undefined {
+    let first: Waiter | undefined;
+    for (const head of this.#lines[rank].heads()) {
+      if (first === undefined || this.#inside.heldBy(head.key) < this.#inside.heldBy(first.key)) first = head;
+    }
+    return first;
   }
 
   #nextLow(): Waiter | undefined {
-    const [first] = this.#lines.low.heads();
+    const first = this.#firstOf('low');
     const capacity = this.#options.low?.capacity ?? 0;
     return first !== undefined && this.#insideLow + first.size <= capacity ? first : undefined;
   }
@@ -168,12 +239,17 @@ export class Limiter {
   }
 
   /** Drops an entry if the queue is too long. */
-  #makeRoomFor(arrived: Waiter): void {
-    if (arrived.size > this.#options.maxWaiting) {
+  #makeRoomFor(arrived: Waiter, isWithinShare: boolean): void {
+    const { maxWaiting, onlyShareWaits } = this.#options;
+    if (onlyShareWaits === true && !isWithinShare) {
+      arrived.dismiss(this.#refusal(this.#asked.keys === 1 ? 'full' : 'share'));
+      return;
+    }
+    if (arrived.size > maxWaiting) {
       arrived.dismiss(this.#refusal('full'));
       return;
     }
-    while (this.#waiting > this.#options.maxWaiting) {
+    while (this.#waiting > maxWaiting) {
       const leaving = this.#greediest();
       if (leaving === null) {
         arrived.dismiss(this.#refusal('full'));
@@ -186,11 +262,11 @@ export class Limiter {
 
   /** The newest entry of the key with the most, if that is above an equal share. */
   #greediest(): Waiter | null {
-    const fairShare = (this.#inside + this.#waiting) / this.#held.size;
-    const [most] = [...this.#held]
-      .filter(([key, held]) => held > fairShare && this.#lines.normal.has(key))
-      .toSorted(([, one], [, other]) => other - one);
-    return most === undefined ? null : (this.#lines.normal.newestOf(most[0]) ?? null);
+    const fairShare = this.#asked.total / this.#asked.keys;
+    const [most] = [...this.#lines.normal.heads()]
+      .filter(({ key }) => this.#asked.heldBy(key) > fairShare)
+      .toSorted((one, other) => this.#asked.heldBy(other.key) - this.#asked.heldBy(one.key));
+    return most === undefined ? null : (this.#lines.normal.newestOf(most.key) ?? null);
   }
 
   /** Suggests retrying after the last observed wait. */
@@ -199,13 +275,7 @@ export class Limiter {
     return this.#options.refuse(why, Math.max(1, seconds));
   }
 
-  #hold(key: string, more: number): void {
-    const held = (this.#held.get(key) ?? 0) + more;
-    if (held === 0) this.#held.delete(key);
-    else this.#held.set(key, held);
-  }
-
   #tell(): void {
-    this.#options.onChange({ inside: this.#inside, waiting: this.#waiting });
+    this.#options.onChange({ inside: this.#inside.total, waiting: this.#waiting });
   }
 }

@@ -1,0 +1,116 @@
+export interface FairBudgetOptions<Holder> {
+  readonly capacity: number;
+  /** For administrators: others never get the last place. */
+  readonly isAdmin?: (key: string) => boolean;
+  /**
+   * Which holder of a key gives way to another: one of these, in their order of arrival. `asking` is among them if it
+   * belongs to the same key. Undefined: none of them can.
+   */
+  readonly first?: (own: readonly Holder[], asking: Holder) => Holder | undefined;
+}
+
+/**
+ * A limit that keys share: of bytes or of places. A key may have everything while it is alone. If there is not enough for
+ * all, each has a right to an equal share, and the key furthest above it gives way first.
+ */
+export class FairBudget<Holder extends { readonly key: string }> {
+  readonly #options: FairBudgetOptions<Holder>;
+  /** In order of arrival. */
+  readonly #holders = new Map<string, Map<Holder, number>>();
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  constructor(options: FairBudgetOptions<Holder>) {
+    this.#options = options;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** How many keys hold something. */
+  get keys(): number {
+    return this.#held.size;
+  }
+
+  heldBy(key: string): number {
+    return this.#held.get(key) ?? 0;
+  }
+
+  sizeOf(holder: Holder): number {
+    return this.#holders.get(holder.key)?.get(holder) ?? 0;
+  }
+
+  /** Also beyond the capacity: whether it fits is for the caller to ask. */
+  hold(holder: Holder, more: number): void {
+    const { key } = holder;
+    const own = this.#holders.get(key) ?? new Map<Holder, number>();
+    this.#holders.set(key, own.set(holder, (own.get(holder) ?? 0) + more));
+    this.#add(key, more);
+  }
+
+  /** Gives back a part, or everything. A holder that has nothing any more is forgotten. */
+  release(holder: Holder, part = Infinity): void {
+    const { key } = holder;
+    const own = this.#holders.get(key);
+    const size = own?.get(holder);
+    if (own === undefined || size === undefined) return;
+    if (part < size) own.set(holder, size - part);
+    else own.delete(holder);
+    if (own.size === 0) this.#holders.delete(key);
+    this.#add(key, -Math.min(part, size));
+  }
+
+  /** The most that this key can have. */
+  capacityFor(key: string): number {
+    const { capacity, isAdmin } = this.#options;
+    return isAdmin === undefined || isAdmin(key) || capacity <= 1 ? capacity : capacity - 1;
+  }
+
+  fits(key: string, more: number): boolean {
+    return this.#total + more <= this.capacityFor(key);
+  }
+
+  /** Whether the key has at most its equal share, with this. One that has nothing has a right to something. */
+  isWithinShare(key: string, more: number): boolean {
+    const own = this.heldBy(key);
+    const keys = this.#held.size + (own === 0 ? 1 : 0);
+    return own === 0 || own + more <= this.capacityFor(key) / keys;
+  }
+
+  /** Who has to give way so that this one can have more; null: it has no right to that. */
+  yieldingTo(asking: Holder, more: number): readonly Holder[] | null {
+    const { capacity, first } = this.#options;
+    // Of two keys with the same, the one that asks gives way.
+    const held = new Map([[asking.key, 0], ...this.#held]);
+    held.set(asking.key, this.heldBy(asking.key) + more);
+    const share = capacity / held.size;
+    const yielding = new Set<Holder>();
+    let missing = this.#total + more - this.capacityFor(asking.key);
+    while (missing > 0) {
+      const next = [...held]
+        .filter(([, size]) => size > share)
+        .toSorted(([, one], [, other]) => other - one)
+        .map(([key]) => first?.(this.#others(key, yielding, asking), asking))
+        .find((holder) => holder !== undefined);
+      if (next === undefined || next === asking) return null;
+      yielding.add(next);
+      const size = this.sizeOf(next);
+      missing -= size;
+      held.set(next.key, (held.get(next.key) ?? 0) - size);
+    }
+    return [...yielding];
+  }
+
+  #others(key: string, yielding: ReadonlySet<Holder>, asking: Holder): readonly Holder[] {
+    const own = [...(this.#holders.get(key)?.keys() ?? [])].filter((holder) => !yielding.has(holder));
+    return key === asking.key && !own.includes(asking) ? [...own, asking] : own;
+  }
+
+  #add(key: string, more: number): void {
+    this.#total += more;
+    const held = this.heldBy(key) + more;
+    if (held === 0) this.#held.delete(key);
+    else this.#held.set(key, held);
+  }
+}
