@@ -2,10 +2,14 @@ import { describe, expect, it } from 'vitest';
 
 import { END, messageTold } from '../../test/support/item-events.ts';
 import { collect, emit } from '../../test/support/turn-events.ts';
+import { RequestTrace } from '../canonical/context/request-trace.ts';
+import { NO_TRACE } from '../canonical/context/trace.ts';
+import { endOf } from '../canonical/events/accumulate.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { recordAnswer } from './record-answer.ts';
-import type { FinishedTurn } from './turn-state.ts';
+import type { Api, ParsedRequest } from './api.ts';
+import { recordAnswer, recorderOf } from './record-answer.ts';
+import type { FinishedTurn, TurnState } from './turn-state.ts';
 
 const same = (events: AsyncIterable<TurnEvent>): AsyncIterable<TurnEvent> => events;
 const told = [...messageTold('msg_1', 'hi'), END];
@@ -102,4 +106,23 @@ describe('recordAnswer', () => {
     await Promise.all(turns.slice(1).map((turn) => collect(turn)));
     expect(times).toBe(2);
   });
+});
+
+it.each([
+  ['stored', true, true, [{ name: 'store', facts: {} }]],
+  [
+    'not stored, though it should be',
+    true,
+    false,
+    [{ name: 'store', facts: { error: 'store_unavailable' } }],
+  ],
+  ['for its connection only', false, true, []],
+] as const)('measures the store for an answer that is %s', async (_, isKept, isStored, spans) => {
+  const trace = new RequestTrace({ recorder: NO_TRACE, now: () => 0, distributed: null });
+  const state = { isKept: () => isKept, record: async () => isStored } as unknown as TurnState;
+  const parsed = { keeps: {}, meta: null, stream: true } as unknown as ParsedRequest;
+  const how = { cacheKey: '', ids: { mint: () => '' }, signal: AbortSignal.abort(), trace };
+  const record = recorderOf({} as Api, parsed, state, how);
+  expect(await record?.([{ made: [], reply: { ...endOf(END), items: [] } }])).toBe(isStored);
+  expect(trace.finish().spans).toMatchObject(spans);
 });

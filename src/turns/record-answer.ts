@@ -1,3 +1,5 @@
+import { measured } from '../canonical/context/measured.ts';
+import { NO_TRACE, type Trace } from '../canonical/context/trace.ts';
 import { endOf } from '../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
@@ -48,7 +50,12 @@ export const recorderOf = (
   api: Api,
   parsed: ParsedRequest,
   state: TurnState,
-  how: { readonly cacheKey: string; readonly ids: IdSource; readonly signal: AbortSignal },
+  how: {
+    readonly cacheKey: string;
+    readonly ids: IdSource;
+    readonly signal: AbortSignal;
+    readonly trace: Trace;
+  },
 ): Recording['record'] => {
   const { keeps, meta, stream } = parsed;
   if (keeps === undefined) return null;
@@ -58,7 +65,13 @@ export const recorderOf = (
     if (!stream && backgroundOf(parsed) === null && replies.some(({ outcome }) => outcome.kind === 'failed'))
       return true;
     const { cacheKey, ids, signal } = how;
-    return state.record({ keeps, cacheKey, turns, signal, project: () => api.project(meta, replies, ids) });
+    const storing = state.isKept(keeps) ? how.trace.begin('store') : NO_TRACE;
+    const answer = { keeps, cacheKey, turns, signal, project: () => api.project(meta, replies, ids) };
+    return measured(storing, async () => {
+      const isKept = await state.record(answer);
+      if (!isKept) storing.note({ error: 'store_unavailable' });
+      return isKept;
+    });
   };
 };
 

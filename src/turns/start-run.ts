@@ -296,7 +296,7 @@ const partsOf = (
     api,
     events: recordAnswer(events, {
       arrange: (turn) => parsed.arrange(turn),
-      record: recorderOf(api, { ...parsed, meta }, call.state, { cacheKey, ids, signal }),
+      record: recorderOf(api, { ...parsed, meta }, call.state, { cacheKey, ids, signal, trace: call.trace }),
     }),
     signal,
   };

@@ -98,6 +98,7 @@ describe('the request log', () => {
         'model-request',
         'first-delta',
         'end',
+        'store',
       ]),
     );
     const { capture, ...metadata } = details;

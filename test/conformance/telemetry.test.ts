@@ -78,6 +78,7 @@ describe('a request', () => {
       ...PARTS,
       'attempt > app-server',
       'attempt > chat gpt-5.5',
+      'POST /v1/responses > store',
       'POST /v1/responses',
     ]);
     const [own] = spans.slice(-1);

@@ -81,6 +81,8 @@ export type SpanName =
   | 'model-request'
   /** A call of an MCP server. */
   | 'tool'
+  /** The answer is written to the store, before the client sees its end. */
+  | 'store'
   /** The moment of the first text or call. */
   | 'first-delta'
   /** The moment at which an answer was complete. What follows is its delivery. */

@@ -25,12 +25,13 @@ const TITLES: Readonly<Record<string, string>> = {
   'app-server': 'App-server',
   'model-request': 'Backend',
   tool: 'Tool',
+  store: 'Store the answer',
   'first-delta': 'First delta',
   end: 'End of the answer',
 };
 
 const MOMENTS = new Set(['first-delta', 'end']);
-const WAITS = new Set(['queue', 'reserve', 'app-server']);
+const WAITS = new Set(['queue', 'reserve', 'app-server', 'store']);
 const BACKEND = new Set(['model-request', 'tool']);
 /** What the page shows of the facts of a part. */
 const SHOWN = ['model', 'transport', 'status', 'retry', 'error', 'name', 'server', 'outcome'];
