@@ -100,6 +100,7 @@ describe('LogWriter', () => {
       ['full', 1],
       ['full', 1],
     ]);
+    fail(null);
     await writer.close();
   });
 });

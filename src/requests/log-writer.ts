@@ -1,5 +1,5 @@
 import { failureOf } from '../canonical/failure/failure.ts';
-import { within } from '../kit/async/within.ts';
+import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
 
 export interface LogWriterOptions {
@@ -26,67 +26,42 @@ const CLOSE_MS = 2_000;
 /** Writes requests to the store in batches, so that no request waits for it. */
 export class LogWriter {
   readonly #options: LogWriterOptions;
-  #waiting: RequestRow[] = [];
-  #timer: NodeJS.Timeout | null = null;
-  #writing: Promise<void> | null = null;
+  readonly #queue: WriteQueue<RequestRow>;
   #sinceTrim = TRIM_AFTER;
-  #isFailing = false;
 
   constructor(options: LogWriterOptions) {
+    const { onLost, onError, flushMs = FLUSH_MS } = options;
     this.#options = options;
+    this.#queue = new WriteQueue({
+      write: (rows) => this.#write(rows),
+      delayMs: flushMs,
+      perWrite: MAX_BATCH,
+      atOnce: 1,
+      max: MAX_WAITING,
+      // Another try of anything else would fail, too.
+      retries: (error) => failureOf(error).kind === 'store_unavailable',
+      onError,
+      onLost: (rows) => onLost('store', rows.length),
+    });
   }
 
   add(row: RequestRow): void {
-    if (this.#waiting.length >= MAX_WAITING) {
-      this.#options.onLost('full', 1);
-      return;
-    }
-    this.#waiting.push(row);
-    this.#schedule();
+    if (!this.#queue.put(row.id, row)) this.#options.onLost('full', 1);
   }
 
   /** Writes what waits. Does not reject: what could not be written is tried again later. */
   async flush(): Promise<void> {
-    // What a write that runs already has taken is not what waits.
-    await this.#writing;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = null;
-      if (this.#waiting.length > 0) this.#schedule();
-    });
-    await this.#writing;
+    await this.#queue.flush().catch(() => undefined);
   }
 
   async close(): Promise<void> {
-    await within(this.flush(), CLOSE_MS);
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    await this.#queue.close(CLOSE_MS);
   }
 
-  #schedule(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      void this.flush();
-    }, this.#options.flushMs ?? FLUSH_MS).unref();
-  }
-
-  async #write(): Promise<void> {
-    const { store, onError, onLost } = this.#options;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, MAX_BATCH);
-      try {
-        await store.add(batch);
-        this.#waiting = this.#waiting.slice(batch.length);
-        this.#isFailing = false;
-        this.#sinceTrim += batch.length;
-      } catch (error) {
-        if (!this.#isFailing) onError(error);
-        this.#isFailing = true;
-        if (failureOf(error).kind === 'store_unavailable') return;
-        // Another try would fail, too.
-        this.#waiting = this.#waiting.slice(batch.length);
-        onLost('store', batch.length);
-      }
-    }
+  async #write(rows: readonly RequestRow[]): Promise<void> {
+    const { store, onError } = this.#options;
+    await store.add(rows);
+    this.#sinceTrim += rows.length;
     await this.#trim().catch(onError);
   }
 
