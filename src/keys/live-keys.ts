@@ -1,6 +1,7 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { pause } from '../kit/async/pause.ts';
+import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { KeyChanges, KeyStore } from '../store/ports/keys.ts';
 import { HeldKeys, type HeldKeysOptions } from './held-keys.ts';
 import { MAX_KEYS, statusOf, type ApiKey } from './key.ts';
@@ -8,7 +9,6 @@ import type { KeyDirectory } from './key-directory.ts';
 import { KeyMemory, type LoadedKey } from './key-memory.ts';
 import { hashOf } from './key-secret.ts';
 import { refusalFor } from './key-refusal.ts';
-import { KeyUses } from './key-uses.ts';
 
 export interface LiveKeysOptions {
   readonly store: Pick<KeyStore, 'changedSince' | 'used'>;
@@ -47,10 +47,11 @@ export class LiveKeys implements KeyDirectory {
   /** When the database was first found to be away; null: it answers. */
   #lostAt: number | null = null;
   #polling: Promise<void> = Promise.resolve();
+  #isInTrouble = false;
 
   private constructor(options: LiveKeysOptions) {
     this.#options = options;
-    this.#uses = new KeyUses(options);
+    this.#uses = new KeyUses(options, (error) => this.#noteTrouble(error));
     this.held = new HeldKeys(options.held);
   }
 
@@ -141,7 +142,7 @@ export class LiveKeys implements KeyDirectory {
     this.#stopped.abort();
     await this.#polling;
     await this.held.close();
-    await this.#uses.flush(true).catch(this.#options.onTrouble);
+    await this.#uses.close();
   }
 
   #staleness(): GatewayError | null {
@@ -155,19 +156,21 @@ export class LiveKeys implements KeyDirectory {
 
   async #poll(): Promise<void> {
     const { signal } = this.#stopped;
-    const { pollMs = POLL_MS, onTrouble } = this.#options;
-    let isInTrouble = false;
+    const { pollMs = POLL_MS } = this.#options;
     while (!signal.aborted) {
       try {
         await pause(pollMs, signal);
         await this.changed();
-        await this.#uses.flush();
-        isInTrouble = false;
+        this.#isInTrouble = false;
       } catch (error) {
-        if (!signal.aborted && !isInTrouble) onTrouble(error);
-        isInTrouble = true;
+        if (!signal.aborted) this.#noteTrouble(error);
       }
     }
+  }
+
+  #noteTrouble(error: unknown): void {
+    if (!this.#isInTrouble) this.#options.onTrouble(error);
+    this.#isInTrouble = true;
   }
 
   async #read(): Promise<void> {
@@ -198,5 +201,54 @@ export class LiveKeys implements KeyDirectory {
       this.#lostAt ??= clock.now();
       throw error;
     }
+  }
+}
+
+interface KeyUse {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** The last use of a key is written once in this time. */
+const USE_EVERY_MS = 60_000;
+const USES_PER_WRITE = 500;
+const CLOSE_MS = 2_000;
+
+/** When keys were used last. Requests only note it; it is written later, for many keys at once. */
+class KeyUses {
+  readonly #clock: Clock;
+  readonly #queue: WriteQueue<KeyUse>;
+  /** Uses so soon after the last one that they are written only at the end. */
+  readonly #early = new Map<string, KeyUse>();
+  readonly #dueAt = new Map<string, number>();
+
+  constructor({ store, clock, pollMs = POLL_MS }: LiveKeysOptions, onTrouble: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#queue = new WriteQueue({
+      write: (uses) => store.used(uses),
+      delayMs: pollMs,
+      perWrite: USES_PER_WRITE,
+      atOnce: 1,
+      // There are no more than keys.
+      max: Infinity,
+      retries: () => true,
+      onError: onTrouble,
+    });
+  }
+
+  note(id: string): void {
+    const at = this.#clock.now();
+    if (at < (this.#dueAt.get(id) ?? 0)) {
+      this.#early.set(id, { id, at });
+    } else {
+      this.#early.delete(id);
+      this.#dueAt.set(id, at + USE_EVERY_MS);
+      this.#queue.put(id, { id, at });
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const use of this.#early.values()) this.#queue.put(use.id, use);
+    await this.#queue.close(CLOSE_MS);
   }
 }
