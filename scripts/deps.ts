@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 /** Held on purpose. */
 const HELD: Readonly<Record<string, string>> = {
-  node: 'the version that development uses (decision 0006)',
+  node: 'the version that development uses (decision 0005)',
   '@types/node': 'follows node',
 };
 

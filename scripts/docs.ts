@@ -49,7 +49,7 @@ const describeFailures = (): string => {
     "Requests to `/v1/messages`, and all others with the header `anthropic-version`, get errors in Anthropic's form:",
     '`{"type": "error", "error": {"type", "message"}, "request_id"}`, with Anthropic\'s status and type below.',
     'If a field of the body is wrong, the message names it first: `max_tokens: Field required`. In a stream that has begun the error is an `error` event,',
-    'and no `message_stop` follows. `x-should-retry: false` says that a retry cannot succeed. See [0070](decisions/0070-claude-names-and-errors.md).',
+    'and no `message_stop` follows. `x-should-retry: false` says that a retry cannot succeed. See [0027](decisions/0027-messages-and-other-apis.md).',
     '',
     "| code | status | type | Anthropic's status | and type | when |",
     '|---|---|---|---|---|---|',

@@ -62,7 +62,7 @@ const MODELS: readonly string[] = [
   '| a name with `claude` and `haiku` | the smallest model, as for names of conversations below |',
   '| any other name with `claude` | the default model |',
   '',
-  '`PROXY_MODEL_ALIASES` and listed models take precedence, and `[1m]` at the end is left out. See [0070](decisions/0070-claude-names-and-errors.md).',
+  '`PROXY_MODEL_ALIASES` and listed models take precedence, and `[1m]` at the end is left out. See [0027](decisions/0027-messages-and-other-apis.md).',
   '',
 ];
 
@@ -96,7 +96,7 @@ const CONVERSATIONS: readonly string[] = [
   '',
   'A response with `conversation` reads all items of the conversation, and adds its input and output when it is complete. Failed answers, and those whose',
   'client left, add nothing. Requests that write to the same conversation take turns: one that waits longer than `PROXY_CONVERSATION_WAIT_MS` gets a 400',
-  '`conversation_locked`. If the database fails, so does the answer. See [0065](decisions/0065-conversations.md).',
+  '`conversation_locked`. If the database fails, so does the answer. See [0020](decisions/0020-the-store.md).',
   '',
   'Any other answer that should be stored and cannot be is sent anyway, with the header `x-proxy-store: failed`; in a stream of chunks it is a comment before',
   '`[DONE]`, and a response says `store: false`.',
@@ -142,7 +142,7 @@ const CALLS: readonly string[] = [
   'A call that `tool_choice` forces comes, or the request fails with `tool_choice_not_satisfied` after a second attempt; a stream',
   'begins when the call does. Calls that the choice rules out are left out. With `parallel_tool_calls: false` there is at most one.',
   'Arguments are the text that the model wrote, byte for byte. Where a backend sends another value instead of text, they are that',
-  'value as JSON; where it sends none, `{}`. A call without a `call_id` gets one ([0041](decisions/0041-answers-of-careless-backends.md)).',
+  'value as JSON; where it sends none, `{}`. A call without a `call_id` gets one ([0011](decisions/0011-limits-of-a-backend.md)).',
   '',
   'Arguments of functions with `strict: true` are checked against their schema (but for `pattern`). In a JSON answer the model corrects what',
   'is wrong before the client sees it, `PROXY_TOOL_REPAIR_ATTEMPTS` times; `usage` is that of all attempts. Streams are checked only with',

@@ -265,7 +265,7 @@ export const describeStoreSchema = (): string => {
     '# Schema of the store',
     '',
     `Version ${MIGRATIONS.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them, and every start brings a database up to date.`,
-    'Times are milliseconds since the Unix epoch. The reasons are in [0061](decisions/0061-store.md).',
+    'Times are milliseconds since the Unix epoch. The reasons are in [0020](decisions/0020-the-store.md).',
     '',
     'A _sealed_ column is text in one of three forms:',
     '',

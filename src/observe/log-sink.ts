@@ -41,7 +41,7 @@ const BATCH_CHARS = 64 * 1024;
  * limit and are then dropped and counted. Logging never blocks and never throws.
  *
  * Not sonic-boom (4.2.1 was tried): it writes to a pipe in a libuv thread, so `process.exit` never returns while the
- * reader does not read, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0051.
+ * reader does not read, and its `flushSync` retries forever on a closed pipe. See docs/decisions/0005.
  */
 export const createLogSink = (drain: LogDrain, options: LogSinkOptions = {}): LogSink => {
   const { maxBytes = MAX_BYTES, retryMs = RETRY_MS, gapMs = GAP_MS } = options;
