@@ -13,9 +13,9 @@ export const telemetryOf = async (
 ): Promise<Telemetry | null> => {
   const settings = telemetrySettings(environment);
   if (settings === null) return null;
-  const { traces, metrics, conventions, problems } = settings;
+  const { traces, metrics, problems } = settings;
   for (const problem of problems) logger.warn({ problem }, 'a variable of OpenTelemetry is not understood');
   const { openTelemetry } = await import('../telemetry/open-telemetry.ts');
-  logger.info({ traces, metrics, conventions }, 'telemetry is sent to the OTLP endpoint');
+  logger.info({ traces, metrics }, 'telemetry is sent to the OTLP endpoint');
   return openTelemetry(settings, { service: SERVICE, logger, clock: systemAmbient.clock });
 };

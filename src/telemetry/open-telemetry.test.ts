@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { otelEnvironment } from '../../test/support/otel-environment.ts';
 import { requestEnd, type StartedRequest } from '../observe/request-end.ts';
-import { openTelemetry, type Telemetry } from './open-telemetry.ts';
+import { exportTrouble, openTelemetry, type Telemetry } from './open-telemetry.ts';
 import { telemetrySettings } from './settings.ts';
 
 const silent = createServer(() => {});
@@ -78,4 +78,19 @@ it('an unsampled request has a context for others', async () => {
   const { id, traceContext } = distributed?.identify() ?? {};
   expect(traceContext?.traceparent).toContain(`-${id}-00`);
   await telemetry.close();
+});
+
+it('trouble of exporters is logged once a minute, and the rest is counted', () => {
+  const clock = { nowMs: 0, now: () => clock.nowMs };
+  const lines: unknown[] = [];
+  const { error, warn } = exportTrouble({ warn: (facts: unknown) => void lines.push(facts) }, clock);
+  error('refused', new Error('ECONNREFUSED'));
+  error('refused again');
+  warn('dropped 3 spans');
+  clock.nowMs = 60_000;
+  error('x'.repeat(1000));
+  expect(lines).toEqual([
+    { trouble: 'refused ECONNREFUSED', unlogged: 0 },
+    { trouble: 'x'.repeat(500), unlogged: 2 },
+  ]);
 });

@@ -1,4 +1,4 @@
-import { diag, DiagLogLevel, type Attributes } from '@opentelemetry/api';
+import { diag, DiagLogLevel, type Attributes, type DiagLogger } from '@opentelemetry/api';
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
@@ -23,11 +23,8 @@ import { within } from '../kit/async/within.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';
-import { exportTrouble } from './export-trouble.ts';
-import { genAiMetrics } from './genai-metrics.ts';
-import { inferencesIn } from './inferences.ts';
-import { PresetIds } from './preset-ids.ts';
-import { RequestSpan } from './request-spans.ts';
+import { inferencesIn, modelRequestMetrics } from './model-requests.ts';
+import { PresetIds, RequestSpan } from './request-spans.ts';
 import type { SamplerSettings, TelemetrySettings } from './settings.ts';
 
 export interface Telemetry {
@@ -77,16 +74,15 @@ export const openTelemetry = (settings: TelemetrySettings, deps: TelemetryDeps):
         ],
       })
     : null;
-  const { conventions } = settings;
   const tracer = traces?.getTracer(service.name, service.version) ?? null;
   const record =
-    metrics === null ? null : genAiMetrics(metrics.getMeter(service.name, service.version), conventions);
+    metrics === null ? null : modelRequestMetrics(metrics.getMeter(service.name, service.version));
   return {
     observer: {
       open(request) {
         const { route } = request;
         if (UNTRACED.has(route)) return null;
-        const span = tracer === null ? null : new RequestSpan(request, { tracer, ids, conventions });
+        const span = tracer === null ? null : new RequestSpan(request, { tracer, ids });
         return {
           distributed: span?.distributed ?? null,
           end(end) {
@@ -119,3 +115,27 @@ const rootSampler = (name: SamplerSettings['name'], ratio: number): Sampler => {
   if (name === 'always_on') return new AlwaysOnSampler();
   return name === 'always_off' ? new AlwaysOffSampler() : new TraceIdRatioBasedSampler(ratio);
 };
+
+/** A receiver that is down fails every few seconds. */
+const TROUBLE_EVERY_MS = 60_000;
+const MAX_TROUBLE_CHARS = 500;
+
+/** Logs the trouble of exporters, at most one line a minute, with the number of those before it. */
+export const exportTrouble = (logger: Pick<Logger, 'warn'>, clock: Clock): DiagLogger => {
+  let loggedAt: number | null = null;
+  let unlogged = 0;
+  const warn = (message: string, ...more: unknown[]): void => {
+    const now = clock.now();
+    if (loggedAt !== null && now - loggedAt < TROUBLE_EVERY_MS) {
+      unlogged += 1;
+      return;
+    }
+    const trouble = [message, ...more.map(textOf)].join(' ').slice(0, MAX_TROUBLE_CHARS);
+    logger.warn({ trouble, unlogged }, 'telemetry could not be exported');
+    loggedAt = now;
+    unlogged = 0;
+  };
+  return { error: warn, warn, info() {}, debug() {}, verbose() {} };
+};
+
+const textOf = (value: unknown): string => (value instanceof Error ? value.message : String(value));

@@ -1,24 +1,23 @@
 import {
+  createTraceState,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
   type Context,
   type Span,
+  type SpanContext,
   type Tracer,
 } from '@opentelemetry/api';
+import type { IdGenerator } from '@opentelemetry/sdk-trace';
 
-import type { DistributedTrace, SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
+import type { DistributedTrace, SpanFacts, TraceContext, TraceSpan } from '../canonical/context/trace.ts';
 import type { RequestEnd, StartedRequest } from '../observe/request-end.ts';
-import { attributesOf, type Attributes, type Inference } from './conventions.ts';
-import type { PresetIds } from './preset-ids.ts';
-import type { Conventions } from './settings.ts';
-import { spanContextOf, traceContextOf } from './trace-headers.ts';
+import { attributesOf, type Attributes, type Inference } from './model-requests.ts';
 
 export interface RequestSpansOptions {
   readonly tracer: Tracer;
   readonly ids: PresetIds;
-  readonly conventions: Conventions;
 }
 
 /** The attributes that no convention has. */
@@ -97,11 +96,10 @@ export class RequestSpan {
 
   #shapeOf({ name, facts }: TraceSpan, inference: Inference | undefined): SpanShape {
     if (inference !== undefined) {
-      const attributes = attributesOf(inference, this.#options.conventions, 'span');
       return {
         name: `${inference.operation} ${inference.model ?? ''}`.trim(),
         kind: SpanKind.CLIENT,
-        attributes: { ...attributes, ...ownAttributes(pick(facts, REQUEST_FACTS)) },
+        attributes: { ...attributesOf(inference), ...ownAttributes(pick(facts, REQUEST_FACTS)) },
       };
     }
     if (name !== 'tool') return { name, kind: SpanKind.INTERNAL, attributes: ownAttributes(facts) };
@@ -157,3 +155,56 @@ const requestAttributes = (end: RequestEnd): Attributes => ({
 /** A stream that fails has the status 200: its turn says so. */
 const errorOf = ({ status, outcome, failure }: RequestEnd): string | null =>
   outcome === 'failed' || status >= SERVER_ERROR ? (failure?.code ?? String(status)) : null;
+
+/**
+ * Random ids, except for a span whose id was sent to others before the span was made. Spans are made at the end of a
+ * request, and a model request names its span when it is sent.
+ */
+export class PresetIds implements IdGenerator {
+  readonly #random: IdGenerator;
+  #preset: string | null = null;
+
+  constructor(random: IdGenerator) {
+    this.#random = random;
+  }
+
+  generateTraceId(): string {
+    return this.#random.generateTraceId();
+  }
+
+  generateSpanId(): string {
+    const id = this.#preset ?? this.#random.generateSpanId();
+    this.#preset = null;
+    return id;
+  }
+
+  /** The spans of this call get the id; absent: a random one. */
+  preset<Made>(id: string | undefined, make: () => Made): Made {
+    this.#preset = id ?? null;
+    try {
+      return make();
+    } finally {
+      this.#preset = null;
+    }
+  }
+}
+
+/** The span that a client sent; its headers were checked when they were read. */
+const spanContextOf = ({ traceparent, tracestate }: TraceContext): SpanContext => {
+  const [, traceId = '', spanId = '', flags = ''] = traceparent.split('-');
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & SAMPLED,
+    isRemote: true,
+    ...(tracestate === null ? {} : { traceState: createTraceState(tracestate) }),
+  };
+};
+
+const SAMPLED = 1;
+
+/** The headers for requests that belong to a span of this trace. */
+const traceContextOf = ({ traceId, traceFlags, traceState }: SpanContext, spanId: string): TraceContext => ({
+  traceparent: `00-${traceId}-${spanId}-${(traceFlags & SAMPLED).toString(16).padStart(2, '0')}`,
+  tracestate: traceState?.serialize() || null,
+});

@@ -19,7 +19,6 @@ describe('telemetrySettings', () => {
       traces: true,
       metrics: true,
       sampler: { name: 'always_on', isParentBased: true, ratio: 1 },
-      conventions: 'current',
       batch: {},
       reader: { exportIntervalMillis: 60_000, exportTimeoutMillis: 30_000 },
       problems: [],
@@ -37,7 +36,7 @@ describe('telemetrySettings', () => {
     ]);
   });
 
-  it('reads samplers, batches, intervals and conventions', () => {
+  it('reads samplers, batches and intervals', () => {
     expect(
       telemetrySettings({
         ...ENDPOINT,
@@ -48,14 +47,12 @@ describe('telemetrySettings', () => {
         OTEL_BSP_MAX_QUEUE_SIZE: '300',
         OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '40',
         OTEL_METRIC_EXPORT_INTERVAL: '5000',
-        OTEL_SEMCONV_STABILITY_OPT_IN: 'http, gen_ai_latest_experimental',
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
       }),
     ).toEqual({
       traces: true,
       metrics: true,
       sampler: { name: 'traceidratio', isParentBased: false, ratio: 0.25 },
-      conventions: 'latest',
       batch: {
         scheduledDelayMillis: 100,
         exportTimeoutMillis: 200,
@@ -82,12 +79,14 @@ describe('telemetrySettings', () => {
       OTEL_TRACES_SAMPLER: 'jaeger_remote',
       OTEL_BSP_SCHEDULE_DELAY: 'soon',
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc',
+      OTEL_SEMCONV_STABILITY_OPT_IN: 'http, gen_ai_latest_experimental',
     };
     expect(telemetrySettings(environment)).toMatchObject({
       sampler: { name: 'always_on', isParentBased: true },
       batch: {},
       problems: [
         'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is not supported: http/protobuf is used',
+        'OTEL_SEMCONV_STABILITY_OPT_IN: gen_ai_latest_experimental is not supported',
         'OTEL_TRACES_SAMPLER is not supported: parentbased_always_on is used',
         'OTEL_BSP_SCHEDULE_DELAY is not a positive number',
       ],

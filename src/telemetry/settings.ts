@@ -3,7 +3,6 @@ export interface TelemetrySettings {
   readonly traces: boolean;
   readonly metrics: boolean;
   readonly sampler: SamplerSettings;
-  readonly conventions: Conventions;
   readonly batch: {
     readonly scheduledDelayMillis?: number;
     readonly exportTimeoutMillis?: number;
@@ -14,9 +13,6 @@ export interface TelemetrySettings {
   /** Values that are not understood, for the log. */
   readonly problems: readonly string[];
 }
-
-/** `current`: the names that most dashboards use. `latest`: those that replace them. */
-export type Conventions = 'current' | 'latest';
 
 export interface SamplerSettings {
   readonly name: 'always_on' | 'always_off' | 'traceidratio';
@@ -50,11 +46,12 @@ export const telemetrySettings = (environment: Environment): TelemetrySettings |
     if (protocol !== '' && protocol !== PROTOCOL)
       problems.push(`OTEL_EXPORTER_OTLP_${signal}PROTOCOL is not supported: ${PROTOCOL} is used`);
   }
+  if (textOf('OTEL_SEMCONV_STABILITY_OPT_IN').includes(LATEST))
+    problems.push(`OTEL_SEMCONV_STABILITY_OPT_IN: ${LATEST} is not supported`);
   return {
     traces,
     metrics,
     sampler: samplerOf(textOf('OTEL_TRACES_SAMPLER'), textOf('OTEL_TRACES_SAMPLER_ARG'), problems),
-    conventions: listIn(textOf('OTEL_SEMCONV_STABILITY_OPT_IN')).includes(LATEST) ? 'latest' : 'current',
     batch: defined({
       scheduledDelayMillis: numberOf('OTEL_BSP_SCHEDULE_DELAY'),
       exportTimeoutMillis: numberOf('OTEL_BSP_EXPORT_TIMEOUT'),
@@ -102,8 +99,6 @@ const samplerOf = (asked: string, argument: string, problems: string[]): Sampler
       return { name: 'always_on', isParentBased: true, ratio: 1 };
   }
 };
-
-const listIn = (text: string): readonly string[] => text.split(',').map((one) => one.trim());
 
 const defined = <Value>(values: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>
   Object.fromEntries(

@@ -1,8 +1,8 @@
+import type { Meter } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 
 import type { SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
-import { attributesOf, METRICS, type Inference } from './conventions.ts';
-import { inferencesIn } from './inferences.ts';
+import { attributesOf, inferencesIn, modelRequestMetrics, type Inference } from './model-requests.ts';
 
 const span = (name: TraceSpan['name'], facts: SpanFacts = {}): TraceSpan => ({
   name,
@@ -38,7 +38,6 @@ it('model requests are found among the parts of a request', () => {
       port: 443,
       error: 'server-error',
       seconds: 2,
-      firstDeltaSeconds: null,
       firstTokenSeconds: null,
       tokens: null,
     },
@@ -50,13 +49,12 @@ it('model requests are found among the parts of a request', () => {
       port: 8080,
       error: null,
       seconds: 2,
-      firstDeltaSeconds: 0.5,
       // Since the client's request.
       firstTokenSeconds: 1.5,
       tokens: { input: 10, cachedInput: 4, output: 3, reasoningOutput: 2 },
     },
     // Only the first output counts.
-    expect.objectContaining({ firstDeltaSeconds: 0.5, firstTokenSeconds: null }),
+    expect.objectContaining({ servedModel: 'm-1', firstTokenSeconds: null }),
   ]);
 });
 
@@ -65,47 +63,39 @@ it('the old completions are text completions', () => {
   expect(inference?.operation).toBe('text_completion');
 });
 
-it('attributes are named by the chosen conventions', () => {
+it('a span has the attributes of the conventions for generative AI', () => {
   const [inference] = inferences(ANSWERED);
   if (inference === undefined) throw new Error('no model request');
-  const common = {
+  expect(attributesOf(inference)).toEqual({
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'openai',
+    'gen_ai.system': 'openai',
     'gen_ai.request.model': 'm',
     'gen_ai.response.model': 'm-1',
     'server.address': '[::1]',
     'server.port': 8080,
-  };
-  const usage = { 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.output_tokens': 3 };
-  expect(attributesOf(inference, 'current', 'metric')).toEqual({ ...common, 'gen_ai.system': 'openai' });
-  expect(attributesOf(inference, 'current', 'span')).toEqual({
-    ...common,
-    ...usage,
-    'gen_ai.system': 'openai',
-  });
-  expect(attributesOf(inference, 'latest', 'span')).toEqual({
-    ...common,
-    ...usage,
+    'gen_ai.usage.input_tokens': 10,
+    'gen_ai.usage.output_tokens': 3,
     'gen_ai.usage.cache_read.input_tokens': 4,
     'gen_ai.usage.reasoning.output_tokens': 2,
-    'gen_ai.response.time_to_first_chunk': 0.5,
-    'gen_ai.request.stream': true,
   });
 });
 
-it('a request without an answer counts as one without tokens, where the conventions ask for it', () => {
-  const [inference] = inferences(FAILED);
-  if (inference === undefined) throw new Error('no model request');
-  const recorded = METRICS.flatMap(({ name, valueOf }) => {
-    const value = valueOf(inference);
-    return value === null ? [] : [[name, value]];
-  });
+it('metrics are recorded with labels of few values', () => {
+  const recorded: unknown[] = [];
+  const meter = {
+    createHistogram: (name: string) => ({
+      record: (value: number, labels: Readonly<Record<string, unknown>>) =>
+        recorded.push([name, value, labels['gen_ai.token.type'] ?? null, Object.keys(labels).length]),
+    }),
+  } as unknown as Meter;
+  const record = modelRequestMetrics(meter);
+  for (const inference of inferences(FAILED, ANSWERED)) record(inference);
   expect(recorded).toEqual([
-    ['gen_ai.client.operation.duration', 2],
-    ['gen_ai.client.inference.duration', 2],
-    ['gen_ai.client.inference.usage.input_tokens', 0],
-    ['gen_ai.client.inference.usage.output_tokens', 0],
-    ['gen_ai.client.inference.usage.cache_read.input_tokens', 0],
-    ['gen_ai.client.inference.usage.reasoning.output_tokens', 0],
+    ['gen_ai.client.operation.duration', 2, null, 7],
+    ['gen_ai.client.operation.duration', 2, null, 7],
+    ['gen_ai.client.token.usage', 10, 'input', 8],
+    ['gen_ai.client.token.usage', 3, 'output', 8],
+    ['gen_ai.server.time_to_first_token', 1.5, null, 7],
   ]);
 });
