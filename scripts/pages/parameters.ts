@@ -1,4 +1,6 @@
 import { MESSAGES_PARAMETERS } from '../../src/anthropic/messages/input/parameters.ts';
+import type { ParameterRow, Policy } from '../../src/apis/parameters.ts';
+import type { Setting } from '../../src/canonical/request/path.ts';
 import { profileOf, type BackendProfile, type EditField } from '../../src/codex/capabilities/profile.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
 import { handlingOf, supportsField } from '../../src/codex/capabilities/field-support.ts';
@@ -7,17 +9,13 @@ import type { RequestFormat } from '../../src/codex/translate/request-strategy.t
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
 import { COMPLETION_PARAMETERS } from '../../src/openai/completions/parameters.ts';
 import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/parameters.ts';
-import {
-  describeParameters,
-  type BackendColumn,
-  type BackendSide,
-  type ParameterRow,
-} from '../../src/apis/parameters.ts';
 import { describeChatFields } from '../../src/openai/responses/input/chat-fields.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 
+type Table = Readonly<Record<string, ParameterRow>>;
+
 /** One entry per endpoint with a body, optionally with a note below its table. */
-const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, ParameterRow>>, string?])[] = [
+const PARAMETER_TABLES: readonly (readonly [title: string, table: Table, more?: string])[] = [
   [
     'POST /v1/responses, POST /v1/responses/compact, POST /v1/responses/input_tokens',
     RESPONSES_PARAMETERS,
@@ -35,7 +33,13 @@ const PARAMETER_TABLES: readonly (readonly [string, Readonly<Record<string, Para
   ['POST /v1/images/edits', IMAGE_EDIT_PARAMETERS],
 ];
 
-const column = (title: string, canSet: (field: EditField) => boolean): BackendColumn => ({
+/** A kind of backend, and how it handles each setting. */
+export interface BackendKind {
+  readonly title: string;
+  becomes(setting: Setting): 'mapped' | 'emulated' | 'silent' | 'ignored';
+}
+
+const kind = (title: string, canSet: (field: EditField) => boolean): BackendKind => ({
   title,
   becomes: (setting) => handlingOf(setting, canSet),
 });
@@ -48,41 +52,85 @@ const through =
 const PROVIDER = profileOf({ kind: 'upstream', baseUrl: '', apiKeyEnv: null }, null);
 const CHATGPT = profileOf(directLogin('chatgpt'), null);
 
-const BACKENDS: BackendSide = {
-  columns: [
-    column('without the relay', () => false),
-    column('OpenAI, other providers, demo', through(PROVIDER)),
-    column('ChatGPT login, full lane', through(CHATGPT)),
-    column('ChatGPT login, lite lane', through(CHATGPT, 'codex')),
-  ],
-  noteOf: (setting) => SETTINGS[setting].note ?? null,
+const KINDS: readonly BackendKind[] = [
+  kind('no relay', () => false),
+  kind('provider', through(PROVIDER)),
+  kind('full lane', through(CHATGPT)),
+  kind('lite lane', through(CHATGPT, 'codex')),
+];
+
+const policyAt = (row: ParameterRow, backend: BackendKind): string => {
+  if ('policy' in row) return row.policy;
+  const policies = row.asks.map((setting): Policy => {
+    const policy = backend.becomes(setting);
+    const hasEffect = policy === 'mapped' || policy === 'emulated';
+    return hasEffect ? policy : (row.otherwise ?? policy);
+  });
+  return [...new Set(policies)].join(' or ');
+};
+
+/** The policy of a field: one word if all backends agree, else the exceptions and the rule. */
+export const describePolicy = (row: ParameterRow, kinds: readonly BackendKind[]): string => {
+  const titles = Map.groupBy(kinds, (backend) => policyAt(row, backend));
+  const groups = [...titles].toSorted(([, one], [, other]) => one.length - other.length);
+  return groups
+    .map(([policy, backends], at) => {
+      if (groups.length === 1) return policy;
+      const names = at === groups.length - 1 ? 'else' : backends.map(({ title }) => title).join(', ');
+      return `${names}: ${policy}`;
+    })
+    .join('; ');
+};
+
+/** What is said about a field, and about the settings that it asks for. */
+const allNotes = (row: ParameterRow): readonly [own: string, ...string[]] => [row.note, ...settingNotes(row)];
+
+const settingNotes = (row: ParameterRow): readonly string[] =>
+  ('asks' in row ? row.asks : []).flatMap((setting: Setting) => SETTINGS[setting].note ?? []);
+
+/** What is said about a setting is said once: later fields with the same setting refer to the first. */
+const describeTables = (): readonly string[] => {
+  const saidAt = new Map<string, string>();
+  const fieldNote = (place: string, row: ParameterRow): string => {
+    const notes = settingNotes(row);
+    const earlier = new Set(notes.flatMap((note) => saidAt.get(note) ?? []));
+    const fresh = notes.filter((note) => !saidAt.has(note));
+    for (const note of fresh) saidAt.set(note, place);
+    const rest = earlier.size === 0 ? [] : [`See ${[...earlier].join(', ')}.`];
+    return [row.note, ...fresh, ...rest].filter((note) => note !== '').join(' ');
+  };
+  const printed = new Map<string, string>();
+  return PARAMETER_TABLES.flatMap(([title, table, more]) => {
+    const endpoint = title.split(',')[0]?.replace('POST /v1/', '') ?? title;
+    const entries = Object.entries(table);
+    const key = (name: string, row: ParameterRow): string => JSON.stringify([name, row]);
+    const same = entries.filter(([name, row]) => printed.has(key(name, row)));
+    const fresh = entries.filter(([name, row]) => !printed.has(key(name, row)));
+    for (const [name, row] of fresh) printed.set(key(name, row), endpoint);
+    const rows = [
+      ...Map.groupBy(fresh, ([, row]) => JSON.stringify([describePolicy(row, KINDS), allNotes(row)])),
+    ];
+    const lines = rows.map(([, fields]) => {
+      const [[first, row]] = fields as [(typeof fields)[number]];
+      const note = fieldNote(`\`${first}\` of \`${endpoint}\``, row);
+      return `| ${fields.map(([name]) => `\`${name}\``).join(', ')} | ${describePolicy(row, KINDS)} | ${note} |`;
+    });
+    const likewise = [...Map.groupBy(same, ([name, row]) => printed.get(key(name, row)))].map(
+      ([earlier, fields]) =>
+        `The same as at \`${earlier}\`: ${fields.map(([name]) => `\`${name}\``).join(', ')}.`,
+    );
+    return [
+      `## ${title}`,
+      '',
+      ...(likewise.length === 0 ? [] : [...likewise, '']),
+      '| field | handling | what happens |',
+      '|---|---|---|',
+      ...lines,
+      '',
+      ...(more === undefined ? [] : [more]),
+    ];
+  });
 };
 
 /** How each parameter is handled by each backend. */
-export const describeAllParameters = (): string =>
-  [
-    '# Parameters',
-    '',
-    'What becomes of each field of a request:',
-    '',
-    '- **mapped**: it does what it does at OpenAI, or at Anthropic in its API;',
-    '- **emulated**: this server does it, not the backend;',
-    '- **echoed**: it changes nothing and comes back in the response;',
-    '- **ignored**: it has no effect, and a value that asks for one is named in the response header',
-    '  `x-proxy-ignored-params` (with `PROXY_STRICT_PARAMS=true` it gets 400 `unsupported_parameter`);',
-    '- **silent**: the answer is the same without it, so it is not reported when it does not reach the backend;',
-    '- **rejected**: a value that asks for it gets a 400.',
-    '',
-    'Many fields exist only in the request to the backend: the relay sets them (see `PROXY_WIRE`), as far as the',
-    'backend takes it. What a backend refuses is left out for the same caller, model and effort for ten minutes,',
-    'as if it were in the first column; `PROXY_UPSTREAM_PARAMS` configures it in advance. With a ChatGPT login a request',
-    'takes the lane that supports its fields, unless `PROXY_CHATGPT_LANE` or a refusal says otherwise.',
-    '',
-    'A field that is in no table is ignored, and named in the header unless it is `null`. The exceptions, fields of Chat Completions',
-    'that are refused on `/v1/responses`, are below the first table.',
-    '',
-    ...PARAMETER_TABLES.flatMap(([title, table, more]) => [
-      describeParameters(title, table, BACKENDS),
-      ...(more === undefined ? [] : [more]),
-    ]),
-  ].join('\n');
+export const describeAllParameters = (): string => describeTables().join('\n').trimEnd();

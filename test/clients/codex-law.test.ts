@@ -57,7 +57,7 @@ const bodiesOf = (name: string, requests: readonly Pick<RecordedRequest, 'body'>
     .filter(({ body }) => body['input'] !== undefined && scenarioOf(body).name === name)
     .map(({ body }) => body);
 
-/** What must arrive for a request of codex: the same, except for what `docs/exactness.md` lists. */
+/** What must arrive for a request of codex: the same, except for what `docs/parameters.md` lists. */
 const toArrive = (sent: readonly JsonObject[], arrived: readonly JsonObject[]): readonly JsonObject[] =>
   sent.map((body, index) => expectedOf(body, arrived[index] ?? {}, PROVIDER_DIFFERENCES));
 

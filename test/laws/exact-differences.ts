@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/jso
 
 /**
  * Where the body that reaches a provider differs from the client's own Responses body. The table is printed into
- * `docs/exactness.md`; the law in `exactness.test.ts` checks that nothing else differs.
+ * `docs/parameters.md`; the law in `exactness.test.ts` checks that nothing else differs.
  */
 export interface Difference {
   /** The part of the client's body. */
