@@ -16,14 +16,14 @@ import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
 import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
-/** Requests counted at once: turns need the tokenizer too. */
+/** Requests of a key that are counted at once: its turns need the tokenizer too. */
 const AT_ONCE = 2;
 const MAX_WAITING = 200;
 const WAIT_MS = 30_000;
 
 /**
- * Counts input tokens without running a model. The body is validated like that of its API. Uses no turn slot; requests
- * queue fairly between keys.
+ * Counts input tokens without running a model. The body is validated like that of its API. Uses no turn slot; the
+ * requests of a key queue.
  */
 export const countRoutes = (apis: readonly Api[], deps: TurnDeps, line: CountLine): readonly Route[] =>
   apis.flatMap(({ count, ...api }): readonly Route[] =>
@@ -99,18 +99,32 @@ export interface CountLineOptions {
   readonly onRefused: (why: LimiterRefusal) => void;
 }
 
-/** Queues requests fairly between keys. */
+/**
+ * Queues the requests of each key. Keys do not wait for each other here: a count takes seconds, and the tokenizer serves
+ * them in turns, piece by piece.
+ */
 export type CountLine = Pick<Limiter, 'enter'>;
 
-export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLine =>
-  new Limiter({
-    capacity: AT_ONCE,
-    maxWaiting: MAX_WAITING,
-    waitMs: WAIT_MS,
-    clock,
-    onChange() {},
-    refuse(why, retryAfterSeconds) {
-      onRefused(why);
-      return gatewayError(why === 'share' ? 'concurrency_limit' : 'server_overloaded', { retryAfterSeconds });
-    },
-  });
+export const createCountLine = ({ clock, onRefused }: CountLineOptions): CountLine => {
+  const lines = new Map<string, Limiter>();
+  const open = (key: string): Limiter => {
+    const line = new Limiter({
+      capacity: AT_ONCE,
+      maxWaiting: MAX_WAITING,
+      waitMs: WAIT_MS,
+      clock,
+      onChange({ inside, waiting }) {
+        if (inside === 0 && waiting === 0) lines.delete(key);
+      },
+      refuse(why, retryAfterSeconds) {
+        onRefused(why);
+        return gatewayError(why === 'share' ? 'concurrency_limit' : 'server_overloaded', {
+          retryAfterSeconds,
+        });
+      },
+    });
+    lines.set(key, line);
+    return line;
+  };
+  return { enter: (key, size, signal) => (lines.get(key) ?? open(key)).enter(key, size, signal) };
+};
