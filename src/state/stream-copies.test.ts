@@ -11,6 +11,7 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
   const shown = new Map<string, LiveEvents>();
   const written: (EventBatch & { readonly id: string; readonly expiresAt: number })[] = [];
   const dropped: string[] = [];
+  const expired: string[] = [];
   const clock = { time: 1_000, now: () => clock.time };
   const copies = new StreamCopies(
     {
@@ -18,6 +19,9 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
         async append(_owner, id, batch, expiresAt) {
           await append();
           written.push({ id, ...batch, expiresAt });
+        },
+        async expire(id) {
+          expired.push(id);
         },
       },
       clock,
@@ -28,11 +32,11 @@ const copiesOf = (append: () => Promise<void> = async () => {}) => {
     LIMITS,
   );
   const send = (id: string, ...texts: readonly string[]): void => {
-    const copy = copies.open('alice', id);
+    const copy = copies.open(id.startsWith('bob') ? 'bob' : 'alice', id);
     for (const text of texts) copy.add(text);
     copy.end();
   };
-  return { copies, send, shown, written, dropped, clock };
+  return { copies, send, shown, written, dropped, expired, clock };
 };
 
 const soon = async (): Promise<void> => {
@@ -88,6 +92,34 @@ describe('StreamCopies', () => {
     send('resp_later', text, DONE);
     await soon();
     expect(written.length).toBe(6);
+  });
+
+  it('the key with the most makes room for the stream of another key', () => {
+    const { copies, shown, dropped } = copiesOf();
+    for (const id of ['a1', 'a2', 'a3']) copies.open('alice', id).add('x'.repeat(90));
+    const other = copies.open('bob', 'b1');
+    other.add('x'.repeat(90));
+    other.add('y');
+    expect([dropped, [...shown.keys()], shown.get('b1')?.from(1)]).toEqual([
+      ['memory'],
+      ['a1', 'a2', 'b1'],
+      ['y'],
+    ]);
+  });
+
+  it('the key with the most loses its oldest copy to another key', async () => {
+    const { send, dropped, written, expired } = copiesOf();
+    const text = 'x'.repeat(100 - DONE.length);
+    for (const id of ['a1', 'a2', 'a3', 'a4', 'a5', 'bob_1', 'a6', 'bob_2']) {
+      send(id, text, DONE);
+      await soon();
+      await soon();
+    }
+    expect(written.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'bob_1', 'bob_2']);
+    expect([expired, dropped]).toEqual([
+      ['a1', 'a2'],
+      ['disk', 'disk', 'disk'],
+    ]);
   });
 
   it('reports a store that fails', async () => {

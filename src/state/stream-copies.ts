@@ -1,16 +1,17 @@
 import type { Clock } from '../kit/ambient.ts';
+import { FairBudget } from '../kit/collections/fair-budget.ts';
 import type { EventStore } from '../store/store.ts';
 import type { LiveEvents } from './event-log.ts';
 import { SHORT_TTL_MS } from './record-response.ts';
 
 export interface StreamCopiesOptions {
-  readonly store: Pick<EventStore, 'append'>;
+  readonly store: Pick<EventStore, 'append' | 'expire'>;
   readonly clock: Clock;
   /** The events are in memory from now on. */
   readonly show: (responseId: string, live: LiveEvents) => void;
   /** They are in the store, or dropped. */
   readonly hide: (responseId: string) => void;
-  /** A stream that cannot be sent again: it is too long, too many run, too many were kept lately, or the store failed. */
+  /** A stream that cannot be sent again: it is too long, too many run, too many are kept, or the store failed. */
   readonly onDropped: (why: DropReason) => void;
 }
 
@@ -35,62 +36,109 @@ export interface StreamCopy {
   end(): void;
 }
 
-/** Keeps the streams of stored foreground responses for a while, so that they can be sent again. */
+/** A stream that is being sent. */
+interface RunningCopy {
+  readonly key: string;
+  readonly texts: Texts;
+  readonly drop: (why: DropReason) => void;
+}
+
+/** One that has ended is being written. */
+const newestSent = (own: readonly RunningCopy[]): RunningCopy | undefined =>
+  own.findLast(({ texts }) => !texts.isEnded);
+
+/** A stream that was written and has not expired. */
+interface KeptCopy {
+  readonly key: string;
+  readonly responseId: string;
+  readonly expiresAt: number;
+}
+
+/** Keeps the streams of stored foreground responses for a while, so that they can be sent again. Keys share the room. */
 export class StreamCopies {
   readonly #options: StreamCopiesOptions;
   readonly #limits: StreamCopyLimits;
-  #totalChars = 0;
-  /** What was written and has not expired, the oldest first. */
-  readonly #kept: { readonly expiresAt: number; readonly chars: number }[] = [];
-  #keptChars = 0;
+  readonly #running: FairBudget<RunningCopy>;
+  readonly #kept: FairBudget<KeptCopy>;
+  /** The oldest first. */
+  readonly #written = new Set<KeptCopy>();
 
   constructor(options: StreamCopiesOptions, limits = LIMITS) {
     this.#options = options;
     this.#limits = limits;
+    this.#running = new FairBudget({ capacity: limits.running, first: newestSent });
+    this.#kept = new FairBudget({
+      capacity: limits.kept,
+      first: (own, asking) => (own.includes(asking) ? asking : own[0]),
+    });
   }
 
   open(owner: string, responseId: string): StreamCopy {
     const { show, hide, onDropped } = this.#options;
-    const copy = new Texts();
-    show(responseId, copy);
+    const texts = new Texts();
+    show(responseId, texts);
     const drop = (why: DropReason | null): void => {
-      this.#totalChars -= copy.clear();
+      this.#running.release(running);
+      texts.clear();
       hide(responseId);
       if (why !== null) onDropped(why);
     };
+    const running: RunningCopy = { key: owner, texts, drop };
     return {
       add: (text) => {
-        if (copy.isEnded) return;
-        copy.add(text);
-        this.#totalChars += text.length;
-        if (copy.chars > this.#limits.one) drop('long');
-        else if (this.#totalChars > this.#limits.running) drop('memory');
+        if (texts.isEnded) return;
+        texts.add(text);
+        this.#running.hold(running, text.length);
+        if (texts.chars > this.#limits.one) drop('long');
+        else if (!this.#running.fits(owner, 0)) {
+          for (const copy of this.#running.yieldingTo(running, 0) ?? [running]) copy.drop('memory');
+        }
       },
       end: () => {
-        if (copy.isEnded) return;
-        if (!copy.isComplete) drop(null);
-        else void this.#write(owner, responseId, copy).then(drop);
+        if (texts.isEnded) return;
+        if (!texts.isComplete) drop(null);
+        else void this.#write(owner, responseId, texts).then(drop);
       },
     };
   }
 
   /** Off the path of the answer: the client has its last byte. Returns why the copy was not written. */
-  async #write(owner: string, responseId: string, copy: Texts): Promise<DropReason | null> {
+  async #write(owner: string, responseId: string, texts: Texts): Promise<DropReason | null> {
     const { store, clock } = this.#options;
     const now = clock.now();
-    const body = copy.end();
-    while ((this.#kept[0]?.expiresAt ?? Infinity) <= now) this.#keptChars -= this.#kept.shift()?.chars ?? 0;
-    if (this.#keptChars + body.length > this.#limits.kept) return 'disk';
-    const expiresAt = now + SHORT_TTL_MS;
-    this.#kept.push({ expiresAt, chars: body.length });
-    this.#keptChars += body.length;
+    const body = texts.end();
+    const copy: KeptCopy = { key: owner, responseId, expiresAt: now + SHORT_TTL_MS };
+    if (!this.#makeRoomFor(copy, body.length, now)) return 'disk';
+    this.#kept.hold(copy, body.length);
+    this.#written.add(copy);
     try {
-      await store.append(owner, responseId, { first: 0, last: copy.count - 1, body }, expiresAt);
+      await store.append(owner, responseId, { first: 0, last: texts.count - 1, body }, copy.expiresAt);
       return null;
     } catch {
       // The response itself is stored. Why the store failed is logged where it is noticed.
       return 'store';
     }
+  }
+
+  /** False: the copy must not be kept. */
+  #makeRoomFor(copy: KeptCopy, chars: number, now: number): boolean {
+    for (const old of this.#written) {
+      if (old.expiresAt > now) break;
+      this.#forget(old);
+    }
+    const yielding = this.#kept.yieldingTo(copy, chars);
+    for (const old of yielding ?? []) {
+      this.#forget(old);
+      this.#options.onDropped('disk');
+      // A copy that stays is swept later.
+      this.#options.store.expire(old.responseId, now).catch(() => undefined);
+    }
+    return yielding !== null;
+  }
+
+  #forget(copy: KeptCopy): void {
+    this.#written.delete(copy);
+    this.#kept.release(copy);
   }
 }
 
@@ -124,12 +172,8 @@ class Texts implements LiveEvents {
     return this.#texts.join('');
   }
 
-  /** Returns how long it was. */
-  clear(): number {
-    const { chars } = this;
+  clear(): void {
     this.isEnded = true;
     this.#texts.length = 0;
-    this.chars = 0;
-    return chars;
   }
 }
