@@ -41,6 +41,7 @@ export const admissionCost = async (rounds: number): Promise<Row> => {
   const nothing = (): void => {};
   const admission = createAdmission({
     maxRunning: 256,
+    isAdmin: () => true,
     maxQueued: 1024,
     queueTimeoutMs: 30_000,
     backgroundTimeoutMs: 30_000,

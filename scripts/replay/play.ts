@@ -92,7 +92,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const engine = engineOf(...enginePartsOf(trace, config, { logger, metrics, tokenizer, guide }));
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
   const serve = serveTurn(api, {
-    ...turnDeps(config, logger, metrics, []),
+    ...turnDeps(config, logger, metrics, [], () => true),
     engine,
     gate: OPEN_GATE,
     models,

@@ -142,7 +142,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     states: state.states,
     background,
     gate: gateway.gate,
-    ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch]),
+    ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], gateway.isAdmin),
   };
   const server = createServer({
     routes: routesOf(config, {
@@ -171,7 +171,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
   });
   background?.start(apis, turns);
   const { exchanges } = server;
-  const sockets = openSockets(config, { ...deps, authenticate, cors, apis, turns, exchanges, metrics });
+  const sockets = openSockets(config, { ...deps, ...gateway, apis, turns, exchanges, metrics });
   return {
     fetch: server.fetch,
     upgrades: sockets,

@@ -31,7 +31,7 @@ export interface BackgroundParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly observer: RequestObserver;
-  readonly hasSeveralKeys: () => boolean;
+  readonly isAdmin: (keyId: string) => boolean;
   readonly state: Pick<OpenState, 'store' | 'responses'>;
   /** For tests. */
   readonly leaseEveryMs?: number;
@@ -40,15 +40,13 @@ export interface BackgroundParts {
 const DAY_MS = 24 * 60 * 60_000;
 /** Of the memory for request bodies. */
 const BODIES_PART = 1 / 2;
-/** Of one API key, if there are several. */
-const KEY_PART = 1 / 2;
 const HEAVY_CHARS = 64 * 1024;
 const NEVER = new AbortController().signal;
 
 /** The responses that run without a client. Null: nothing is stored. */
 export const openBackground = (
   config: Config,
-  { state: { store, responses }, logger, metrics, observer, hasSeveralKeys, leaseEveryMs }: BackgroundParts,
+  { state: { store, responses }, logger, metrics, observer, isAdmin, leaseEveryMs }: BackgroundParts,
 ): OpenBackground | null => {
   if (store === null) return null;
   const { clock, ids } = systemAmbient;
@@ -72,7 +70,9 @@ export const openBackground = (
   const limits = new BackgroundLimits({
     maxResponses: load.maxBackgroundResponses,
     maxBytes: load.maxBytesInFlightMb * 1024 * 1024 * BODIES_PART,
-    part: () => (hasSeveralKeys() ? KEY_PART : 1),
+    waitMs: load.queueTimeoutMs,
+    isAdmin,
+    clock,
     onRefused: () => metrics.refused.inc({ reason: 'background' }),
   });
   let rerun: (lost: LostResponse) => Promise<void> = () => Promise.reject(new Error('not started yet'));

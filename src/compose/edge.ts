@@ -26,6 +26,7 @@ export const turnDeps = (
   metrics: Metrics,
   /** Observers of every turn. */
   observers: readonly TurnObserver[],
+  isAdmin: (keyId: string) => boolean,
 ): Omit<
   TurnDeps,
   'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states' | 'background' | 'gate'
@@ -34,6 +35,7 @@ export const turnDeps = (
   running: new RunningResponses(),
   admission: createAdmission({
     maxRunning: config.load.maxConcurrentTurns,
+    isAdmin,
     maxQueued: config.load.maxQueuedTurns,
     queueTimeoutMs: config.load.queueTimeoutMs,
     backgroundTimeoutMs: config.load.backgroundQueueTimeoutMs,

@@ -46,8 +46,8 @@ export interface Gateway {
   readonly keys: KeyDirectory;
   /** Null: nothing is stored. */
   readonly keyAdmin: KeyAdmin | null;
-  /** Then one key must not take all places. */
-  readonly hasSeveralKeys: () => boolean;
+  /** Whether the key has the scope `admin`. Those of the configuration have it. */
+  readonly isAdmin: (keyId: string) => boolean;
   readonly cors: Cors;
   readonly gate: KeyGate;
   readonly limitsOf: OpenLimits['statusOf'];
@@ -77,7 +77,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
     keys,
     keyAdmin: admin,
-    hasSeveralKeys: () => http.apiKeys.length > 1 || live?.hasActive === true,
+    isAdmin: (keyId) => keys.byId(keyId)?.scopes.includes('admin') ?? true,
     cors: createCors(http.corsAllowedOrigins),
     gate: limits.gate,
     storage: limits.storage,

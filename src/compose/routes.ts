@@ -8,6 +8,7 @@ import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
 import type { CapturedRequests } from '../http/requests/captured.ts';
+import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Route } from '../http/server.ts';
@@ -24,7 +25,16 @@ import { overridesLogin } from './sign-ins.ts';
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly gateway: Pick<
     Gateway,
-    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'usage' | 'limitsOf' | 'storage' | 'gate' | 'keys'
+    | 'authenticate'
+    | 'console'
+    | 'keyAdmin'
+    | 'requests'
+    | 'usage'
+    | 'limitsOf'
+    | 'storage'
+    | 'gate'
+    | 'keys'
+    | 'isAdmin'
   >;
   readonly captured: CapturedRequests | null;
   readonly exchanges: () => Exchanges;
@@ -40,7 +50,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes of the server, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, usage, limitsOf, gate, keys, authenticate, requests } = parts.gateway;
+  const { console, keyAdmin, usage, limitsOf, gate, keys, authenticate, requests, isAdmin } = parts.gateway;
   const { metrics, captured, exchanges } = parts;
   return routeTable({
     apis,
@@ -75,7 +85,13 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       docs: createDocPages(),
     },
     console,
-    requests: { ...requests, captured, authenticate, exchanges },
+    requests: {
+      ...requests,
+      captured,
+      authenticate,
+      readers: createReaderPlaces({ clock: systemAmbient.clock, isAdmin }),
+      exchanges,
+    },
     isReady: () => active.backend.ready() && !exchanges().isDraining,
     backendHealth,
   });

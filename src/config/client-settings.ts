@@ -81,7 +81,7 @@ export const CLIENT_SETTINGS = {
     type: wholeNumber(0, 1_000_000, 'connections'),
     default: '1000',
     description:
-      'How many WebSockets of clients may be open, fairly between keys. 0: none, and clients go on over HTTP.',
+      'How many WebSockets of clients may be open, fairly between keys; the last place is for keys with the scope `admin`. 0: none, and clients go on over HTTP.',
   }),
   PROXY_WEBSOCKET_IDLE_TIMEOUT_MS: tuning({
     at: 'http.websocketIdleTimeoutMs',
@@ -106,7 +106,8 @@ export const CLIENT_SETTINGS = {
     at: 'load.maxConcurrentTurns',
     type: wholeNumber(1, 100_000, 'turns'),
     default: '256',
-    description: 'How many turns run at the same time. Each of the `n` choices of a request is one turn.',
+    description:
+      'How many turns run at the same time; the last slot is for keys with the scope `admin`. Each of the `n` choices of a request is one turn.',
   }),
   PROXY_MAX_QUEUED_TURNS: tuning({
     at: 'load.maxQueuedTurns',

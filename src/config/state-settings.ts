@@ -95,7 +95,7 @@ export const STATE_SETTINGS = {
     type: wholeNumber(1, 1_000_000, 'responses'),
     default: '1024',
     description:
-      'How many background responses wait and run at the same time. With several API keys, one key has at most half of them. Their request bodies have at most half of `PROXY_MAX_BYTES_IN_FLIGHT_MB`. Further ones get 429.',
+      'How many background responses wait and run at the same time. A key without the scope `admin` gets all places but one, and makes room for the next key when one of its responses has ended. Their request bodies have at most half of `PROXY_MAX_BYTES_IN_FLIGHT_MB`, and a large one counts as several. Further ones get 429.',
   }),
   PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: tuning({
     at: 'load.backgroundQueueTimeoutMs',

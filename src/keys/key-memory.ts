@@ -28,10 +28,6 @@ export class KeyMemory {
     return this.#keys.size;
   }
 
-  some(test: (key: ApiKey) => boolean): boolean {
-    return this.#keys.values().some(({ key }) => test(key));
-  }
-
   byId(id: string): LoadedKey | null {
     return this.#keys.get(id) ?? null;
   }

@@ -248,20 +248,3 @@ describe('LiveKeys', () => {
     expect(store.written.slice(2)).toEqual([[{ id: ID, at: 160_001 }]]);
   });
 });
-
-it('has no active key if all of them were revoked, have expired, or are paused', async () => {
-  const store = fakeStore();
-  const { keys, clock } = await open(store);
-  expect(keys.hasActive).toBe(true);
-  const change = async (different: Partial<KeyRow>): Promise<boolean> => {
-    store.version += 1;
-    store.keys = [rowOf(ID, store.version, different)];
-    await keys.changed();
-    return keys.hasActive;
-  };
-  expect(await change({ pausedAt: 1 })).toBe(false);
-  expect(await change({ revokedAt: 1 })).toBe(false);
-  expect(await change({ expiresAt: clock.time + 1 })).toBe(true);
-  clock.time += 1;
-  expect(keys.hasActive).toBe(false);
-});

@@ -4,7 +4,7 @@ import { pause } from '../kit/async/pause.ts';
 import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { KeyChanges, KeyStore } from '../store/ports/keys.ts';
 import { HeldKeys, type HeldKeysOptions } from './held-keys.ts';
-import { MAX_KEYS, statusOf, type ApiKey } from './key.ts';
+import { MAX_KEYS, type ApiKey } from './key.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import { KeyMemory, type LoadedKey } from './key-memory.ts';
 import { hashOf } from './key-secret.ts';
@@ -61,12 +61,6 @@ export class LiveKeys implements KeyDirectory {
     await keys.changed();
     keys.#polling = keys.#poll();
     return keys;
-  }
-
-  /** Whether a key could be used now. Revoked and expired ones are kept, too. */
-  get hasActive(): boolean {
-    const now = this.#options.clock.now();
-    return this.#memory.some((key) => statusOf(this.held.apply(key), now) === 'active');
   }
 
   byId(keyId: string): ApiKey | null {

@@ -28,7 +28,6 @@ const MAX_SNAPSHOT = 500;
 const MAX_WAITING_CHARS = 512 * 1024;
 /** Messages as text are objects of the heap, too. */
 const MAX_WAITING = 2_000;
-export const MAX_READERS = 64;
 
 /** Shows running requests to readers. Without a reader it does nothing. */
 export class LiveFeed {

@@ -12,6 +12,7 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
   const told: unknown[] = [];
   const admission = createAdmission({
     maxRunning: 2,
+    isAdmin: () => true,
     maxQueued: 2,
     queueTimeoutMs: 30_000,
     backgroundTimeoutMs: 600_000,
@@ -38,6 +39,24 @@ const admissionOf = (different: Partial<AdmissionOptions> = {}) => {
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 
 describe('createAdmission', () => {
+  it('leaves the last slot to an administrator, whatever one key runs and queues', async () => {
+    const isAdmin = (caller: string): boolean => caller === 'admin';
+    const { ask } = admissionOf({ maxRunning: 3, isAdmin });
+    const asked = ['eve', 'eve', 'eve', 'eve', 'admin'].map((caller) => ask(caller));
+    await settle();
+    expect(asked.map(({ outcome }) => outcome)).toEqual(['runs', 'runs', 'waits', 'waits', 'runs']);
+  });
+
+  it('gives the next slot to the key with the least, not to the key with the longest queue', async () => {
+    const { enter, ask } = admissionOf({ maxQueued: 9 });
+    const [[first], [second]] = [await enter('eve'), await enter('eve')];
+    const asked = ['eve', 'eve', 'bob', 'eve', 'bob'].map((caller) => ask(caller));
+    first?.leave();
+    second?.leave();
+    await settle();
+    expect(asked.map(({ outcome }) => outcome)).toEqual(['runs', 'waits', 'runs', 'waits', 'waits']);
+  });
+
   it('runs up to the limit, queues some, and rejects the rest with retry-after', async () => {
     const { ask, told } = admissionOf();
     const asked = Array.from({ length: 5 }, () => ask('a'));

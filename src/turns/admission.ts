@@ -31,6 +31,8 @@ export interface AdmissionPlace {
 
 export interface AdmissionOptions {
   readonly maxRunning: number;
+  /** Whether the last slot is for this key, too. */
+  readonly isAdmin: (caller: string) => boolean;
   readonly maxQueued: number;
   readonly queueTimeoutMs: number;
   readonly backgroundTimeoutMs: number;
@@ -46,6 +48,7 @@ const BACKGROUND_PART = 3 / 4;
 export const createAdmission = (options: AdmissionOptions): Admission => {
   const limiter = new Limiter({
     capacity: options.maxRunning,
+    isAdmin: options.isAdmin,
     maxWaiting: options.maxQueued,
     waitMs: options.queueTimeoutMs,
     low: {

@@ -119,7 +119,7 @@ const prepared = async (
       note() {},
     },
     {
-      ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, []),
+      ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, [], () => true),
       ambient,
       engine: {
         plan(_request, { budget }) {

@@ -2,23 +2,30 @@ import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Scope } from '../../keys/caller.ts';
-import { LiveFeed, MAX_READERS } from '../../requests/live-feed.ts';
+import { LiveFeed } from '../../requests/live-feed.ts';
 import { KEY, route, serveRoutes } from '../../../test/support/serve-routes.ts';
-import { liveRequests } from './live.ts';
+import { createReaderPlaces, liveRequests } from './live.ts';
+
+const MAX_READERS = 64;
 
 const open = () => {
   const feed = new LiveFeed({ running: () => [], print: ({ event }) => `event: ${event}\ndata: {}\n\n` });
   const key = { scopes: new Set<Scope>(['read']), failure: null as Error | null };
-  const authenticate = () => {
+  const authenticate = ({ headers }: { readonly headers: Headers }) => {
     if (key.failure !== null) throw key.failure;
-    return { keyId: 'key_1', scopes: key.scopes };
+    return { keyId: headers.get('x-reader') ?? 'admin', scopes: key.scopes };
   };
+  const readers = createReaderPlaces({ clock: { now: () => 0 }, isAdmin: (keyId) => keyId === 'admin' });
   const turns = { keepaliveMs: 60_000, onBug() {} };
   const live = route((http, exchange) =>
-    liveRequests(http, exchange, { feed, authenticate, turns, checkEveryMs: 2 }),
+    liveRequests(http, exchange, { feed, authenticate, readers, turns, checkEveryMs: 2 }),
   );
   const { send } = serveRoutes([{ ...live, scopes: ['read'] }], authenticate);
-  return { feed, key, read: () => send('/thing', KEY) };
+  return {
+    feed,
+    key,
+    read: (reader = 'admin') => send('/thing', { headers: { ...KEY.headers, 'x-reader': reader } }),
+  };
 };
 
 describe('liveRequests', () => {
@@ -45,17 +52,33 @@ describe('liveRequests', () => {
     expect(await response.text()).toBe('event: snapshot\ndata: {}\n\n');
   });
 
-  it('limits the number of readers', async () => {
+  it('limits the number of readers; a key alone has all places but that of an administrator', async () => {
     const { read, feed } = open();
-    const readers = await Promise.all(Array.from({ length: MAX_READERS }, () => read()));
-    await expect.poll(() => feed.readers).toBe(MAX_READERS);
-    const refused = await read();
+    const readers = await Promise.all(Array.from({ length: MAX_READERS - 1 }, () => read('eve')));
+    await expect.poll(() => feed.readers).toBe(MAX_READERS - 1);
+    const refused = await read('eve');
     expect([refused.status, await refused.json()]).toMatchObject([
       503,
       { error: { code: 'server_overloaded' } },
     ]);
+    readers.push(await read());
+    await expect.poll(() => feed.readers).toBe(MAX_READERS);
     feed.close();
     await Promise.all(readers.map((reader) => reader.text()));
     expect(feed.readers).toBe(0);
+  });
+
+  it('ends the oldest reader of the key with the most for one of another key', async () => {
+    const { read, feed } = open();
+    const [oldest, ...others] = await Promise.all(Array.from({ length: MAX_READERS - 1 }, () => read('eve')));
+    await expect.poll(() => feed.readers).toBe(MAX_READERS - 1);
+    const other = await read('bob');
+    expect([other.status, await oldest?.text(), (await read('eve')).status]).toEqual([
+      200,
+      'event: snapshot\ndata: {}\n\n',
+      503,
+    ]);
+    feed.close();
+    await Promise.all([other, ...others].map((reader) => reader.text()));
   });
 });

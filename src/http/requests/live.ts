@@ -1,6 +1,8 @@
 import { failureOf, gatewayError } from '../../canonical/failure/failure.ts';
 import { hasScope } from '../../keys/caller.ts';
-import { MAX_READERS, type LiveFeed } from '../../requests/live-feed.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { Limiter } from '../../kit/async/limiter.ts';
+import type { LiveFeed } from '../../requests/live-feed.ts';
 import { sseResponse } from '../answer/sse-response.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Authenticator } from '../guards/authenticate.ts';
@@ -10,26 +12,54 @@ import type { Frame } from '../../turns/api.ts';
 export interface LiveDeps {
   readonly feed: LiveFeed;
   readonly authenticate: Authenticator;
+  /** The places of readers. */
+  readonly readers: Pick<Limiter, 'enter'>;
   readonly turns: Pick<TurnDeps, 'keepaliveMs' | 'onBug'>;
   /** How often a reader's key or session is checked again. */
   readonly checkEveryMs?: number;
 }
 
 const CHECK_EVERY_MS = 10_000;
+const MAX_READERS = 64;
+const WAIT_MS = 1_000;
+
+/** Places for readers. A key that has less than its share takes that of the oldest reader of the key with the most. */
+export const createReaderPlaces = (options: {
+  readonly clock: Clock;
+  /** Whether the last place is for this key, too. */
+  readonly isAdmin: (keyId: string) => boolean;
+}): Limiter =>
+  new Limiter({
+    ...options,
+    capacity: MAX_READERS,
+    maxWaiting: MAX_READERS,
+    waitMs: WAIT_MS,
+    onlyShareWaits: true,
+    onChange() {},
+    refuse: () =>
+      gatewayError('server_overloaded', {
+        message: `Too many readers of live requests: at most ${MAX_READERS} are served.`,
+        retryAfterSeconds: 5,
+      }),
+  });
 
 /** Streams what runs on this server: a snapshot, then every change. */
-export const liveRequests = (
+export const liveRequests = async (
   http: Request,
   exchange: Exchange,
-  { feed, authenticate, turns, checkEveryMs = CHECK_EVERY_MS }: LiveDeps,
-): Response => {
-  if (feed.readers >= MAX_READERS) {
-    throw gatewayError('server_overloaded', {
-      message: `Too many readers of live requests: at most ${MAX_READERS} are served.`,
-      retryAfterSeconds: 5,
-    });
-  }
+  { feed, authenticate, readers, turns, checkEveryMs = CHECK_EVERY_MS }: LiveDeps,
+): Promise<Response> => {
   const over = new AbortController();
+  const permit = await readers.enter(exchange.caller(), 1, exchange.signal, {
+    yielding: {
+      rank: () => exchange.startedAt,
+      giveWay() {
+        over.abort();
+        return true;
+      },
+    },
+  });
+  exchange.atEnd(() => permit.leave());
   const { method, url, headers } = http;
   const check = async (): Promise<void> => {
     try {

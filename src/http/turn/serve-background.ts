@@ -69,6 +69,7 @@ export const serveBackground = async (
       trace,
     },
     firstEvent: 0,
+    client: exchange.signal,
     signal: NEVER,
     deps,
   });
@@ -89,6 +90,8 @@ interface Starting {
   };
   /** The number of its first event; above 0: it runs again. */
   readonly firstEvent: number;
+  /** Aborted: no one waits for its acceptance. */
+  readonly client: AbortSignal;
   /** Aborted: it must not run. */
   readonly signal: AbortSignal;
   readonly deps: Serving['deps'];
@@ -97,7 +100,7 @@ interface Starting {
 /** Rejects if nothing runs. */
 const startBackground = async (
   { parsed, state, held, background, stored }: BackgroundRequest,
-  { api, call, firstEvent, signal, deps }: Starting,
+  { api, call, firstEvent, client, signal, deps }: Starting,
 ): Promise<{ readonly ignored: readonly string[]; readonly ended: Promise<void> }> => {
   const { runs, limits, observer, onEnded } = deps.background;
   const { caller, requestId, startedAt } = call;
@@ -112,7 +115,7 @@ const startBackground = async (
   let watch: RequestWatch | null = null;
   let leave: () => void;
   try {
-    leave = limits.enter(caller, held.bytes);
+    leave = await limits.enter(caller, held.bytes, client);
   } catch (error) {
     held.letGo();
     state.release();
@@ -212,7 +215,7 @@ export const rerunBackground = async (
     trace,
   };
   const again = { ...translated, background, held, stored: null };
-  const { ended } = await startBackground(again, { api, call, firstEvent, signal, deps });
+  const { ended } = await startBackground(again, { api, call, firstEvent, client: signal, signal, deps });
   await ended;
 };
 

@@ -121,6 +121,13 @@ export class Connection {
     this.#lanes.dropWaiting();
   }
 
+  /** Another key needs the connection: what runs may end, everything else is refused. */
+  giveWay(): void {
+    const message = 'Another client needs this connection. Please connect again later.';
+    this.#end(CLOSE.tryAgainLater, gatewayError('server_overloaded', { message, retryAfterSeconds: 5 }));
+    this.#lanes.dropWaiting();
+  }
+
   /** Reports an error of the connection itself, and closes it. */
   fail(failed: Failure, code: number): void {
     this.#writer.send(JSON.stringify(errorEvent(failed, null)));

@@ -34,6 +34,7 @@ export interface SocketsDeps {
   readonly logger: Logger;
   readonly metrics: Pick<Metrics, 'clientSockets'>;
   readonly maxSockets: number;
+  readonly isAdmin: (keyId: string) => boolean;
   readonly memory: Pick<MemoryOptions, 'maxBytes' | 'onChange'>;
   readonly times: ConnectionTimes;
 }
@@ -57,8 +58,14 @@ export class Sockets implements Upgrades {
   constructor(deps: SocketsDeps) {
     this.#deps = deps;
     this.#apis = new Map(deps.maxSockets === 0 ? [] : deps.apis.map((api) => [api.path, api]));
-    this.#open = new OpenSockets(deps.maxSockets, (open) => deps.metrics.clientSockets.set(open));
-    this.#memories = new ConnectionMemories({ ...deps.memory, clock: deps.turns.ambient.clock });
+    const { clock } = deps.turns.ambient;
+    this.#open = new OpenSockets({
+      max: deps.maxSockets,
+      isAdmin: deps.isAdmin,
+      clock,
+      onChange: (open) => deps.metrics.clientSockets.set(open),
+    });
+    this.#memories = new ConnectionMemories({ ...deps.memory, clock });
     const { idleMs, pingMs, uploadIdleMs } = deps.times;
     const beatMs = Math.min(BEAT_MS, Math.min(idleMs, pingMs, uploadIdleMs) / BEATS_PER_TIME);
     this.#timer = setInterval(() => this.#beat(), Math.max(beatMs, 1)).unref();
@@ -93,18 +100,17 @@ export class Sockets implements Upgrades {
       const identity = await callerNow();
       exchange.admit(identity);
       requireScope(identity, INFER);
-      const caller = identity.keyId;
-      const opened = this.#open.reserve(caller);
+      const place = await this.#open.reserve(identity.keyId, exchange.signal);
       exchange.note({ status: 101, named: namedSessionOf(headers) });
       return {
         headers: { 'x-request-id': requestId },
         open: (ws, socket) => {
-          opened();
           // It lives long enough for the key to be changed, or to end with a rotation.
           const checkKey = async () => requireScope(await callerNow(), INFER);
-          this.#add(ws, socket, { api, requestId, headers, identity, address, isLocal, checkKey });
+          const asked = { api, requestId, headers, identity, address, isLocal, checkKey };
+          place.open(this.#add(ws, socket, asked));
         },
-        giveUp: opened,
+        giveUp: () => place.giveUp(),
       };
     } catch (error) {
       const response = errorResponse(exchanges.failed(exchange, error));
@@ -156,7 +162,7 @@ export class Sockets implements Upgrades {
       readonly isLocal: boolean;
       readonly checkKey: () => Promise<void>;
     },
-  ): void {
+  ): Connection {
     const { turns, exchanges, logger, times } = this.#deps;
     const caller = asked.identity.keyId;
     const connection = new Connection(
@@ -165,7 +171,6 @@ export class Sockets implements Upgrades {
       { ...asked, memory: this.#memories.open(caller), queue: this.#open.queueOf(caller), times },
       { api, turns, exchanges },
     );
-    this.#open.add(connection);
     ws.onTooLarge = () => connection.fail(tooLarge(turns.maxBodyBytes), CLOSE.tooLarge);
     let trouble: string | null = null;
     ws.on('error', ({ message }) => {
@@ -178,6 +183,7 @@ export class Sockets implements Upgrades {
       logger.info({ ...connection.facts, route: api.path, code, trouble }, 'websocket closed');
     });
     if (exchanges.isDraining) connection.drain();
+    return connection;
   }
 
   #beat(): void {

@@ -235,7 +235,13 @@ describe('Limiter', () => {
     const asked: string[] = [];
     const enter = async (name: string, rank: number | null): Promise<Permit> =>
       limiter.enter(name.slice(0, 1), 1, never, {
-        yielding: { rank: () => rank, giveWay: () => asked.push(name) },
+        yielding: {
+          rank: () => rank,
+          giveWay() {
+            asked.push(name);
+            return false;
+          },
+        },
       });
     const permits = [await enter('a1', null), await enter('a2', 7), await enter('a3', 5)];
     void come('b1');
@@ -244,6 +250,16 @@ describe('Limiter', () => {
     expect([await news(), asked]).toEqual([['b2 share, 1 s'], ['a3', 'a2']]);
     for (const permit of permits.slice(1)) permit.leave();
     expect(await news()).toEqual(['b1 in', 'c1 in']);
+  });
+
+  it('has the place at once of an entry that leaves when it is asked', async () => {
+    const { limiter, news, come, state } = limiterOf();
+    const yielding = { rank: () => 1, giveWay: () => true };
+    const permits = [1, 2].map(() => limiter.enter('a', 1, never, { yielding }));
+    void come('b1');
+    expect([await news(), state()]).toEqual([['b1 in'], { inside: 2, waiting: 0 }]);
+    for (const permit of permits) (await permit).leave();
+    expect(state()).toEqual({ inside: 1, waiting: 0 });
   });
 
   it('law: stays within the limits, loses nothing, and admits or rejects every entry', async () => {

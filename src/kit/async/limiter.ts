@@ -21,6 +21,8 @@ export interface LimiterOptions {
   readonly capacity: number;
   /** For administrators: others never get the last place. */
   readonly isAdmin?: (key: string) => boolean;
+  /** The size of a place; absent: 1. */
+  readonly place?: number;
   /** The total size of waiting entries. */
   readonly maxWaiting: number;
   readonly waitMs: number;
@@ -47,12 +49,13 @@ export interface EntryOptions {
   readonly yielding?: {
     /** The entry of its key with the smallest number goes first; null: only if there is no other. */
     readonly rank: () => number | null;
-    /** Called once. It has to leave, now or soon. */
-    readonly giveWay: () => void;
+    /** Called once. True: it has left; false: it leaves soon. */
+    readonly giveWay: () => boolean;
   };
 }
 
 interface Waiter extends EntryOptions {
+  isInside: boolean;
   readonly key: string;
   readonly size: number;
   readonly rank: Rank;
@@ -69,7 +72,7 @@ const firstToLeave = (own: readonly Waiter[], asking: Waiter): Waiter | undefine
   if (own.includes(asking)) return asking;
   const rankOf = ({ yielding }: Waiter): number => yielding?.rank() ?? Infinity;
   return own
-    .filter(({ yielding }) => yielding !== undefined)
+    .filter(({ yielding, isInside }) => isInside && yielding !== undefined)
     .reduce<Waiter | undefined>(
       (first, one) => (first === undefined || rankOf(one) < rankOf(first) ? one : first),
       undefined,
@@ -123,12 +126,14 @@ export class Limiter {
       };
       const waiter: Waiter = {
         ...entry,
+        isInside: false,
         key,
         size,
         rank,
         since: this.#options.clock.now(),
         enter: () => {
           stopWaiting();
+          waiter.isInside = true;
           this.#inside.hold(waiter, size);
           if (isLow) {
             this.#insideLow += size;
@@ -185,7 +190,7 @@ export class Limiter {
     for (const entry of this.#asked.yieldingTo(waiter, waiter.size) ?? []) {
       // It counts as gone, so that the next one asks another.
       this.#asked.release(entry);
-      entry.yielding?.giveWay();
+      if (entry.yielding?.giveWay() === true) this.#inside.release(entry);
     }
   }
 
@@ -208,11 +213,11 @@ export class Limiter {
     const normal = this.#firstOf('normal');
     const low = this.#nextLow();
     const first = normal === undefined || this.#beforeLow >= BEFORE_LOW ? (low ?? normal) : normal;
-    if (first !== undefined && this.#fits(first)) return first;
-    // The last place is of no use to others.
-    for (const head of this.#lines.normal.heads()) {
-      if (this.#options.isAdmin?.(head.key) === true && this.#fits(head)) return head;
-    }
+    if (first === undefined || this.#fits(first)) return first ?? null;
+    // Only an administrator overtakes others: the last place is of no use to them.
+    const isAdmin = ({ key }: Waiter): boolean => this.#options.isAdmin?.(key) === true;
+    if (isAdmin(first)) return null;
+    for (const head of this.#lines.normal.heads()) if (isAdmin(head) && this.#fits(head)) return head;
     return null;
   }
 

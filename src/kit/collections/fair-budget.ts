@@ -2,6 +2,8 @@ export interface FairBudgetOptions<Holder> {
   readonly capacity: number;
   /** For administrators: others never get the last place. */
   readonly isAdmin?: (key: string) => boolean;
+  /** The size of a place; absent: 1. */
+  readonly place?: number;
   /**
    * Which holder of a key gives way to another: one of these, in their order of arrival. `asking` is among them if it
    * belongs to the same key. Undefined: none of them can.
@@ -63,8 +65,8 @@ export class FairBudget<Holder extends { readonly key: string }> {
 
   /** The most that this key can have. */
   capacityFor(key: string): number {
-    const { capacity, isAdmin } = this.#options;
-    return isAdmin === undefined || isAdmin(key) || capacity <= 1 ? capacity : capacity - 1;
+    const { capacity, isAdmin, place = 1 } = this.#options;
+    return isAdmin === undefined || isAdmin(key) || capacity <= place ? capacity : capacity - place;
   }
 
   fits(key: string, more: number): boolean {
