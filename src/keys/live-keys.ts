@@ -222,7 +222,6 @@ class KeyUses {
       write: (uses) => store.used(uses),
       delayMs: pollMs,
       perWrite: USES_PER_WRITE,
-      atOnce: 1,
       // There are no more than keys.
       max: Infinity,
       retries: () => true,

@@ -36,7 +36,6 @@ export class LogWriter {
       write: (rows) => this.#write(rows),
       delayMs: flushMs,
       perWrite: MAX_BATCH,
-      atOnce: 1,
       max: MAX_WAITING,
       // Another try of anything else would fail, too.
       retries: (error) => failureOf(error).kind === 'store_unavailable',

@@ -1,14 +1,15 @@
+import { mapAll, type OneOrMore } from '../collections/one-or-more.ts';
 import { within } from './within.ts';
 
 export interface WriteQueueOptions<Item> {
-  /** Writes some items. May be repeated with the same items after it has rejected. */
-  readonly write: (items: readonly Item[]) => Promise<unknown>;
-  /** How long items are collected before they are written. */
-  readonly delayMs: number;
-  /** The most items of one write. */
-  readonly perWrite: number;
-  /** The most writes at the same time. */
-  readonly atOnce: number;
+  /** Writes some items; again with the same ones if it has rejected. */
+  readonly write: (items: OneOrMore<Item>) => Promise<unknown>;
+  /** How long items are collected before they are written; 0 by default. */
+  readonly delayMs?: number;
+  /** The most items of one write; 1 by default. */
+  readonly perWrite?: number;
+  /** The most writes at the same time; 1 by default. */
+  readonly atOnce?: number;
   /** The most items that wait, or the sum of their sizes. */
   readonly max: number;
   /** How many places of `max` an item takes; 1 by default. */
@@ -52,8 +53,8 @@ export class WriteQueue<Item> {
 
   /** False: the queue is full, and the item is not written. */
   put(key: unknown, item: Item): boolean {
-    const { sizeOf, max } = this.#options;
-    const size = sizeOf?.(item) ?? 1;
+    const { sizeOf = () => 1, max } = this.#options;
+    const size = sizeOf(item);
     if (this.#size - (this.#waiting.get(key)?.size ?? 0) + size > max) return false;
     this.#remove(key);
     this.#waiting.set(key, { key, item, size, failures: 0 });
@@ -99,10 +100,13 @@ export class WriteQueue<Item> {
 
   #schedule(): void {
     if (this.#writing !== null) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.#start().catch(() => undefined);
-    }, this.#retryMs ?? this.#options.delayMs).unref();
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = null;
+        this.#start().catch(() => undefined);
+      },
+      this.#retryMs ?? this.#options.delayMs ?? 0,
+    ).unref();
   }
 
   #start(): Promise<void> {
@@ -115,14 +119,16 @@ export class WriteQueue<Item> {
 
   /** What is put meanwhile is collected for the next time, unless it replaces what waits now. */
   async #writeWaiting(): Promise<void> {
-    const { delayMs, perWrite, atOnce } = this.#options;
+    const { delayMs = 0, perWrite = 1, atOnce = 1 } = this.#options;
     const keys = [...this.#waiting.keys()];
     const round = perWrite * atOnce;
     for (let from = 0; from < keys.length; from += round) {
       const entries = keys.slice(from, from + round).flatMap((key) => this.#waiting.get(key) ?? []);
-      const writes = Array.from({ length: Math.ceil(entries.length / perWrite) }, (_, nth) =>
-        this.#write(entries.slice(nth * perWrite, (nth + 1) * perWrite)),
-      );
+      const writes: Promise<void>[] = [];
+      while (entries.length > 0) {
+        const [first, ...rest] = entries.splice(0, perWrite);
+        if (first !== undefined) writes.push(this.#write([first, ...rest]));
+      }
       const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
       if (failed?.status !== 'rejected') continue;
       const nextMs = this.#retryMs === null ? Math.max(delayMs, FIRST_RETRY_MS) : 2 * this.#retryMs;
@@ -133,10 +139,10 @@ export class WriteQueue<Item> {
   }
 
   /** Rejects if some of the items have to be tried again. */
-  async #write(entries: readonly Entry<Item>[]): Promise<void> {
+  async #write(entries: OneOrMore<Entry<Item>>): Promise<void> {
     const { write, retries = () => false, onError, onLost } = this.#options;
     try {
-      await write(entries.map(({ item }) => item));
+      await write(mapAll(entries, ({ item }) => item));
       this.#isFailing = false;
       this.#done(entries);
     } catch (error) {
