@@ -1,11 +1,12 @@
 import type { ModelPrice } from '../canonical/models/prices.ts';
 import type { Ambient } from '../kit/ambient.ts';
+import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
+import { isPassing } from '../turns/insistently.ts';
 import type { KeyLimit } from './key.ts';
 import { claimsOf } from './key-limits.ts';
 import { limitRefusal } from './limit-refusal.ts';
 import { rateHeaders } from './rate-headers.ts';
-import { Settlements } from './settlements.ts';
 import { amountOf, type Spent } from './spent.ts';
 
 export interface ReservationOptions {
@@ -35,15 +36,35 @@ export interface OpenReservation {
 
 /** A reservation that is never settled, because its instance died, counts as used. Its row is deleted then. */
 const EXPIRES_MS = 24 * 60 * 60 * 1_000;
+/** While the database is away no reservation is made, so there are never more than turns that ran before. */
+const MAX_UNSETTLED = 10_000;
+const SETTLED_AT_ONCE = 100;
+/** Takes about a minute. */
+const MAX_FAILURES = 16;
+/** For what still waits when the server ends. */
+const CLOSE_MS = 5_000;
+
+interface Settlement {
+  readonly id: string;
+  /** What was used of each limit; null: the reservation is given back. */
+  readonly amounts: Readonly<Record<string, number>> | null;
+}
 
 /** Reserves amounts of the limits of keys, and settles them in the background. */
 export class Reservations {
   readonly #options: ReservationOptions;
-  readonly #settlements: Settlements;
+  readonly #settlements: WriteQueue<Settlement>;
 
   constructor(options: ReservationOptions) {
     this.#options = options;
-    this.#settlements = new Settlements({ onLost: options.onUnsettled });
+    const { store, onUnsettled } = options;
+    this.#settlements = new WriteQueue({
+      write: async ([{ id, amounts }]) => (amounts === null ? store.giveBack(id) : store.settle(id, amounts)),
+      atOnce: SETTLED_AT_ONCE,
+      max: MAX_UNSETTLED,
+      retries: (error, failures) => isPassing(error) && failures < MAX_FAILURES,
+      onLost: (_, error) => onUnsettled(error),
+    });
   }
 
   /** Rejects with 429 if a limit has too little left, and with the error of the store if that is unavailable. */
@@ -52,7 +73,7 @@ export class Reservations {
     const now = ambient.clock.now();
     const id = ambient.ids.mint('reserve');
     const claims = claimsOf(limits, estimate, price, now);
-    const giveBack = (): void => this.#settlements.add(() => store.giveBack(id));
+    const giveBack = (): void => this.#settle({ id, amounts: null });
     const reserved = await store
       .reserve({ id, keyId, expiresAt: now + EXPIRES_MS, limits: claims })
       .catch((error: unknown) => {
@@ -75,14 +96,20 @@ export class Reservations {
       headers: rateHeaders(limits, reserved.windows, now),
       settle: (spent) => {
         if (spent.turns === 0) giveBack();
-        else this.#settlements.add(() => store.settle(id, amountsOf(limits, spent, price)));
+        else this.#settle({ id, amounts: amountsOf(limits, spent, price) });
       },
     };
   }
 
   /** Waits for what is being settled, within a limit. */
-  close(): Promise<void> {
-    return this.#settlements.close();
+  async close(): Promise<void> {
+    const left = await this.#settlements.close(CLOSE_MS);
+    for (const _ of left) this.#options.onUnsettled(new Error('the server ends'));
+  }
+
+  #settle(settlement: Settlement): void {
+    if (this.#settlements.put(settlement.id, settlement)) return;
+    this.#options.onUnsettled(new Error('too many reservations wait to be settled'));
   }
 }
 
