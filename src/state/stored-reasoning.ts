@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoning.ts';
 import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { nextLoopTurn } from '../kit/async/event-loop.ts';
+import { WriteQueue } from '../kit/async/write-queue.ts';
 import { forgetOldest } from '../kit/collections/forget-oldest.ts';
 import { parseJsonObject } from '../kit/json/json.ts';
 import type { MemoryStore } from '../store/store.ts';
@@ -19,7 +19,8 @@ export interface StoredReasoningOptions {
   readonly onOverflow: () => void;
 }
 
-interface Write {
+interface ReasoningWrite {
+  readonly hash: string;
   /** Null: the key is dropped. */
   readonly value: string | null;
   readonly expiresAt: number;
@@ -27,8 +28,9 @@ interface Write {
 
 /** Of one answer; a longer one is in memory only. */
 const MAX_ANSWER_CHARS = 1024 * 1024;
-const MAX_WAITING_CHARS = 16 * 1024 * 1024;
+/** Writes that wait; one with many characters counts as several, so that there are at most 16 million of them. */
 const MAX_WAITING = 10_000;
+const CHARS_OF_ONE = 1_600;
 const WRITES_AT_ONCE = 32;
 /**
  * Answers of models that do not reason would be looked for in every turn. The first pause is short, because another
@@ -50,9 +52,13 @@ export class StoredReasoning implements SharedReasoning {
   readonly #savedAt = new WeakMap<CallingAnswer, number>();
   /** Keys that were looked for without success, or are dropped. */
   readonly #absent = new Map<string, { readonly since: number; readonly pauseMs: number }>();
-  readonly #waiting = new Map<string, Write>();
-  #waitingChars = 0;
-  #writing: Promise<void> | null = null;
+  /** An answer is saved at its first call and at its end, which often come together: the later one is written. */
+  readonly #queue = new WriteQueue<ReasoningWrite>({
+    write: ([write]) => this.#store(write),
+    atOnce: WRITES_AT_ONCE,
+    max: MAX_WAITING,
+    sizeOf: ({ value }) => Math.max(1, Math.ceil((value?.length ?? 0) / CHARS_OF_ONE)),
+  });
 
   constructor(options: StoredReasoningOptions) {
     this.#options = options;
@@ -99,7 +105,7 @@ export class StoredReasoning implements SharedReasoning {
 
   /** Resolves when nothing waits to be written. */
   async settled(): Promise<void> {
-    await this.#writing;
+    await this.#queue.flush();
   }
 
   #isAbsent(hash: string): boolean {
@@ -137,46 +143,17 @@ export class StoredReasoning implements SharedReasoning {
     this.#absent.delete(hash);
     // A drop holds at once: until it is written, the store still has the value.
     if (value === null) this.#markAbsent(hash, Infinity);
-    this.#take(hash);
-    this.#waiting.set(hash, { value, expiresAt: clock.now() + ttlMs });
-    this.#waitingChars += value?.length ?? 0;
-    while (this.#waiting.size > MAX_WAITING || this.#waitingChars > MAX_WAITING_CHARS) {
-      const [oldest] = this.#waiting.keys();
-      if (oldest === undefined) break;
-      this.#take(oldest);
-      onOverflow();
-    }
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = null;
-    });
+    if (!this.#queue.put(hash, { hash, value, expiresAt: clock.now() + ttlMs })) onOverflow();
   }
 
-  #take(hash: string): Write | undefined {
-    const write = this.#waiting.get(hash);
-    this.#waiting.delete(hash);
-    this.#waitingChars -= write?.value?.length ?? 0;
-    return write;
-  }
-
-  /** An answer is saved at its first call and at its end, which often come together: the later one is written. */
-  async #writeAll(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      await nextLoopTurn();
-      const batch = [...this.#waiting.keys()].slice(0, WRITES_AT_ONCE);
-      await Promise.all(batch.map((hash) => this.#writeOne(hash, this.#take(hash))));
-    }
-  }
-
-  async #writeOne(hash: string, write: Write | undefined): Promise<void> {
-    if (write === undefined) return;
+  async #store(write: ReasoningWrite): Promise<void> {
     const { memory, access } = this.#options;
-    const { value, expiresAt } = write;
+    const { hash, value, expiresAt } = write;
     await access.write(() =>
       value === null ? memory.drop('reasoning', [hash]) : memory.put('reasoning', hash, value, expiresAt),
     );
     // Another instance may write it again; a read that began before the drop has ended by then.
-    if (value === null && this.#absent.has(hash) && !this.#waiting.has(hash))
-      this.#markAbsent(hash, FIRST_PAUSE_MS);
+    if (value === null && this.#absent.has(hash)) this.#markAbsent(hash, FIRST_PAUSE_MS);
   }
 }
 
