@@ -25,9 +25,13 @@ const linesOf = async (directory: string): Promise<unknown[]> => {
 };
 
 describe('openCapture', () => {
-  const open = (lost: unknown[] = []) =>
+  const clock = { time: 0, now: () => clock.time };
+  const open = (lost: unknown[] = [], isAlways = true) =>
     openCapture({
       directory: path.join(base, 'kept'),
+      isAlways,
+      clock,
+      onOrder() {},
       secrets: ['hunter-22'],
       settings: { version: '1' },
       onLost: (reason, requestId) => lost.push([reason, requestId]),
@@ -35,7 +39,7 @@ describe('openCapture', () => {
 
   it('writes a capture as lines, in a private directory and file', async () => {
     const captures = await open();
-    const trace = captures.open('req:1/..');
+    const trace = captures.open('req:1/..', 'key_1');
     trace?.record('asked', { path: '/v1/x', body: 'hunter-22' });
     await trace?.end({ isAborted: false });
     const directory = path.join(base, 'kept');
@@ -54,12 +58,41 @@ describe('openCapture', () => {
   it('limits concurrent captures', async () => {
     const lost: unknown[] = [];
     const captures = await open(lost);
-    const all = Array.from({ length: 65 }, (_, at) => captures.open(`r${at}`));
+    const all = Array.from({ length: 65 }, (_, at) => captures.open(`r${at}`, 'key_1'));
     expect([all.filter((one) => one !== null).length, lost]).toEqual([64, [['crowded', 'r64']]]);
     await Promise.all(all.flatMap((one) => one?.end({}) ?? []));
-    const again = captures.open('again');
+    const again = captures.open('again', 'key_1');
     expect(again).not.toBeNull();
     await again?.end({});
+  });
+
+  it('captures only the next requests of an order, for an hour at most', async () => {
+    const captures = await open([], false);
+    const isCaptured = async (keyId: string): Promise<boolean> => {
+      const trace = captures.open('r', keyId);
+      await trace?.end({});
+      return trace !== null;
+    };
+    const modes = [captures.status().mode, await isCaptured('key_1')];
+    await captures.order({ keyId: 'key_1', requests: 2 });
+    expect([...modes, captures.status().mode]).toEqual(['off', false, 'next']);
+    const seen = [];
+    for (const key of ['key_2', 'key_1', 'key_1', 'key_1']) seen.push(await isCaptured(key));
+    expect([seen, captures.status().mode]).toEqual([[false, true, true, false], 'off']);
+    await captures.order({ keyId: null, requests: 5 });
+    expect(await isCaptured('key_2')).toBe(true);
+    expect(captures.status().order).toEqual({ keyId: null, requests: 4, expiresAt: 3_600_000 });
+    clock.time = 3_600_000;
+    expect([await isCaptured('key_2'), captures.status().order]).toEqual([false, null]);
+    await captures.order({ keyId: null, requests: 5 });
+    captures.cancel();
+    expect(await isCaptured('key_2')).toBe(false);
+  });
+
+  it('needs no order if all requests are captured', async () => {
+    const captures = await open();
+    await captures.order({ keyId: 'key_1', requests: 1 });
+    expect(captures.status()).toMatchObject({ mode: 'all', order: null });
   });
 
   it('explains why a path cannot be used as a directory', async () => {

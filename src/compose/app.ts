@@ -117,7 +117,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     mcp,
   }).catch(async (error: unknown) => {
     await mcp.close();
-    await captures?.close();
+    await captures.close();
     await shared.close();
     await state.close();
     throw error;
@@ -156,7 +156,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
       ownKey,
       metrics,
       gateway,
-      captured: captures,
+      captures,
       exchanges: () => server.exchanges,
       backendHealth: () => watch.health(),
     }),

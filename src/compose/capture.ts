@@ -1,23 +1,29 @@
+import path from 'node:path';
+
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
+import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { openCapture, type OpenCaptures } from '../capture/capture.ts';
 import { VERSION } from '../version.ts';
 
-/** Opens the capture directory; null if capture is off. */
+/** Captures all requests if there is a directory for it, else those that an administrator asks for. */
 export const captureOf = async (
   config: Config,
   ownKey: string | null,
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'capturesLost'> },
-): Promise<OpenCaptures | null> => {
+): Promise<OpenCaptures> => {
   const { captureDir } = config.log;
-  if (captureDir === null) return null;
-  logger.warn({ captureDir }, 'requests and answers are written to files: PROXY_CAPTURE_DIR is set');
+  if (captureDir !== null)
+    logger.warn({ captureDir }, 'requests and answers are written to files: PROXY_CAPTURE_DIR is set');
   return openCapture({
-    directory: captureDir,
+    directory: captureDir ?? path.join(config.state.dir, 'captures'),
+    isAlways: captureDir !== null,
+    clock: systemAmbient.clock,
     secrets: [...secretsOf(config), ...config.http.apiKeys, ...(ownKey === null ? [] : [ownKey])],
     settings: { version: VERSION, config: translatorSettings(config) },
+    onOrder: (order) => logger.warn(order, 'the next requests and their answers are written to files'),
     onLost(reason, requestId, err) {
       metrics.capturesLost.inc({ reason });
       logger.warn({ requestId, reason, err }, 'capture of a request is incomplete');

@@ -1,5 +1,6 @@
 import type { SignIns } from '../canonical/models/sign-in.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
+import type { OpenCaptures } from '../capture/capture.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
@@ -7,7 +8,6 @@ import { SignInLimit } from '../http/console/sign-in-limit.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
-import type { CapturedRequests } from '../http/requests/captured.ts';
 import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
@@ -36,7 +36,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
     | 'keys'
     | 'isAdmin'
   >;
-  readonly captured: CapturedRequests | null;
+  readonly captures: OpenCaptures;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: Omit<RouteDeps['forward'], 'gate'>;
@@ -51,7 +51,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
   const { console, keyAdmin, usage, limitsOf, gate, keys, authenticate, requests, isAdmin } = parts.gateway;
-  const { metrics, captured, exchanges } = parts;
+  const { metrics, captures, exchanges } = parts;
   return routeTable({
     apis,
     turns,
@@ -87,11 +87,12 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     console,
     requests: {
       ...requests,
-      captured,
+      captured: captures,
       authenticate,
       readers: createReaderPlaces({ clock: systemAmbient.clock, isAdmin }),
       exchanges,
     },
+    captures,
     isReady: () => active.backend.ready() && !exchanges().isDraining,
     backendHealth,
   });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { auditPage, openConsoleBrowser, tabStops } from '../support/console-browser.ts';
 import { openProxy } from '../support/open-proxy.ts';
+import { startProxy } from '../support/proxy.ts';
 import { hang, hello, http429 } from '../support/scripts.ts';
 
 const browser = await openConsoleBrowser();
@@ -101,6 +102,23 @@ describe.skipIf(browser.isMissing)('the page Requests', browser.needs, () => {
     const { page, problems } = await browser.signIn({ url: proxy.url, key }, '/requests/limited-one');
     await page.locator('.note-bad').getByText('rate_limit_exceeded').waitFor();
     expect(await page.getByRole('button', { name: 'Replay…' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Capture…' }).count()).toBe(0);
     expect(problems).toEqual([]);
+  });
+
+  it('has the next requests captured', async () => {
+    const quiet = await startProxy(hello);
+    const opened = await browser.signIn(quiet, '/requests');
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Capture…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('No request is captured now.').waitFor();
+    expect(await auditPage(opened)).toEqual([]);
+    await dialog.getByLabel('Next requests').fill('1');
+    await dialog.getByRole('button', { name: 'Capture', exact: true }).click();
+    await dialog.getByText('The next request of all keys will be captured.').waitFor();
+    await dialog.getByRole('button', { name: 'Stop' }).click();
+    await dialog.getByText('No request is captured now.').waitFor();
+    await quiet.close();
   });
 });

@@ -12,8 +12,8 @@ import { TRACE_HEADERS } from './trace-context.ts';
 
 /** Writes requests to files. */
 export interface Captures {
-  /** Null: there is no room for another one. */
-  open(requestId: string): OpenCapture | null;
+  /** Null: this request is not captured, or there is no room for another one. */
+  open(requestId: string, keyId: string): OpenCapture | null;
 }
 
 interface OpenCapture extends OpenRecorder {
@@ -44,7 +44,7 @@ export const traced = async <Answer>(
   deps: TraceDeps,
   answer: (trace: RequestTrace, keepTrace: KeepTrace) => Promise<Answer>,
 ): Promise<Answer> => {
-  const capture = deps.captures?.open(exchange.requestId) ?? null;
+  const capture = deps.captures?.open(exchange.requestId, exchange.caller()) ?? null;
   const trace = openTrace(exchange, capture ?? NO_TRACE, deps);
   if (capture !== null) exchange.note({ capture: capture.name });
   let until: Promise<unknown> | null = null;

@@ -3,6 +3,7 @@ import type { RequestRecord } from '../../requests/record.ts';
 
 /** Requests that were captured completely. */
 export interface CapturedRequests {
+  status(): { readonly mode: 'all' | 'next' | 'off' };
   /** Null: there is no such capture, or not any more. */
   read(name: string): Promise<CapturedRequest | null>;
 }
@@ -17,8 +18,7 @@ export interface CapturedRequest {
 }
 
 export interface CaptureDeps {
-  /** Null: capture is off. */
-  readonly captured: CapturedRequests | null;
+  readonly captured: CapturedRequests;
   /** The id of this server. */
   readonly instance: string;
 }
@@ -29,7 +29,7 @@ export type FoundCapture =
   | { readonly capture: null; readonly why: string };
 
 const OFF =
-  'This request was not captured. Set PROXY_CAPTURE_DIR to a folder: then the bodies of new requests are kept there, and can be shown and replayed.';
+  'This request was not captured. An administrator can have the next requests captured (POST /v1/codex/captures), and PROXY_CAPTURE_DIR captures all: then their bodies can be shown and replayed.';
 const MISSED =
   'This request was not captured: it ran no turn, or too many requests were captured at the same time.';
 const GONE =
@@ -40,12 +40,12 @@ export const findCapture = async (
   { captured, instance: own }: CaptureDeps,
 ): Promise<FoundCapture> => {
   const missing = (why: string): FoundCapture => ({ capture: null, why });
-  if (name === null) return missing(captured === null ? OFF : MISSED);
-  const capture = (await captured?.read(name)) ?? null;
+  if (name === null) return missing(captured.status().mode === 'all' ? MISSED : OFF);
+  const capture = await captured.read(name);
   if (capture !== null) return { capture, why: null };
   if (instance === own) return missing(GONE);
   return missing(
-    `The capture is not in the PROXY_CAPTURE_DIR of this server: ${instance} answered the request, before a restart or on another machine.`,
+    `The capture is not in the folder of this server: ${instance} answered the request, before a restart or on another machine.`,
   );
 };
 

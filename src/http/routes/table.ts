@@ -13,6 +13,7 @@ import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
+import { captureRoutes, type CaptureRouteDeps } from '../requests/capture-routes.ts';
 import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
@@ -52,6 +53,7 @@ export interface RouteDeps {
   readonly keyProof: KeyProofRouteDeps;
   readonly login: LoginRouteDeps;
   readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
+  readonly captures: CaptureRouteDeps['captures'];
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
@@ -104,6 +106,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
   ...usageRoutes(deps),
   ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
+  ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
   ...frontRoutes(deps.front),
   ...(deps.console === null ? [] : consoleRoutes(deps.console)),
   { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },

@@ -2,14 +2,16 @@ import { indented } from '../../format/indented.ts';
 import { Card } from '../../components/card.tsx';
 import { CodeBlock } from '../../components/copy-button.tsx';
 import { whole } from '../../format/numbers.ts';
+import { CaptureButton } from './capture-dialog.tsx';
 import type { Capture, ShownBody } from './request-answers.ts';
 
 /** What the client sent and what was sent to the backend, side by side where there is room. */
-export const Bodies = ({ capture }: { readonly capture: Capture }) => {
+export const Bodies = ({ capture, keyId }: { readonly capture: Capture; readonly keyId: string }) => {
   if (capture.status === 'missing') {
     return (
       <Card title="Bodies">
         <p class="hint">{capture.message}</p>
+        <CaptureButton keyId={keyId} />
       </Card>
     );
   }

@@ -97,7 +97,16 @@ export interface Replayed {
   readonly truncated: boolean;
 }
 
+/** `GET /v1/codex/captures`. */
+export interface CaptureState {
+  readonly mode: 'all' | 'next' | 'off';
+  readonly directory: string;
+  readonly key_id: string | null;
+  readonly requests_left: number | null;
+}
+
 const PATH = '/v1/codex/requests';
+export const CAPTURES_PATH = '/v1/codex/captures';
 
 export const LIVE_PATH = `${PATH}/live`;
 export const requestPath = (id: string): string => `${PATH}/${encodeURIComponent(id)}`;

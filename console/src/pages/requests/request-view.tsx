@@ -81,7 +81,7 @@ const Details = ({ request }: { readonly request: RequestDetails }) => (
         dropped={request.spans_dropped}
       />
     </Card>
-    <Bodies capture={request.capture} />
+    <Bodies capture={request.capture} keyId={request.key?.id ?? ''} />
   </div>
 );
 

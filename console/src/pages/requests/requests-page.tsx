@@ -11,6 +11,7 @@ import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import type { PageProps } from '../../pages.ts';
 import { useLocation } from '../../routing/location.ts';
+import { CaptureButton } from './capture-dialog.tsx';
 import { isShown } from './describe-request.ts';
 import { FilterForm, isTyping } from './filter-form.tsx';
 import { merged, type LiveList } from './live-list.ts';
@@ -44,6 +45,7 @@ const Requests = () => {
           <LiveBadge isLive={live.isLive} isPaused={pause.isPaused} />
           <Button onPress={pause.toggle}>{pause.isPaused ? 'Continue' : 'Pause'}</Button>
           <Button onPress={reload}>Reload</Button>
+          <CaptureButton keyId={filters.key} />
         </div>
       </PageHead>
       <div class="requests">
