@@ -91,7 +91,7 @@ export class DatabaseThread {
     const id = this.#nextId;
     this.#nextId += 1;
     const deadline = process.hrtime.bigint() + BigInt(timeoutMs) * 1_000_000n;
-    const message: ToThread = { kind: 'run', id, name, args, now: now(), deadline };
+    const message: ToThread = { kind: 'run', id, name, key: keyOf(args), chars, args, now: now(), deadline };
     const { promise, resolve } = Promise.withResolvers<Outcome | GatewayError>();
     const timer = setTimeout(
       () => this.#settle(id, unavailable(`it did not answer within ${timeoutMs} ms`)),
@@ -170,6 +170,13 @@ export class DatabaseThread {
     this.#restartMs = Math.min(this.#restartMs * 2, MAX_RESTART_MS);
   }
 }
+
+/** Most operations begin with an owner or a row that has one. Others take turns by what they begin with. */
+const keyOf = ([first]: readonly unknown[]): string => {
+  const { owner } = Object(first) as { readonly owner?: unknown };
+  if (typeof owner === 'string') return owner;
+  return typeof first === 'string' ? first : '';
+};
 
 /** The length of all texts in the arguments. */
 const charsOf = (value: unknown): number => {

@@ -1,11 +1,50 @@
 import { sql } from 'kysely';
 
+import { FairLine } from '../../kit/async/fair-line.ts';
 import { read, type Query } from '../operation.ts';
 import { OPERATIONS, type AnyOperation } from '../operations.ts';
 import type { Seal } from '../seal.ts';
 import { failedOutcome, type Job, type Outcome } from './protocol.ts';
 import { toStoreError } from './sqlite-errors.ts';
 import type { SqliteFile } from './sqlite-file.ts';
+
+/** So many operations share one transaction at most, and so many characters. */
+const MAX_GROUP = 128;
+const MAX_GROUP_CHARS = 4 * 1024 * 1024;
+
+/** The operations that wait. Keys take turns: a key that reads or writes megabytes delays others by one operation. */
+export class JobLine {
+  readonly #line = new FairLine<Job>();
+
+  add(job: Job): void {
+    this.#line.join(job.key, job);
+  }
+
+  /** What runs next: a read, or writes that share a transaction, those of different keys in turns. Empty: nothing waits. */
+  next(): readonly Job[] {
+    const [first] = this.#line.heads();
+    if (first === undefined) return [];
+    if (!operationOf(first).isWrite) {
+      this.#line.serve(first.key, first);
+      return [first];
+    }
+    const group: Job[] = [];
+    let chars = 0;
+    for (let round = this.#writes(); round.length > 0; round = this.#writes()) {
+      for (const job of round) {
+        this.#line.serve(job.key, job);
+        group.push(job);
+        chars += job.chars;
+        if (group.length >= MAX_GROUP || chars >= MAX_GROUP_CHARS) return group;
+      }
+    }
+    return group;
+  }
+
+  #writes(): readonly Job[] {
+    return [...this.#line.heads()].filter((job) => operationOf(job).isWrite);
+  }
+}
 
 type Answer = (id: number, outcome: Outcome) => void;
 

@@ -14,6 +14,10 @@ export type ToThread =
       readonly kind: 'run';
       readonly id: number;
       readonly name: string;
+      /** Whose operation it is: keys take turns. */
+      readonly key: string;
+      /** The length of all texts in the arguments. */
+      readonly chars: number;
       readonly args: readonly unknown[];
       readonly now: number;
       /** By the clock of `process.hrtime`, which all threads share. After this time no one waits for it. */

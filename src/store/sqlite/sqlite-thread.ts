@@ -3,8 +3,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { migrate } from '../migrations/migrate.ts';
 import { checkStoreKey } from '../key-check.ts';
 import { createSeal, type Seal } from '../seal.ts';
-import { runJobs } from './group-commit.ts';
-import type { FromThread, Job, ThreadSettings, ToThread } from './protocol.ts';
+import { JobLine, runJobs } from './group-commit.ts';
+import type { FromThread, ThreadSettings, ToThread } from './protocol.ts';
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
 
 /** The thread that has the SQLite file open: writing 5 MB takes 40 ms, in which no other request could be served. */
@@ -26,19 +26,14 @@ const openFile = async ({ file: name, busyMs, now }: ThreadSettings, seal: Seal)
   return file;
 };
 
-/** So many operations share one transaction at most. */
-const MAX_GROUP = 128;
-
 const serve = (file: SqliteFile, seal: Seal): void => {
-  const waiting: Job[] = [];
+  const waiting = new JobLine();
   let isRunning = false;
   let isClosing = false;
   const run = async (): Promise<void> => {
     isRunning = true;
-    while (waiting.length > 0) {
-      await runJobs(waiting.splice(0, MAX_GROUP), file, seal, (id, outcome) =>
-        say({ kind: 'ended', id, ...outcome }),
-      );
+    for (let jobs = waiting.next(); jobs.length > 0; jobs = waiting.next()) {
+      await runJobs(jobs, file, seal, (id, outcome) => say({ kind: 'ended', id, ...outcome }));
       // Lets the messages in that came in the meantime.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -49,7 +44,7 @@ const serve = (file: SqliteFile, seal: Seal): void => {
     }
   };
   parentPort?.on('message', (message: ToThread) => {
-    if (message.kind === 'run') waiting.push(message);
+    if (message.kind === 'run') waiting.add(message);
     else isClosing = true;
     if (isRunning) return;
     isRunning = true;
