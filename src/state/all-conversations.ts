@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import { yieldToLoop } from '../kit/async/event-loop.ts';
+import { runSliced, yieldToLoop } from '../kit/async/event-loop.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { SegmentRow, SegmentTurn } from '../store/ports/segments.ts';
 import type { Store } from '../store/store.ts';
@@ -65,7 +65,7 @@ export class AllConversations {
 
   async find(id: string): Promise<FoundConversation> {
     const { body, ...row } = await this.#row(id);
-    return { ...row, metadata: body === null ? null : metadataIn(id, body) };
+    return { ...row, metadata: body === null ? null : await metadataIn(id, body) };
   }
 
   /** Its turns, and before them those that it continues. */
@@ -80,7 +80,7 @@ export class AllConversations {
     for (const turn of page.turns) {
       onBytes(turn.body?.length ?? 0);
       await yieldToLoop(signal);
-      turns.push(shown(turn));
+      turns.push(await shown(turn, signal));
     }
     return { turns, hasMore: page.hasMore };
   }
@@ -125,26 +125,20 @@ export class AllConversations {
 
 const UNREADABLE = 'This turn cannot be read. Its key may be missing in PROXY_STORE_KEY.';
 
-const shown = ({ key, responseId, body }: SegmentTurn): ShownTurn => {
+const shown = async ({ key, responseId, body }: SegmentTurn, signal: AbortSignal): Promise<ShownTurn> => {
   const unread = { id: key, responseId, items: [], error: UNREADABLE };
   if (body === null) return unread;
-  return (
-    ifReadable(() => ({
-      id: key,
-      responseId,
-      items: visibleItems(key, readTurn({ key, body })),
-      error: null,
-    })) ?? unread
-  );
+  const turn = await ifReadable(() => runSliced(readTurn({ key, body }), signal));
+  return turn === null ? unread : { id: key, responseId, items: visibleItems(key, turn), error: null };
 };
 
-const metadataIn = (id: string, body: string): Metadata | null =>
+const metadataIn = (id: string, body: string): Promise<Metadata | null> =>
   ifReadable(() => readConversation({ id, body }));
 
 /** Null: it is not what this program wrote. */
-const ifReadable = <Value>(readIt: () => Value): Value | null => {
+const ifReadable = async <Value>(readIt: () => Promise<Value> | Value): Promise<Value | null> => {
   try {
-    return readIt();
+    return await readIt();
   } catch (error) {
     if (isCorrupt(error)) return null;
     throw error;

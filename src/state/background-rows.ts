@@ -1,4 +1,5 @@
 import type { Failure } from '../canonical/failure/failure.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { Lease, ResponseRow, ResponseStatus, Store } from '../store/store.ts';
@@ -54,7 +55,7 @@ export class BackgroundRows {
 
   /** It waits again. False: it does not run any more. */
   async again({ owner, ...row }: ResponseRow, request: StoredRequest): Promise<boolean> {
-    const { object } = readResponse(row);
+    const { object } = await runSliced(readResponse(row), null);
     const body = JSON.stringify(responseBody({ object, shown: [], request }));
     return (await this.#options.store.responses.change(owner, row.id, { status: 'queued', body })) !== null;
   }
@@ -79,7 +80,7 @@ export class BackgroundRows {
   async #end(row: ResponseRow, status: ResponseStatus, error: JsonObject | null): Promise<boolean> {
     if (!isRunning(row.status)) return false;
     const { store, clock } = this.#options;
-    const { object } = readResponse(row);
+    const { object } = await runSliced(readResponse(row), null);
     const changed = await store.responses.change(row.owner, row.id, {
       status,
       body: JSON.stringify(responseBody({ object: { ...object, status, error }, shown: [] })),

@@ -1,3 +1,4 @@
+import { runSliced } from '../kit/async/event-loop.ts';
 import { within } from '../kit/async/within.ts';
 import type { OnChange, ResponseRow, Store } from '../store/store.ts';
 import type { DetachedRun } from '../turns/run.ts';
@@ -155,7 +156,7 @@ export class BackgroundRuns {
 
   async #takeOne(row: ResponseRow, signal: AbortSignal): Promise<void> {
     const { rerun, onLost, events } = this.#options;
-    const request = readResponse(row).request ?? null;
+    const { request = null } = await runSliced(readResponse(row), null);
     const firstEvent = await events.next(row.id);
     const mayRun = rerun !== null && request !== null && request.reruns < MAX_RERUNS;
     onLost(row, mayRun);

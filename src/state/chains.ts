@@ -115,7 +115,7 @@ const keyOf = (owner: string, { segment, pos }: Position): string => JSON.string
 function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
   const items: Item[] = [];
   for (const row of rows) {
-    for (const item of sentItems(row.key, readTurn(row))) items.push(item);
+    for (const item of sentItems(row.key, yield* readTurn(row))) items.push(item);
     yield;
   }
   return afterCompaction(items);

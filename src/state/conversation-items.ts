@@ -1,12 +1,12 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import { yieldToLoop } from '../kit/async/event-loop.ts';
+import { runSliced, yieldToLoop } from '../kit/async/event-loop.ts';
 import { append } from '../kit/collections/append.ts';
 import { isRandomId } from '../kit/random-id.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { Store, TurnRow } from '../store/store.ts';
 import type { LoadLimits } from './chains.ts';
 import { readInputItemId } from './input-item-id.ts';
-import { readTurn, storedItems, visibleItems, type StoredItem } from './stored-turn.ts';
+import { readTurn, storedItems, visibleItems, type StoredItem, type StoredTurn } from './stored-turn.ts';
 
 export interface ItemQuery {
   readonly limit: number;
@@ -23,6 +23,7 @@ export interface ItemPage {
 /** An item of a conversation, and the turn that has it. */
 export interface FoundItem extends StoredItem {
   readonly row: TurnRow;
+  readonly turn: StoredTurn;
   /** Whether it was deleted. */
   readonly isHidden: boolean;
 }
@@ -45,13 +46,19 @@ export class ConversationItems {
   }
 
   /** Null: the conversation never had such an item. */
-  async find({ caller, onBytes }: LoadAsk, conversation: string, itemId: string): Promise<FoundItem | null> {
+  async find(
+    { caller, onBytes, signal }: LoadAsk,
+    conversation: string,
+    itemId: string,
+  ): Promise<FoundItem | null> {
     const row = await this.#turnWith(caller, itemId);
     if (row === null || row.segment !== conversation) return null;
     onBytes(row.body.length);
-    const turn = readTurn(row);
+    const turn = await runSliced(readTurn(row), signal);
     const found = storedItems(row.key, turn).find(({ id }) => id === itemId);
-    return found === undefined ? null : { ...found, row, isHidden: turn.hidden?.includes(itemId) ?? false };
+    return found === undefined
+      ? null
+      : { ...found, row, turn, isHidden: turn.hidden?.includes(itemId) ?? false };
   }
 
   /** The id of an input item names its turn; other ids are indexed. */
@@ -72,7 +79,8 @@ export class ConversationItems {
     const items = cursor === null ? [] : [...itemsAfter(cursor, order)];
     let chars = 0;
     for await (const row of this.#turns(ask, conversation, { from: cursor?.row.pos ?? null, order })) {
-      append(items, ordered(visibleItems(row.key, readTurn(row)), order));
+      const turn = await runSliced(readTurn(row), ask.signal);
+      append(items, ordered(visibleItems(row.key, turn), order));
       chars += row.body.length;
       // One more than asked for says whether there are more.
       if (items.length > limit) break;
@@ -107,8 +115,7 @@ const cut = (items: readonly StoredItem[], limit: number): ItemPage => ({
 });
 
 /** The items of the same turn that follow in this order. */
-const itemsAfter = ({ id, row }: FoundItem, order: ItemQuery['order']): readonly StoredItem[] => {
-  const turn = readTurn(row);
+const itemsAfter = ({ id, row, turn }: FoundItem, order: ItemQuery['order']): readonly StoredItem[] => {
   const all = ordered(storedItems(row.key, turn), order);
   const rest = all.slice(all.findIndex((one) => one.id === id) + 1);
   const hidden = new Set(turn.hidden);

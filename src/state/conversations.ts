@@ -1,5 +1,6 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ConversationRow, NewTurn, Store } from '../store/store.ts';
@@ -104,7 +105,7 @@ export class Conversations {
       for (let attempt = 0; attempt < MAX_REWRITES; attempt += 1) {
         const found = await this.#items.find(ask, id, itemId);
         if (found === null || found.isHidden) throw unknownItem(itemId);
-        const turn = readTurn(found.row);
+        const turn = await runSliced(readTurn(found.row), ask.signal);
         const body = await printed(
           turnBody({ ...turn, hidden: [...(turn.hidden ?? []), itemId] }),
           ask.signal,

@@ -1,5 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Item, Produced } from '../canonical/request/item.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
 import { isRandomId } from '../kit/random-id.ts';
 import type { Store, TurnRow } from '../store/store.ts';
 import type { RecentItems } from './recent-items.ts';
@@ -10,7 +11,10 @@ import { readTurn, storedItems } from './stored-turn.ts';
 /** The items that requests refer to by id. */
 export interface ReferredItems {
   /** Those that are known. */
-  load(ask: Pick<StateAsk, 'caller' | 'onBytes'>, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+  load(
+    ask: Pick<StateAsk, 'caller' | 'onBytes' | 'signal'>,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, Item>>;
   remember(caller: string, item: Produced): void;
   /** Those that were deleted. */
   forget(caller: string, ids: readonly string[]): void;
@@ -21,7 +25,7 @@ export const createReferredItems = (
   store: Pick<Store, 'turns'>,
   recent: Pick<RecentItems, 'of'>,
 ): ReferredItems => ({
-  async load({ caller, onBytes }, ids) {
+  async load({ caller, onBytes, signal }, ids) {
     const memory = recent.of(caller, (_, bytes) => onBytes(bytes));
     const found = new Map<string, Item>();
     const missing: string[] = [];
@@ -33,7 +37,8 @@ export const createReferredItems = (
     for await (const [row, referred] of turnsWith(store, caller, missing)) {
       onBytes(row.body.length);
       const wanted = new Set(referred);
-      for (const { id, item } of storedItems(row.key, readTurn(row))) if (wanted.has(id)) found.set(id, item);
+      const turn = await runSliced(readTurn(row), signal);
+      for (const { id, item } of storedItems(row.key, turn)) if (wanted.has(id)) found.set(id, item);
     }
     return found;
   },

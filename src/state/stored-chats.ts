@@ -1,5 +1,6 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
+import { runSliced } from '../kit/async/event-loop.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ChatRow, Store } from '../store/store.ts';
@@ -74,12 +75,13 @@ export class StoredChats {
   }
 
   async find(ask: ChatAsk, id: string): Promise<StoredChat> {
-    return shown(await this.#row(ask, id));
+    return shown(await this.#row(ask, id), ask.signal);
   }
 
   /** The messages of the request. */
   async messages(ask: ChatAsk, id: string): Promise<readonly JsonObject[]> {
-    const { messages } = parseBody((await this.#row(ask, id)).messages, `chat completion ${id}`);
+    const body = (await this.#row(ask, id)).messages;
+    const { messages } = await runSliced(parseBody(body, `chat completion ${id}`), ask.signal);
     if (!Array.isArray(messages) || !messages.every(isJsonObject)) throw corrupt(`chat completion ${id}`);
     return messages;
   }
@@ -98,7 +100,7 @@ export class StoredChats {
       for (const row of rows) {
         ask.onBytes(row.body.length);
         chars += row.body.length;
-        chats.push(shown(row));
+        chats.push(await shown(row, ask.signal));
         from = row.id;
       }
       ask.signal.throwIfAborted();
@@ -111,7 +113,7 @@ export class StoredChats {
     const { body } = await this.#row(ask, id);
     const row = await this.#deps.store.chats.update(ask.caller, id, { metadata, body });
     if (row === null) throw unknownChat(id);
-    return shown(row);
+    return shown(row, ask.signal);
   }
 
   async delete(caller: string, id: string): Promise<void> {
@@ -131,8 +133,11 @@ const cut = (chats: readonly StoredChat[], limit: number): ChatPage => ({
   hasMore: chats.length > limit,
 });
 
-const shown = ({ id, body, metadata }: Pick<ChatRow, 'id' | 'body' | 'metadata'>): StoredChat => {
-  const { form, object } = parseBody(body, `chat completion ${id}`);
+const shown = async (
+  { id, body, metadata }: Pick<ChatRow, 'id' | 'body' | 'metadata'>,
+  signal: AbortSignal,
+): Promise<StoredChat> => {
+  const { form, object } = await runSliced(parseBody(body, `chat completion ${id}`), signal);
   if (form !== FORM || !isJsonObject(object)) throw corrupt(`chat completion ${id}`);
   return { id, object, metadata };
 };

@@ -1,3 +1,4 @@
+import { atOnce } from '../kit/async/event-loop.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import type { ConversationRow } from '../store/store.ts';
 import { corrupt, parseBody } from './stored-turn.ts';
@@ -10,7 +11,7 @@ export const conversationBody = (metadata: Metadata): string => JSON.stringify({
 
 /** Throws if the row is not what this program wrote. */
 export const readConversation = ({ id, body }: Pick<ConversationRow, 'id' | 'body'>): Metadata => {
-  const { form, metadata } = parseBody(body, `conversation ${id}`);
+  const { form, metadata } = atOnce(parseBody(body, `conversation ${id}`));
   if (form !== FORM || !isMetadata(metadata)) throw corrupt(`conversation ${id}`);
   return metadata;
 };

@@ -1,4 +1,5 @@
 import type { Produced } from '../canonical/request/item.ts';
+import type { Sliced } from '../kit/async/event-loop.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { ResponseRow, ResponseStatus } from '../store/store.ts';
 import { corrupt, isProduced, parseBody } from './stored-turn.ts';
@@ -31,9 +32,9 @@ const FORM = 1;
 
 export const responseBody = (response: StoredResponse): object => ({ form: FORM, ...response });
 
-/** Throws if the row is not what this program wrote. */
-export const readResponse = ({ id, body }: Pick<ResponseRow, 'id' | 'body'>): StoredResponse => {
-  const { form, object, shown, include, request } = parseBody(body, `response ${id}`);
+/** Reads a response in slices. Throws if the row is not what this program wrote. */
+export function* readResponse({ id, body }: Pick<ResponseRow, 'id' | 'body'>): Sliced<StoredResponse> {
+  const { form, object, shown, include, request } = yield* parseBody(body, `response ${id}`);
   if (form !== FORM || !isJsonObject(object)) throw corrupt(`response ${id}`);
   return {
     object,
@@ -41,7 +42,7 @@ export const readResponse = ({ id, body }: Pick<ResponseRow, 'id' | 'body'>): St
     ...(Array.isArray(include) ? { include: include as readonly string[] } : {}),
     ...(isStoredRequest(request) ? { request } : {}),
   };
-};
+}
 
 const isStoredRequest = (value: unknown): value is StoredRequest =>
   isJsonObject(value) &&

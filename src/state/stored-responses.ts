@@ -46,7 +46,7 @@ export const createStoredResponses = (
       const row = isMessageId(id) ? null : await store.responses.find(owner, id);
       if (row === null) throw unknownResponse(id);
       limits.onBytes(row.body.length);
-      const { object, shown, include = [] } = readResponse(row);
+      const { object, shown, include = [] } = await runSliced(readResponse(row), limits.signal);
       const items = shown ?? (row.position === null ? [] : await outputOf(owner, id, limits));
       // Its status changes while it runs.
       return { row, object: row.isBackground ? { ...object, status: row.status } : object, items, include };
@@ -78,18 +78,24 @@ export const createStoredResponses = (
   async function outputIds(owner: string, id: string): Promise<readonly string[]> {
     try {
       const turn = await store.turns.byKey(owner, turnKeyOf(id));
-      return turn === null ? [] : readTurn(turn).output.map((item) => item.id);
+      if (turn === null) return [];
+      const { output } = await runSliced(readTurn(turn), null);
+      return output.map((item) => item.id);
     } catch (error) {
       if (isCorrupt(error)) return [];
       throw error;
     }
   }
 
-  async function outputOf(owner: string, id: string, { onBytes }: LoadLimits): Promise<readonly Produced[]> {
+  async function outputOf(
+    owner: string,
+    id: string,
+    { onBytes, signal }: LoadLimits,
+  ): Promise<readonly Produced[]> {
     const turn = await store.turns.byKey(owner, turnKeyOf(id));
     if (turn === null) throw corrupt(`turn ${turnKeyOf(id)}`);
     onBytes(turn.body.length);
-    return readTurn(turn).output;
+    return (await runSliced(readTurn(turn), signal)).output;
   }
 };
 
@@ -97,7 +103,7 @@ export const createStoredResponses = (
 function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {
   const items: StoredItem[] = [];
   for (const [index, row] of rows.entries()) {
-    const turn = readTurn(row);
+    const turn = yield* readTurn(row);
     const isLast = index === rows.length - 1;
     for (const item of visibleItems(row.key, isLast ? { ...turn, output: [] } : turn)) items.push(item);
     yield;

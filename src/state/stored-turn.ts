@@ -2,6 +2,8 @@ import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { isCompactionTrigger } from '../canonical/request/compaction.ts';
 import { hasNoContent, isSummary, type Item, type Part, type Produced } from '../canonical/request/item.ts';
 import { assertNever } from '../kit/assert-never.ts';
+import type { Sliced } from '../kit/async/event-loop.ts';
+import { readJsonSteps } from '../kit/json/json-reader.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import { isRandomId } from '../kit/random-id.ts';
 import type { TurnRow } from '../store/store.ts';
@@ -20,24 +22,27 @@ const FORM = 1;
 
 export const turnBody = (turn: StoredTurn): object => ({ form: FORM, ...turn });
 
-/** Throws if the row is not what this program wrote. */
-export const readTurn = ({ key, body }: Pick<TurnRow, 'key' | 'body'>): StoredTurn => {
-  const parsed = parseBody(body, `turn ${key}`);
-  const { form, input, output, hidden } = parsed;
+/** Reads a turn in slices. Throws if the row is not what this program wrote. */
+export function* readTurn({ key, body }: Pick<TurnRow, 'key' | 'body'>): Sliced<StoredTurn> {
+  const { form, input, output, hidden } = yield* parseBody(body, `turn ${key}`);
   if (form !== FORM || !isItems(input) || !isProduced(output)) throw corrupt(`turn ${key}`);
   return { input, output, ...(Array.isArray(hidden) ? { hidden: hidden as readonly string[] } : {}) };
-};
+}
 
-/** Throws if the body of a row is not a JSON object. */
-export const parseBody = (body: string, row: string): Readonly<Record<string, unknown>> => {
+/** Beyond this the event loop would notice. */
+const LONG_CHARS = 64 * 1024;
+
+/** In slices: a body may have megabytes. Throws if it is not a JSON object. */
+export function* parseBody(body: string, row: string): Sliced<Readonly<Record<string, unknown>>> {
   try {
-    const parsed: unknown = JSON.parse(body);
+    const parsed: unknown =
+      body.length > LONG_CHARS ? yield* readJsonSteps(new TextEncoder().encode(body)) : JSON.parse(body);
     if (isJsonObject(parsed)) return parsed;
   } catch {
     // Reported below, without the content.
   }
   throw corrupt(row);
-};
+}
 
 /** Whether something stored cannot be read: it is damaged, or its key is missing in PROXY_STORE_KEY. */
 export const isCorrupt = (error: unknown): boolean =>

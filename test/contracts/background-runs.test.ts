@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import { unlessAborted } from '../../src/kit/async/abort.ts';
 import { BackgroundRows } from '../../src/state/background-rows.ts';
@@ -210,7 +211,7 @@ describeStores('background runs', (open) => {
     manual.send(frame('response.failed', 0), LAST);
     await ended;
     const row = await harness.store.responses.find('alice', run.id);
-    expect([row?.status, readResponse(row!).object]).toMatchObject([
+    expect([row?.status, atOnce(readResponse(row!)).object]).toMatchObject([
       'failed',
       { status: 'failed', error: { code: 'server_error' } },
     ]);

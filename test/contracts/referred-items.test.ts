@@ -55,7 +55,8 @@ describeStores('items that a request refers to', (open) => {
         bytes += more;
         if (bytes > maxBytes) throw new Error('too large');
       };
-      return items.load({ caller: owner, onBytes }, [...expected.keys(), 'msg_unknown']);
+      const { signal } = new AbortController();
+      return items.load({ caller: owner, onBytes, signal }, [...expected.keys(), 'msg_unknown']);
     };
     expect(await load('alice', 30_000_000)).toEqual(expected);
     expect(rows).toBe(8);

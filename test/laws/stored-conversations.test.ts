@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { fold, type Reply } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import {
@@ -32,7 +33,8 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 const KEY = '0123456789abcdef0123456789abcdef';
 
 /** What the store returns of a turn. */
-const stored = (turn: StoredTurn): StoredTurn => readTurn({ key: KEY, body: JSON.stringify(turnBody(turn)) });
+const stored = (turn: StoredTurn): StoredTurn =>
+  atOnce(readTurn({ key: KEY, body: JSON.stringify(turnBody(turn)) }));
 
 /** Only whole items are sent back to the model. */
 const isWhole = (item: Item): boolean =>

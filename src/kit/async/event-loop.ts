@@ -6,8 +6,8 @@
 /** Work that can be paused: it yields wherever other work may run first. */
 export type Sliced<Result> = Generator<void, Result, void>;
 
-/** Long enough to make progress, short enough to be unnoticed. */
-const TURN_MS = 10;
+/** Long enough to make progress. Short, because a request of another key takes some thirty turns of the loop until its answer. */
+const TURN_MS = 3;
 
 /** Saved at load, because tests may replace the globals. */
 const realImmediate = setImmediate;

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+
+import { failureOf } from '../canonical/failure/failure.ts';
+import { atOnce } from '../kit/async/event-loop.ts';
+import { readTurn, turnBody, type StoredTurn } from './stored-turn.ts';
+
+const turnOf = (text: string): StoredTurn => ({
+  input: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
+  output: [],
+});
+
+const rowOf = (turn: object) => ({ key: 'k', body: JSON.stringify(turn) });
+
+/** How often other work may run before the turn is read. */
+const pausesOf = (turn: StoredTurn): number => {
+  const steps = readTurn(rowOf(turnBody(turn)));
+  let pauses = 0;
+  while (steps.next().done !== true) pauses += 1;
+  return pauses;
+};
+
+it('reads a large turn in slices, so that a key that reads megabytes does not hold up others', () => {
+  const large = turnOf('word "x"\n'.repeat(600_000));
+  expect(atOnce(readTurn(rowOf(turnBody(large))))).toEqual(large);
+  expect([pausesOf(turnOf('hi')), pausesOf(large) > 50]).toEqual([0, true]);
+});
+
+it.each([['not JSON'], ['[]'], [`{"form":1,"input":[],"output":[],"x":"${'x'.repeat(100_000)}`]])(
+  'reports a damaged turn without its content: %.20s',
+  (body) => {
+    const read = (): unknown => {
+      try {
+        return atOnce(readTurn({ key: 'k', body }));
+      } catch (error) {
+        return failureOf(error).message;
+      }
+    };
+    expect(read()).toBe('The stored turn k cannot be read.');
+  },
+);
