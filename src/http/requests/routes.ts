@@ -1,18 +1,21 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { readRequestQuery, REQUEST_QUERY_NAMES } from '../../openai/shared/request-query.ts';
+import {
+  readRequestQuery,
+  REQUEST_QUERY_NAMES,
+  type RequestQuery,
+} from '../../openai/shared/request-query.ts';
 import { listBody } from '../../openai/shared/list-page.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
-import type { EndedRequest } from '../../requests/record.ts';
+import { idPrefixAt, type EndedRequest } from '../../requests/record.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
+import type { RequestSearch } from '../../store/ports/requests.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import type { Route } from '../server.ts';
 import { findCapture, projectCapture, type CaptureDeps } from './captured.ts';
 import { liveRequests, type LiveDeps } from './live.ts';
 import { projectDetails, projectRequest, type KeyNames } from './project.ts';
-import { notReplayable } from './replay-body.ts';
-import { replay, type ReplayDeps } from './replay.ts';
-import { searchOf } from './search-of.ts';
+import { notReplayable, replay, type ReplayDeps } from './replay.ts';
 
 export interface RequestRouteDeps extends CaptureDeps, ReplayDeps, Omit<LiveDeps, 'feed' | 'turns'> {
   readonly log: RequestLog;
@@ -91,4 +94,44 @@ const findRequest = async (log: RequestLog, id: string): Promise<EndedRequest> =
   const found = await log.find(id);
   if (found === null) throw gatewayError('unknown_request');
   return found;
+};
+
+const DEFAULT_LIMIT = 50;
+
+interface AskedSearch {
+  /** Those that run, in place of those that have ended. */
+  readonly isRunning: boolean;
+  /** How many are shown; the search looks for one more. */
+  readonly limit: number;
+  readonly search: RequestSearch;
+}
+
+/** What the query of a client means for the log. */
+const searchOf = (query: RequestQuery): AskedSearch => {
+  const { status, after, to } = query;
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const end = to === null ? null : idPrefixAt(to * 1000);
+  return {
+    isRunning: status === 'running',
+    limit,
+    search: {
+      result: status === 'ok' || status === 'failed' ? status : null,
+      status: statusRange(status),
+      errorCode: query.error,
+      model: query.model,
+      keyId: query.key,
+      client: query.client,
+      text: query.q,
+      from: query.from === null ? null : idPrefixAt(query.from * 1000),
+      before: after === null || (end !== null && end < after) ? end : after,
+      limit: limit + 1,
+    },
+  };
+};
+
+const statusRange = (status: string | null): RequestSearch['status'] => {
+  if (status === null || !/^\d/.test(status)) return null;
+  if (!status.endsWith('xx')) return { from: Number(status), below: Number(status) + 1 };
+  const from = Number(status[0]) * 100;
+  return { from, below: from + 100 };
 };

@@ -13,7 +13,7 @@ import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
-import { captureRoutes, type CaptureRouteDeps } from '../requests/capture-routes.ts';
+import { captureRoutes, type CaptureRouteDeps } from '../requests/captured.ts';
 import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';

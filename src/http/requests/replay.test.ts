@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { replayBody } from './replay-body.ts';
+import { replayBody } from './replay.ts';
 
 const HASH = 'a'.repeat(64);
 
