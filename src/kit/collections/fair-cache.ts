@@ -1,4 +1,5 @@
 import type { Clock } from '../ambient.ts';
+import { FairBudget } from './fair-budget.ts';
 
 export interface FairCacheOptions {
   /** 0 keeps nothing. */
@@ -18,7 +19,8 @@ export interface CacheEntry<Value> {
   readonly bytes: number;
 }
 
-type Kept<Value> = CacheEntry<Value> & { readonly at: number };
+/** `key` is the holder. */
+type Kept<Value> = CacheEntry<Value> & { readonly key: string; readonly at: number };
 
 /** Limits renewals: a long conversation would renew every entry with every request. */
 const RENEWED_AFTER_MS = 60_000;
@@ -27,16 +29,17 @@ const RENEWED_AFTER_MS = 60_000;
 export class FairCache<Value> {
   readonly #options: FairCacheOptions;
   readonly #byKey = new Map<string, Kept<Value>>();
-  /** The entries of each holder, the oldest first. */
-  readonly #byHolder = new Map<string, { readonly kept: Set<Kept<Value>>; bytes: number }>();
-  #bytes = 0;
+  /** The oldest first. */
+  readonly #kept = new Set<Kept<Value>>();
+  readonly #budget: FairBudget<Kept<Value>>;
 
   constructor(options: FairCacheOptions) {
     this.#options = options;
+    this.#budget = new FairBudget({ capacity: options.maxBytes, first: ([oldest]) => oldest });
   }
 
   get bytes(): number {
-    return this.#bytes;
+    return this.#budget.total;
   }
 
   get isEmpty(): boolean {
@@ -51,8 +54,13 @@ export class FairCache<Value> {
   /** Replaces the entry of a key in use. An entry larger than the whole cache is not kept. */
   add(entry: CacheEntry<Value>): void {
     for (const key of entry.keys) this.drop(key);
-    if (entry.bytes <= this.#options.maxBytes) this.#insert({ ...entry, at: this.#options.clock.now() });
-    this.settle();
+    this.#dropExpired();
+    if (entry.bytes <= this.#options.maxBytes) {
+      const kept = { ...entry, key: entry.holder, at: this.#options.clock.now() };
+      this.#insert(kept);
+      for (const one of this.#budget.yieldingTo(kept, 0) ?? [kept]) this.#remove(one);
+    }
+    this.#options.onChange(this.bytes);
   }
 
   /** Treats the entry of this key as just added. */
@@ -70,21 +78,17 @@ export class FairCache<Value> {
     if (kept !== undefined) this.#remove(kept);
   }
 
-  /** Drops expired entries, then the oldest of the largest holder until the rest fits. */
+  /** Drops expired entries, and reports the size. */
   settle(): void {
-    for (const { kept } of this.#byHolder.values()) {
-      for (const one of kept) {
-        if (!this.#isExpired(one)) break;
-        this.#remove(one);
-      }
+    this.#dropExpired();
+    this.#options.onChange(this.bytes);
+  }
+
+  #dropExpired(): void {
+    for (const kept of this.#kept) {
+      if (!this.#isExpired(kept)) break;
+      this.#remove(kept);
     }
-    while (this.#bytes > this.#options.maxBytes) {
-      const largest = [...this.#byHolder.values()].reduce((a, b) => (b.bytes > a.bytes ? b : a));
-      const [oldest] = largest.kept;
-      if (oldest === undefined) break;
-      this.#remove(oldest);
-    }
-    this.#options.onChange(this.#bytes);
   }
 
   #isExpired({ at }: Kept<Value>): boolean {
@@ -92,20 +96,14 @@ export class FairCache<Value> {
   }
 
   #insert(kept: Kept<Value>): void {
-    const own = this.#byHolder.get(kept.holder) ?? { kept: new Set<Kept<Value>>(), bytes: 0 };
-    this.#byHolder.set(kept.holder, own);
-    own.kept.add(kept);
-    own.bytes += kept.bytes;
-    this.#bytes += kept.bytes;
+    this.#kept.add(kept);
+    this.#budget.hold(kept, kept.bytes);
     for (const key of kept.keys) this.#byKey.set(key, kept);
   }
 
   #remove(kept: Kept<Value>): void {
-    const own = this.#byHolder.get(kept.holder);
-    if (own?.kept.delete(kept) !== true) return;
-    own.bytes -= kept.bytes;
-    this.#bytes -= kept.bytes;
-    if (own.kept.size === 0) this.#byHolder.delete(kept.holder);
+    if (!this.#kept.delete(kept)) return;
+    this.#budget.release(kept);
     for (const key of kept.keys) if (this.#byKey.get(key) === kept) this.#byKey.delete(key);
   }
 }
