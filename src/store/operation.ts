@@ -45,3 +45,10 @@ export const write = <Args extends readonly unknown[], Result>(
   run: Run<Args, Result>,
   changed: (result: Result, ...args: Args) => string | null = () => null,
 ): Operation<Args, Result> => ({ isWrite: true, run, changed });
+
+/** Whose operation it is, for fairness. Most begin with an owner or a row that has one. Others take turns by what they begin with. */
+export const keyOf = ([first]: readonly unknown[]): string => {
+  const { owner } = Object(first) as { readonly owner?: unknown };
+  if (typeof owner === 'string') return owner;
+  return typeof first === 'string' ? first : '';
+};

@@ -8,10 +8,16 @@ interface Waiter {
 /** Limits concurrency. Waiting keys take turns; within a key, the order is first in, first out. */
 export class Slots {
   #free: number;
+  #waiting = 0;
   readonly #line = new FairLine<Waiter>();
 
   constructor(count: number) {
     this.#free = count;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   /** An entry that is aborted while it waits leaves the queue. */
@@ -34,11 +40,13 @@ export class Slots {
       turn.reject(signal.reason);
     };
     this.#line.join(key, waiter);
+    this.#waiting += 1;
     signal.addEventListener('abort', leave, { once: true });
     this.#letIn();
     try {
       await turn.promise;
     } finally {
+      this.#waiting -= 1;
       signal.removeEventListener('abort', leave);
     }
   }

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
 }
 
 /** How many operations run at once. Others wait. */
-const POOL_SIZE = 10;
+export const POOL_SIZE = 10;
 const IDLE_MS = 60_000;
 
 const INT8 = 20;

@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
 
+import { Slots } from '../../kit/async/slots.ts';
 import { systemAmbient } from '../../kit/system-ambient.ts';
 import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
+import { keyOf } from '../operation.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';
 import { checkStoreKey, WrongStoreKeyError } from '../key-check.ts';
 import { createSeal, type Seal } from '../seal.ts';
@@ -9,7 +11,14 @@ import { unavailable, unexpected } from '../store-errors.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { ResponseChange, Store } from '../store.ts';
 import { changeBy, Watchers } from '../watchers.ts';
-import { createClient, createPool, endConnections, kyselyOf, type ConnectionOptions } from './connections.ts';
+import {
+  createClient,
+  createPool,
+  endConnections,
+  kyselyOf,
+  POOL_SIZE,
+  type ConnectionOptions,
+} from './connections.ts';
 import { Listener } from './listener.ts';
 import { toStoreError } from './postgres-errors.ts';
 import { transact } from './transactions.ts';
@@ -32,6 +41,7 @@ export const openPostgresStore = async (
   const instance = systemAmbient.ids.mint('store');
   const watchers = new Watchers();
   const pool = createPool({ databaseUrl, timeoutMs });
+  const slots = new Slots(POOL_SIZE);
   const listener = new Listener({
     channel: CHANNEL,
     connect: () => createClient({ databaseUrl, timeoutMs }),
@@ -55,18 +65,22 @@ export const openPostgresStore = async (
     const operation = OPERATIONS.get(name);
     if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
     const now = clock.now();
-    const { result, changed } = await transact(pool, timeoutMs, {
-      isWrite: operation.isWrite,
-      async run(db) {
-        const found = await operation.run({ db, seal, now }, ...args);
-        const responseId = operation.changed(found, ...args);
-        if (responseId !== null) {
-          const payload = notificationOf(instance, changeBy(name), responseId);
-          await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
-        }
-        return { result: found, changed: responseId };
+    const { result, changed } = await transact(
+      pool,
+      { slots, key: keyOf(args), timeoutMs },
+      {
+        isWrite: operation.isWrite,
+        async run(db) {
+          const found = await operation.run({ db, seal, now }, ...args);
+          const responseId = operation.changed(found, ...args);
+          if (responseId !== null) {
+            const payload = notificationOf(instance, changeBy(name), responseId);
+            await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
+          }
+          return { result: found, changed: responseId };
+        },
       },
-    });
+    );
     if (changed !== null) watchers.wake(changed, changeBy(name));
     return result;
   };

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
+import type { Slots } from '../../kit/async/slots.ts';
 import { unavailable } from '../store-errors.ts';
 import type { Tables } from '../tables.ts';
 import { kyselyOf } from './connections.ts';
@@ -15,7 +16,16 @@ export interface Work<Result> {
   run(db: Kysely<Tables>): Promise<Result>;
 }
 
-/** Waiting for a connection. The pool itself has no limit. */
+/** Who takes turns for the connections of the pool. */
+export interface Turns {
+  /** As many as there are connections. */
+  readonly slots: Slots;
+  /** Whose operation it is. */
+  readonly key: string;
+  readonly timeoutMs: number;
+}
+
+/** Waiting for a connection. */
 const MAX_WAITING = 10_000;
 
 /** Of the same work after a conflict. */
@@ -37,29 +47,38 @@ interface State {
  */
 export const transact = async <Result>(
   pool: Pool,
-  timeoutMs: number,
+  { slots, key, timeoutMs }: Turns,
   work: Work<Result>,
 ): Promise<Result> => {
-  if (pool.waitingCount >= MAX_WAITING) throw unavailable('too many operations wait for it');
+  if (slots.waiting >= MAX_WAITING) throw unavailable('too many operations wait for it');
   const late = Promise.withResolvers<never>();
+  const waiting = new AbortController();
   const state: State = { client: null, isLate: false, problem: null };
   const timer = setTimeout(() => {
     state.isLate = true;
     // The connection is in the middle of something: it cannot be used again.
     state.client?.release(true);
-    late.reject(state.problem ?? unavailable(`it did not answer within ${timeoutMs} ms`));
+    const problem = state.problem ?? unavailable(`it did not answer within ${timeoutMs} ms`);
+    waiting.abort(problem);
+    late.reject(problem);
   }, timeoutMs);
+  /** A connection that is late is not in use any more. */
+  const inTurn = (attempt: () => Promise<Result>): Promise<Result> =>
+    slots.run(() => Promise.race([attempt(), late.promise]), waiting.signal, key);
   try {
-    return await Promise.race([attempts(pool, work, state), late.promise]);
+    return await Promise.race([
+      attempts(() => inTurn(() => attemptOnce(pool, work, state)), state),
+      late.promise,
+    ]);
   } finally {
     clearTimeout(timer);
   }
 };
 
-const attempts = async <Result>(pool: Pool, work: Work<Result>, state: State): Promise<Result> => {
+const attempts = async <Result>(attemptInTurn: () => Promise<Result>, state: State): Promise<Result> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptOnce(pool, work, state);
+      return await attemptInTurn();
     } catch (error) {
       state.problem = toStoreError(error instanceof Interrupted ? error.cause : error);
       const isAgain = error instanceof Interrupted && (!error.isConflict || attempt < MAX_ATTEMPTS);
@@ -89,10 +108,13 @@ const interruptible = async <Result>(doing: Promise<Result>): Promise<Result> =>
 
 const attemptOnce = async <Result>(pool: Pool, work: Work<Result>, state: State): Promise<Result> => {
   const client = await interruptible(pool.connect());
+  if (state.isLate) {
+    client.release();
+    throw unavailable('no one waits for it any more');
+  }
   state.client = client;
   let isUsable = false;
   try {
-    if (state.isLate) throw unavailable('no one waits for it any more');
     const result = await (work.isWrite
       ? inTransaction(client, work)
       : interruptible(work.run(kyselyOf(client))));

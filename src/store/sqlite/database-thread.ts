@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { besideModule } from '../../threads/thread-pool.ts';
+import { keyOf } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
 import { errorOf, type FromThread, type Outcome, type ThreadSettings, type ToThread } from './protocol.ts';
 
@@ -170,13 +171,6 @@ export class DatabaseThread {
     this.#restartMs = Math.min(this.#restartMs * 2, MAX_RESTART_MS);
   }
 }
-
-/** Most operations begin with an owner or a row that has one. Others take turns by what they begin with. */
-const keyOf = ([first]: readonly unknown[]): string => {
-  const { owner } = Object(first) as { readonly owner?: unknown };
-  if (typeof owner === 'string') return owner;
-  return typeof first === 'string' ? first : '';
-};
 
 /** The length of all texts in the arguments. */
 const charsOf = (value: unknown): number => {
