@@ -7,8 +7,7 @@ import { KeyIds } from '../keys/key-ids.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import { loadOrCreateSecret } from '../state/secret-file.ts';
-import { sharedKey } from '../state/shared-key.ts';
-import { keyBytes, TextSigner } from '../state/text-signer.ts';
+import { sharedKey, keyBytes, TextSigner } from '../state/text-signer.ts';
 import type { Store } from '../store/store.ts';
 
 export interface OpenSignatures {

@@ -6,8 +6,14 @@ import type { Store } from '../store/store.ts';
 import type { Chains, LoadLimits } from './chains.ts';
 import { unknownConversation, type ConversationLocks } from './conversation-locks.ts';
 import type { ReferredItems } from './referred-items.ts';
-import { readConversation, type Metadata } from './stored-conversation.ts';
-import { isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
+import {
+  readConversation,
+  type Metadata,
+  isCorrupt,
+  readTurn,
+  visibleItems,
+  type StoredItem,
+} from './stored-turn.ts';
 
 export interface AllConversationsDeps {
   readonly store: Pick<Store, 'segments'>;

@@ -1,11 +1,10 @@
 import { afterCompaction } from '../canonical/request/compaction.ts';
 import type { Item } from '../canonical/request/item.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { FairCache } from '../kit/collections/fair-cache.ts';
+import type { Clock, IdSource } from '../kit/ambient.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
+import { FairCache } from '../kit/collections/fair-cache.ts';
 import type { ConversationRow, Position, Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
-import { isConversationId } from './conversation-id.ts';
 import { readTurn, sentItems } from './stored-turn.ts';
 
 /** `onBytes` may throw before anything large is loaded. */
@@ -120,3 +119,10 @@ function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
   }
   return afterCompaction(items);
 }
+
+const PREFIX = 'conv';
+
+export const newConversationId = (ids: IdSource): string => ids.mint(PREFIX);
+
+/** Whether a segment is, or was, a conversation with a name. */
+const isConversationId = (segment: string): boolean => segment.startsWith(`${PREFIX}_`);

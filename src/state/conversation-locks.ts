@@ -1,9 +1,11 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import { pause } from '../kit/async/pause.ts';
 import { Limiter, type Permit } from '../kit/async/limiter.ts';
+import { pause } from '../kit/async/pause.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ConversationRow, Store } from '../store/store.ts';
+import type { StateAsk } from '../turns/turn-state.ts';
+import type { Chain, Chains } from './chains.ts';
 
 export interface ConversationLocksOptions {
   readonly store: Pick<Store, 'conversations'>;
@@ -158,3 +160,36 @@ export const unknownConversation = (id: string, why = ''): GatewayError =>
   gatewayError('unknown_conversation', {
     message: `Conversation with id '${quoted(id)}' not found.${why}`,
   });
+
+interface OpenedConversation {
+  readonly chain: Chain;
+  readonly release: () => void;
+}
+
+type ConversationAsk = Pick<StateAsk, 'caller' | 'signal' | 'onBytes' | 'isOnlyRead'>;
+
+/** Loads a conversation and locks it, until it is released, against other writers. */
+export type OpenConversation = (ask: ConversationAsk, id: string) => Promise<OpenedConversation>;
+
+interface OpenConversationDeps {
+  readonly store: Pick<Store, 'conversations'>;
+  readonly chains: Pick<Chains, 'whole'>;
+  readonly locks: Pick<ConversationLocks, 'take'>;
+}
+
+export const createOpenConversation =
+  ({ store, chains, locks }: OpenConversationDeps): OpenConversation =>
+  async (ask, id) => {
+    if (ask.isOnlyRead === true) {
+      const row = await store.conversations.find(ask.caller, id);
+      if (row === null) throw unknownConversation(id);
+      return { chain: await chains.whole(ask.caller, row, ask), release() {} };
+    }
+    const { row, release } = await locks.take(id, ask);
+    try {
+      return { chain: await chains.whole(ask.caller, row, ask), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };

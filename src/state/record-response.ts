@@ -7,9 +7,7 @@ import type { KeptResponse } from '../turns/api.ts';
 import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
 import { failure, GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { unknownConversation } from './conversation-locks.ts';
-import { printed } from './print-body.ts';
-import { isRunning, responseBody } from './stored-response.ts';
-import { sentItems, turnBody } from './stored-turn.ts';
+import { printed, isRunning, responseBody, sentItems, turnBody } from './stored-turn.ts';
 import type { Continued, Kept } from './turn-states.ts';
 
 /** How long the events of a stream, and background responses with `store: false`, are kept after their end. */

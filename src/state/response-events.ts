@@ -1,6 +1,7 @@
+import { sseBlocks } from '../kit/text/sse-blocks.ts';
 import type { EventBatch, Store } from '../store/store.ts';
 import { EventLog, type EventLogOptions, type LiveEvents } from './event-log.ts';
-import { readEvents, type EventSource } from './event-reader.ts';
+import { isRunning } from './stored-turn.ts';
 
 export interface ResponseEventsOptions {
   readonly store: Pick<Store, 'events' | 'responses' | 'watch'>;
@@ -118,3 +119,130 @@ export class ResponseEvents {
     };
   }
 }
+
+/** Where a reader finds the events of one response. */
+interface EventSource {
+  readonly owner: string;
+  readonly id: string;
+  readonly store: Pick<Store, 'events' | 'responses'>;
+  /** The events in memory; null: they are only in the store. */
+  readonly live: () => LiveEvents | null;
+  /** Calls back at every change of the response. Returns a function that stops it. */
+  readonly onChange: (wake: () => void) => () => void;
+  /** The texts of the events that end the stream of the response, numbered from `first` on. */
+  readonly ending: (first: number) => Promise<readonly string[]>;
+}
+
+/** The last event of every stream. */
+const DONE = 'data: [DONE]\n\n';
+/** A change is seen after this time even if it was not reported, because a connection of the database was lost. */
+const POLL_MS = 1_000;
+/** The end of a response is stored before its last events are: a reader waits so long for them. */
+const END_MS = 3_000;
+const END_POLL_MS = 250;
+/** The database may be away for some seconds. */
+const MAX_FAILURES = 10;
+
+/**
+ * The texts of the events from a number on, and of those that are still to come, until the stream has ended or the signal
+ * is aborted.
+ */
+export const readEvents = (
+  source: EventSource,
+  first: number,
+  signal: AbortSignal,
+): AsyncGenerator<string, void, undefined> => new EventReader(source, first, signal).read();
+
+class EventReader {
+  readonly #source: EventSource;
+  readonly #signal: AbortSignal;
+  /** The number of the next event. */
+  #at: number;
+  /** How long to wait for a change if there is no event. */
+  #waitMs = POLL_MS;
+  #endedAtMs: number | null = null;
+  #failures = 0;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(source: EventSource, first: number, signal: AbortSignal) {
+    this.#source = source;
+    this.#at = first;
+    this.#signal = signal;
+  }
+
+  async *read(): AsyncGenerator<string, void, undefined> {
+    const wake = (): void => this.#changed.resolve();
+    const stopWatching = this.#source.onChange(wake);
+    this.#signal.addEventListener('abort', wake);
+    try {
+      while (!this.#signal.aborted) {
+        // Before the events are read: what comes later ends the wait.
+        this.#changed = Promise.withResolvers();
+        const texts = await this.#next();
+        if (texts === null) return;
+        for (const text of texts) {
+          if (this.#signal.aborted) return;
+          this.#at += 1;
+          yield text;
+          if (text.endsWith(DONE)) return;
+        }
+        if (texts.length === 0) await this.#wait();
+      }
+    } finally {
+      stopWatching();
+      this.#signal.removeEventListener('abort', wake);
+    }
+  }
+
+  /** The next events; empty: there are none yet; null: there will be none. */
+  async #next(): Promise<readonly string[] | null> {
+    const live = this.#source.live();
+    const recent = live?.from(this.#at) ?? null;
+    this.#waitMs = POLL_MS;
+    if (live !== null && recent !== null && (recent.length > 0 || !live.isEnded)) return recent;
+    try {
+      const texts = await this.#fromStore();
+      this.#failures = 0;
+      return texts;
+    } catch (error) {
+      this.#failures += 1;
+      if (this.#failures > MAX_FAILURES) throw error;
+      return [];
+    }
+  }
+
+  async #fromStore(): Promise<readonly string[] | null> {
+    const texts = await this.#stored(this.#at);
+    if (texts.length > 0) return texts;
+    const { owner, id, store } = this.#source;
+    const found = await store.responses.at(owner, id);
+    if (found === null) return null;
+    return isRunning(found.status) ? [] : this.#afterEnd();
+  }
+
+  /** The instance that ran the response may have died before it wrote the last events. */
+  async #afterEnd(): Promise<readonly string[] | null> {
+    if (this.#at > 0) {
+      const [before] = await this.#stored(this.#at - 1);
+      if (before === undefined || before.endsWith(DONE)) return null;
+    }
+    this.#endedAtMs ??= performance.now();
+    if (performance.now() - this.#endedAtMs >= END_MS) return this.#source.ending(this.#at);
+    this.#waitMs = END_POLL_MS;
+    return [];
+  }
+
+  async #stored(from: number): Promise<readonly string[]> {
+    const { id, store } = this.#source;
+    return textsFrom(await store.events.after(id, from - 1, READ_CHARS), from);
+  }
+
+  async #wait(): Promise<void> {
+    const timer = setTimeout(() => this.#changed.resolve(), this.#waitMs);
+    await this.#changed.promise;
+    clearTimeout(timer);
+  }
+}
+
+const textsFrom = (batches: readonly EventBatch[], from: number): readonly string[] =>
+  batches.flatMap(({ first, body }) => sseBlocks(body).slice(Math.max(0, from - first)));

@@ -6,9 +6,7 @@ import { quoted } from '../kit/text/quote.ts';
 import type { ChatRow, Store } from '../store/store.ts';
 import type { KeptChat } from '../turns/api.ts';
 import type { LoadLimits } from './chains.ts';
-import { printed } from './print-body.ts';
-import type { Metadata } from './stored-conversation.ts';
-import { corrupt, parseBody } from './stored-turn.ts';
+import { printed, type Metadata, corrupt, parseBody } from './stored-turn.ts';
 
 /** A stored chat completion. */
 export interface StoredChat {

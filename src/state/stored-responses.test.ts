@@ -6,11 +6,9 @@ import type { Item, Produced } from '../canonical/request/item.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Onto, Position } from '../store/store.ts';
 import { Chains } from './chains.ts';
-import { RecentItems } from './recent-items.ts';
-import { createReferredItems } from './referred-items.ts';
-import { responseBody } from './stored-response.ts';
+import { RecentItems, createReferredItems } from './referred-items.ts';
+import { responseBody, turnBody, type StoredTurn } from './stored-turn.ts';
 import { createStoredResponses } from './stored-responses.ts';
-import { turnBody, type StoredTurn } from './stored-turn.ts';
 
 const ASK = { signal: new AbortController().signal, onBytes() {} };
 const asked: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };

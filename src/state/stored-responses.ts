@@ -5,12 +5,9 @@ import type { JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ResponseRow, TurnRow } from '../store/store.ts';
 import type { LoadLimits } from './chains.ts';
-import { isMessageId } from './message-id.ts';
+import { isMessageId, type Kept, STORES_NOTHING } from './turn-states.ts';
 import { turnKeyOf } from './record-response.ts';
-import { readResponse } from './stored-response.ts';
-import { corrupt, isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
-import type { Kept } from './turn-states.ts';
-import { STORES_NOTHING } from './stores-nothing.ts';
+import { readResponse, corrupt, isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
 
 /** A response and its output as its client saw it. */
 export interface FoundResponse {

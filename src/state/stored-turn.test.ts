@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { failureOf } from '../canonical/failure/failure.ts';
 import { atOnce } from '../kit/async/event-loop.ts';
-import { readTurn, turnBody, type StoredTurn } from './stored-turn.ts';
+import { inputItemId, readInputItemId, readTurn, type StoredTurn, turnBody } from './stored-turn.ts';
 
 const turnOf = (text: string): StoredTurn => ({
   input: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
@@ -38,3 +38,23 @@ it.each([['not JSON'], ['[]'], [`{"form":1,"input":[],"output":[],"x":"${'x'.rep
     expect(read()).toBe('The stored turn k cannot be read.');
   },
 );
+
+const KEY = '0123456789abcdef'.repeat(2);
+const MESSAGE = { kind: 'message', role: 'user', parts: [] } as const;
+
+// A WebSocket may store what it remembered of many requests as one turn.
+it.each([0, 9_999, 65_535, 65_536, 200_000])('the id of item %i names its turn and its place', (index) => {
+  expect(readInputItemId(inputItemId(KEY, index, MESSAGE))).toEqual({ turnKey: KEY, index });
+});
+
+it.each([
+  '',
+  'msg_1',
+  `msg_${KEY}`,
+  `msg_${KEY}000`,
+  `msg_${KEY}${KEY}`,
+  `MSG_${KEY}0000`,
+  `msg_${KEY}0000\n`,
+])('%j is not the id of an input item', (id) => {
+  expect(readInputItemId(id)).toBe(null);
+});

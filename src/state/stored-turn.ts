@@ -2,12 +2,12 @@ import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { isCompactionTrigger } from '../canonical/request/compaction.ts';
 import { hasNoContent, isSummary, type Item, type Part, type Produced } from '../canonical/request/item.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import type { Sliced } from '../kit/async/event-loop.ts';
+import { atOnce, runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import { readJsonSteps } from '../kit/json/json-reader.ts';
-import { isJsonObject } from '../kit/json/json.ts';
+import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
+import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { isRandomId } from '../kit/random-id.ts';
-import type { TurnRow } from '../store/store.ts';
-import { inputItemId } from './input-item-id.ts';
+import type { ConversationRow, ResponseRow, ResponseStatus, TurnRow } from '../store/store.ts';
 
 /** What one request added to a conversation, in the order in which the model read and wrote it. */
 export interface StoredTurn {
@@ -54,7 +54,7 @@ export const corrupt = (row: string) =>
 const isItems = (value: unknown): value is readonly Item[] =>
   Array.isArray(value) && value.every((item) => isJsonObject(item) && typeof item['kind'] === 'string');
 
-export const isProduced = (value: unknown): value is readonly Produced[] =>
+const isProduced = (value: unknown): value is readonly Produced[] =>
   isItems(value) && value.every(({ id }) => typeof id === 'string');
 
 /** An item of a stored turn, with the id by which clients know it. */
@@ -131,3 +131,107 @@ const withoutLogprobs = (part: Part): Part => {
 /** A message that was cut off can be continued; a call or a thought that was cut off is of no use to a model. */
 const isHalfWritten = (item: Item): boolean =>
   item.kind !== 'message' && 'status' in item && item.status === 'incomplete';
+
+/** What a response has besides the items of its turn. */
+interface StoredResponse {
+  /** The response object as its client saw it, with an empty `output`. */
+  readonly object: JsonObject;
+  /** The output as its client saw it, if that differs from what the model wrote. */
+  readonly shown?: readonly Produced[];
+  /** The `include` of the request that created it; absent: none. */
+  readonly include?: readonly string[];
+  /** The request of a background response that has not ended, if it can run again. */
+  readonly request?: StoredRequest;
+}
+
+/** A request as its client sent it. */
+export interface StoredRequest {
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How many times it has been run again. */
+  readonly reruns: number;
+}
+
+const RUNNING: ReadonlySet<ResponseStatus> = new Set(['queued', 'in_progress']);
+
+export const isRunning = (status: ResponseStatus): boolean => RUNNING.has(status);
+
+const RESPONSE_FORM = 1;
+
+export const responseBody = (response: StoredResponse): object => ({ form: RESPONSE_FORM, ...response });
+
+/** Reads a response in slices. Throws if the row is not what this program wrote. */
+export function* readResponse({ id, body }: Pick<ResponseRow, 'id' | 'body'>): Sliced<StoredResponse> {
+  const { form, object, shown, include, request } = yield* parseBody(body, `response ${id}`);
+  if (form !== RESPONSE_FORM || !isJsonObject(object)) throw corrupt(`response ${id}`);
+  return {
+    object,
+    ...(isProduced(shown) ? { shown } : {}),
+    ...(Array.isArray(include) ? { include: include as readonly string[] } : {}),
+    ...(isStoredRequest(request) ? { request } : {}),
+  };
+}
+
+const isStoredRequest = (value: unknown): value is StoredRequest =>
+  isJsonObject(value) &&
+  isJsonObject(value['body']) &&
+  isJsonObject(value['headers']) &&
+  typeof value['reruns'] === 'number';
+
+export type Metadata = Readonly<Record<string, string>>;
+
+const CONVERSATION_FORM = 1;
+
+export const conversationBody = (metadata: Metadata): string =>
+  JSON.stringify({ form: CONVERSATION_FORM, metadata });
+
+/** Throws if the row is not what this program wrote. */
+export const readConversation = ({ id, body }: Pick<ConversationRow, 'id' | 'body'>): Metadata => {
+  const { form, metadata } = atOnce(parseBody(body, `conversation ${id}`));
+  if (form !== CONVERSATION_FORM || !isMetadata(metadata)) throw corrupt(`conversation ${id}`);
+  return metadata;
+};
+
+const isMetadata = (value: unknown): value is Metadata =>
+  isJsonObject(value) && Object.values(value).every((one) => typeof one === 'string');
+
+/** The id of an input item names its turn and its place there, so it needs no index. */
+export const inputItemId = (turnKey: string, index: number, item: Item): string =>
+  `${prefixOf(item)}_${turnKey}${index.toString(16).padStart(4, '0')}`;
+
+/** The turn and the place that an id names; null: the id is not one of an input item. */
+export const readInputItemId = (id: string): { readonly turnKey: string; readonly index: number } | null => {
+  const [, turnKey, index] = /^[a-z]+_([0-9a-f]{32})([0-9a-f]{4,5})$/.exec(id) ?? [];
+  return turnKey === undefined || index === undefined ? null : { turnKey, index: Number.parseInt(index, 16) };
+};
+
+/** OpenAI's prefixes. */
+const prefixOf = (item: Item): string => {
+  switch (item.kind) {
+    case 'message':
+      return 'msg';
+    case 'reasoning':
+      return 'rs';
+    case 'tool-call':
+      return item.tool === 'function' ? 'fc' : 'ctc';
+    case 'tool-output':
+      return item.tool === 'function' ? 'fco' : 'ctco';
+    case 'compaction':
+      return 'cmp';
+    case 'hosted-call':
+    case 'loaded-tools':
+    case 'opaque':
+      return 'item';
+    default:
+      return assertNever(item);
+  }
+};
+
+/** Beyond this the event loop would notice. */
+const LONG_BODY_CHARS = 256 * 1024;
+
+/** The JSON text of a row's body. */
+export const printed = async (value: object, signal: AbortSignal): Promise<string> =>
+  isHeavy(value, LONG_BODY_CHARS)
+    ? (await runSliced(writeJsonSteps(value), signal)).join('')
+    : JSON.stringify(value);

@@ -4,20 +4,17 @@ import type { Ambient } from '../kit/ambient.ts';
 import { mapAll } from '../kit/collections/one-or-more.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { Store } from '../store/store.ts';
-import { NOTHING_LOADED, type Continues, type KeptMessage } from '../turns/api.ts';
+import { type Continues, type KeptMessage, NOTHING_LOADED } from '../turns/api.ts';
+import { insistently } from '../turns/insistently.ts';
 import type { FinishedAnswer, StateAsk, TurnState, TurnStates } from '../turns/turn-state.ts';
 import type { AllConversations } from './all-conversations.ts';
 import type { Chains } from './chains.ts';
-import { unknownConversation } from './conversation-locks.ts';
-import { STORES_NOTHING } from './stores-nothing.ts';
+import { type OpenConversation, unknownConversation } from './conversation-locks.ts';
 import type { Conversations } from './conversations.ts';
-import type { OpenConversation } from './open-conversation.ts';
+import { type FinishedResponse, recordResponse } from './record-response.ts';
 import type { ReferredItems } from './referred-items.ts';
 import type { StoredChats } from './stored-chats.ts';
-import { insistently } from '../turns/insistently.ts';
-import { isMessageId } from './message-id.ts';
-import { recordResponse, type FinishedResponse } from './record-response.ts';
-import { isRunning } from './stored-response.ts';
+import { isRunning } from './stored-turn.ts';
 
 export interface TurnStateDeps {
   /** Null: nothing is stored. */
@@ -145,6 +142,8 @@ const asResponse = (answer: FinishedAnswer, keeps: KeptMessage): FinishedRespons
 const hasFailed = ({ turns }: FinishedAnswer): boolean =>
   turns.some(({ reply }) => reply.outcome.kind === 'failed');
 
+/** Why a server without a store finds nothing, for messages. */
+export const STORES_NOTHING = 'This server stores nothing (PROXY_STORE=off)';
 const SEND_IT = ` ${STORES_NOTHING}: send the whole conversation as input.`;
 
 const previousNotFound = (id: string, why = ''): GatewayError =>
@@ -165,3 +164,6 @@ const previousUnfinished = (id: string): GatewayError =>
     param: 'previous_response_id',
     message: `Previous response with id '${quoted(id)}' has not ended yet. Wait for its end, then continue it.`,
   });
+
+/** Whether an id is that of a message of the Messages API. Messages are stored like responses, but have no response object. */
+export const isMessageId = (id: string): boolean => id.startsWith('msg_');

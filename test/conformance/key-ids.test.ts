@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-
 import { afterAll, expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
@@ -10,7 +9,7 @@ import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
 import { mintRecordId, recordOf, rowOf } from '../../src/requests/record.ts';
-import { conversationBody } from '../../src/state/stored-conversation.ts';
+import { conversationBody } from '../../src/state/stored-turn.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openSocket } from '../support/client-socket.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';

@@ -3,15 +3,15 @@ import { expect, it } from 'vitest';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import { unlessAborted } from '../../src/kit/async/abort.ts';
-import { BackgroundRows } from '../../src/state/background-rows.ts';
-import type { BackgroundRun } from '../../src/state/background-run.ts';
 import {
+  BackgroundRows,
+  type BackgroundRun,
   BackgroundRuns,
   type BackgroundRunsOptions,
   type LostResponse,
 } from '../../src/state/background-runs.ts';
 import { ResponseEvents } from '../../src/state/response-events.ts';
-import { readResponse } from '../../src/state/stored-response.ts';
+import { readResponse } from '../../src/state/stored-turn.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BackgroundResponse, Frame } from '../../src/turns/api.ts';
 import type { DetachedRun } from '../../src/turns/run.ts';

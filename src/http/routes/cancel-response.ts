@@ -1,7 +1,7 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
-import { isRunning } from '../../state/stored-response.ts';
+import { isRunning } from '../../state/stored-turn.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import type { Route } from '../server.ts';
 import { loadLimits } from '../body/load-limits.ts';

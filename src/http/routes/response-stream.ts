@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/quote.ts';
-import { isRunning } from '../../state/stored-response.ts';
+import { isRunning } from '../../state/stored-turn.ts';
 import type { FoundResponse } from '../../state/stored-responses.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { streamEvents, type StreamingDeps } from '../turn/serve-background.ts';

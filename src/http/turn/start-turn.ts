@@ -5,7 +5,7 @@ import { unlessAborted } from '../../kit/async/abort.ts';
 import type { FrameTally } from '../../observe/frame-metrics.ts';
 import { COUNTED } from '../../apis/sse.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import type { StoredRequest } from '../../state/stored-response.ts';
+import type { StoredRequest } from '../../state/stored-turn.ts';
 import { backgroundOf, requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';

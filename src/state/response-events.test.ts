@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { EventBatch, ResponseStatus } from '../store/store.ts';
 import type { LiveEvents } from './event-log.ts';
-import { readEvents } from './event-reader.ts';
+import { readEvents } from './response-events.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Produced } from '../canonical/request/item.ts';
-import { RecentItems } from './recent-items.ts';
+import { RecentItems } from './referred-items.ts';
 
 const HOUR_MS = 60 * 60_000;
 const idOf = (nth: number): string => `msg_${String(nth).padStart(4, '0')}ab12cd34ef56ab78`;
