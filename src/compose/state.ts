@@ -12,7 +12,7 @@ import { Conversations } from '../state/conversations.ts';
 import { RecentItems, createReferredItems } from '../state/referred-items.ts';
 import { createStoredResponses, type StoredResponses } from '../state/stored-responses.ts';
 import { StoredChats } from '../state/stored-chats.ts';
-import { createTurnStates, type Kept } from '../state/turn-states.ts';
+import { createTurnStates, type StateParts } from '../state/turn-states.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreOptions } from '../store/store-options.ts';
@@ -28,7 +28,7 @@ export interface OpenState {
   readonly states: TurnStates;
   readonly responses: StoredResponses;
   /** Null: nothing is stored. */
-  readonly kept: Kept | null;
+  readonly kept: StateParts | null;
   close(): Promise<void>;
 }
 
@@ -111,7 +111,7 @@ export const openConfiguredStore = (
   });
 
 /** Half of the memory is for conversations, half for items that are referred to. */
-const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): Kept => {
+const keptIn = (store: Store, config: Config, { logger, metrics }: StateDeps): StateParts => {
   const maxBytes = (config.api.itemMemoryMb * 1024 * 1024) / 2;
   const { clock } = systemAmbient;
   const memory = { chains: 0, items: 0 };

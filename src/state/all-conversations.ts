@@ -10,7 +10,7 @@ import {
   readConversation,
   type Metadata,
   isCorrupt,
-  readTurn,
+  readStoredTurn,
   visibleItems,
   type StoredItem,
 } from './stored-turn.ts';
@@ -134,7 +134,7 @@ const UNREADABLE = 'This turn cannot be read. Its key may be missing in PROXY_ST
 const shown = async ({ key, responseId, body }: SegmentTurn, signal: AbortSignal): Promise<ShownTurn> => {
   const unread = { id: key, responseId, items: [], error: UNREADABLE };
   if (body === null) return unread;
-  const turn = await ifReadable(() => runSliced(readTurn({ key, body }), signal));
+  const turn = await ifReadable(() => runSliced(readStoredTurn({ key, body }), signal));
   return turn === null ? unread : { id: key, responseId, items: visibleItems(key, turn), error: null };
 };
 

@@ -5,7 +5,7 @@ import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import { FairCache } from '../kit/collections/fair-cache.ts';
 import type { ConversationRow, Position, Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
-import { readTurn, sentItems } from './stored-turn.ts';
+import { readStoredTurn, sentItems } from './stored-turn.ts';
 
 /** `onBytes` may throw before anything large is loaded. */
 export type LoadLimits = Pick<StateAsk, 'onBytes' | 'signal'>;
@@ -114,7 +114,7 @@ const keyOf = (owner: string, { segment, pos }: Position): string => JSON.string
 function* parseTurns(rows: readonly TurnRow[]): Sliced<readonly Item[]> {
   const items: Item[] = [];
   for (const row of rows) {
-    for (const item of sentItems(row.key, yield* readTurn(row))) items.push(item);
+    for (const item of sentItems(row.key, yield* readStoredTurn(row))) items.push(item);
     yield;
   }
   return afterCompaction(items);

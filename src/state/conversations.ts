@@ -15,7 +15,7 @@ import {
   printed,
   readConversation,
   readInputItemId,
-  readTurn,
+  readStoredTurn,
   type StoredItem,
   storedItems,
   type StoredTurn,
@@ -117,7 +117,7 @@ export class Conversations {
       for (let attempt = 0; attempt < MAX_REWRITES; attempt += 1) {
         const found = await this.#items.find(ask, id, itemId);
         if (found === null || found.isHidden) throw unknownItem(itemId);
-        const turn = await runSliced(readTurn(found.row), ask.signal);
+        const turn = await runSliced(readStoredTurn(found.row), ask.signal);
         const body = await printed(
           turnBody({ ...turn, hidden: [...(turn.hidden ?? []), itemId] }),
           ask.signal,
@@ -235,7 +235,7 @@ class ConversationItems {
     const row = await this.#turnWith(caller, itemId);
     if (row === null || row.segment !== conversation) return null;
     onBytes(row.body.length);
-    const turn = await runSliced(readTurn(row), signal);
+    const turn = await runSliced(readStoredTurn(row), signal);
     const found = storedItems(row.key, turn).find(({ id }) => id === itemId);
     return found === undefined
       ? null
@@ -260,7 +260,7 @@ class ConversationItems {
     const items = cursor === null ? [] : [...itemsAfter(cursor, order)];
     let chars = 0;
     for await (const row of this.#turns(ask, conversation, { from: cursor?.row.pos ?? null, order })) {
-      const turn = await runSliced(readTurn(row), ask.signal);
+      const turn = await runSliced(readStoredTurn(row), ask.signal);
       append(items, ordered(visibleItems(row.key, turn), order));
       chars += row.body.length;
       // One more than asked for says whether there are more.

@@ -8,7 +8,7 @@ import type { FinishedAnswer, StateAsk } from '../turns/turn-state.ts';
 import { failure, GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { unknownConversation } from './conversation-locks.ts';
 import { printed, isRunning, responseBody, sentItems, turnBody } from './stored-turn.ts';
-import type { Continued, Kept } from './turn-states.ts';
+import type { PriorTurns, StateParts } from './turn-states.ts';
 
 /** How long the events of a stream, and background responses with `store: false`, are kept after their end. */
 export const SHORT_TTL_MS = 10 * 60_000;
@@ -22,18 +22,18 @@ export class ResponseGone extends GatewayError {
 
 export type FinishedResponse = FinishedAnswer & { readonly keeps: KeptResponse };
 
-interface Recorded {
+interface RecordDeps {
   readonly ask: StateAsk;
   readonly ambient: Ambient;
   /** Null: nothing is stored. */
-  readonly kept: Kept | null;
+  readonly kept: StateParts | null;
 }
 
 /** Keeps a response and its turn: in the store, or in the memory of its connection. */
 export const recordResponse = async (
   answer: FinishedResponse,
-  continued: Continued,
-  { ask, ambient, kept }: Recorded,
+  continued: PriorTurns,
+  { ask, ambient, kept }: RecordDeps,
 ): Promise<void> => {
   const { keeps, turns } = answer;
   const [{ made, reply }] = turns;
@@ -66,14 +66,14 @@ interface Recording {
   readonly cacheKey: string;
   readonly onto: Onto;
   readonly ask: StateAsk;
-  readonly kept: Kept;
+  readonly kept: StateParts;
   readonly now: number;
 }
 
 /** In one transaction. */
 const store = async (
   answer: FinishedResponse,
-  { chain, items: before }: Continued,
+  { chain, items: before }: PriorTurns,
   { items, cacheKey, onto, ask, kept, now }: Recording,
 ): Promise<void> => {
   const { keeps, turns } = answer;
@@ -138,7 +138,7 @@ export const turnKeyOf = (responseId: string): string => responseId.slice(respon
 
 /** A failed answer is not added to its conversation, but can be continued. */
 const ontoOf = (
-  { continues, chain }: Continued,
+  { continues, chain }: PriorTurns,
   isFailed: boolean,
   { cacheKey, ids }: { readonly cacheKey: string; readonly ids: IdSource },
 ): Onto => {

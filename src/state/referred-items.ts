@@ -6,7 +6,7 @@ import { bytesOfText, FairCache } from '../kit/collections/fair-cache.ts';
 import { isRandomId } from '../kit/random-id.ts';
 import type { Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
-import { readInputItemId, readTurn, storedItems } from './stored-turn.ts';
+import { readInputItemId, readStoredTurn, storedItems } from './stored-turn.ts';
 
 /** The items that requests refer to by id. */
 export interface ReferredItems {
@@ -37,7 +37,7 @@ export const createReferredItems = (
     for await (const [row, referred] of turnsWith(store, caller, missing)) {
       onBytes(row.body.length);
       const wanted = new Set(referred);
-      const turn = await runSliced(readTurn(row), signal);
+      const turn = await runSliced(readStoredTurn(row), signal);
       for (const { id, item } of storedItems(row.key, turn)) if (wanted.has(id)) found.set(id, item);
     }
     return found;

@@ -6,7 +6,7 @@ import { quoted } from '../kit/text/quote.ts';
 import type { ChatRow, Store } from '../store/store.ts';
 import type { KeptChat } from '../turns/api.ts';
 import type { LoadLimits } from './chains.ts';
-import { printed, type Metadata, corrupt, parseBody } from './stored-turn.ts';
+import { printed, type Metadata, corrupt, parseStoredBody } from './stored-turn.ts';
 
 /** A stored chat completion. */
 export interface StoredChat {
@@ -79,7 +79,7 @@ export class StoredChats {
   /** The messages of the request. */
   async messages(ask: ChatAsk, id: string): Promise<readonly JsonObject[]> {
     const body = (await this.#row(ask, id)).messages;
-    const { messages } = await runSliced(parseBody(body, `chat completion ${id}`), ask.signal);
+    const { messages } = await runSliced(parseStoredBody(body, `chat completion ${id}`), ask.signal);
     if (!Array.isArray(messages) || !messages.every(isJsonObject)) throw corrupt(`chat completion ${id}`);
     return messages;
   }
@@ -135,7 +135,7 @@ const shown = async (
   { id, body, metadata }: Pick<ChatRow, 'id' | 'body' | 'metadata'>,
   signal: AbortSignal,
 ): Promise<StoredChat> => {
-  const { form, object } = await runSliced(parseBody(body, `chat completion ${id}`), signal);
+  const { form, object } = await runSliced(parseStoredBody(body, `chat completion ${id}`), signal);
   if (form !== FORM || !isJsonObject(object)) throw corrupt(`chat completion ${id}`);
   return { id, object, metadata };
 };

@@ -5,9 +5,16 @@ import type { JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { ResponseRow, TurnRow } from '../store/store.ts';
 import type { LoadLimits } from './chains.ts';
-import { isMessageId, type Kept, STORES_NOTHING } from './turn-states.ts';
+import { isMessageId, type StateParts, STORES_NOTHING } from './turn-states.ts';
 import { turnKeyOf } from './record-response.ts';
-import { readResponse, corrupt, isCorrupt, readTurn, visibleItems, type StoredItem } from './stored-turn.ts';
+import {
+  readResponse,
+  corrupt,
+  isCorrupt,
+  readStoredTurn,
+  visibleItems,
+  type StoredItem,
+} from './stored-turn.ts';
 
 /** A response and its output as its client saw it. */
 export interface FoundResponse {
@@ -29,7 +36,7 @@ export interface StoredResponses {
 
 /** `kept` null: nothing is stored. */
 export const createStoredResponses = (
-  kept: Pick<Kept, 'store' | 'chains' | 'items'> | null,
+  kept: Pick<StateParts, 'store' | 'chains' | 'items'> | null,
 ): StoredResponses => {
   if (kept === null) {
     const unknown = async (_: string, id: string): Promise<never> => {
@@ -76,7 +83,7 @@ export const createStoredResponses = (
     try {
       const turn = await store.turns.byKey(owner, turnKeyOf(id));
       if (turn === null) return [];
-      const { output } = await runSliced(readTurn(turn), null);
+      const { output } = await runSliced(readStoredTurn(turn), null);
       return output.map((item) => item.id);
     } catch (error) {
       if (isCorrupt(error)) return [];
@@ -92,7 +99,7 @@ export const createStoredResponses = (
     const turn = await store.turns.byKey(owner, turnKeyOf(id));
     if (turn === null) throw corrupt(`turn ${turnKeyOf(id)}`);
     onBytes(turn.body.length);
-    return (await runSliced(readTurn(turn), signal)).output;
+    return (await runSliced(readStoredTurn(turn), signal)).output;
   }
 };
 
@@ -100,7 +107,7 @@ export const createStoredResponses = (
 function* itemsBefore(rows: readonly TurnRow[]): Sliced<readonly StoredItem[]> {
   const items: StoredItem[] = [];
   for (const [index, row] of rows.entries()) {
-    const turn = yield* readTurn(row);
+    const turn = yield* readStoredTurn(row);
     const isLast = index === rows.length - 1;
     for (const item of visibleItems(row.key, isLast ? { ...turn, output: [] } : turn)) items.push(item);
     yield;

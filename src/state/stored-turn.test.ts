@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { failureOf } from '../canonical/failure/failure.ts';
 import { atOnce } from '../kit/async/event-loop.ts';
-import { inputItemId, readInputItemId, readTurn, type StoredTurn, turnBody } from './stored-turn.ts';
+import { inputItemId, readInputItemId, readStoredTurn, type StoredTurn, turnBody } from './stored-turn.ts';
 
 const turnOf = (text: string): StoredTurn => ({
   input: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] }],
@@ -13,7 +13,7 @@ const rowOf = (turn: object) => ({ key: 'k', body: JSON.stringify(turn) });
 
 /** How often other work may run before the turn is read. */
 const pausesOf = (turn: StoredTurn): number => {
-  const steps = readTurn(rowOf(turnBody(turn)));
+  const steps = readStoredTurn(rowOf(turnBody(turn)));
   let pauses = 0;
   while (steps.next().done !== true) pauses += 1;
   return pauses;
@@ -21,7 +21,7 @@ const pausesOf = (turn: StoredTurn): number => {
 
 it('reads a large turn in slices, so that a key that reads megabytes does not hold up others', () => {
   const large = turnOf('word "x"\n'.repeat(600_000));
-  expect(atOnce(readTurn(rowOf(turnBody(large))))).toEqual(large);
+  expect(atOnce(readStoredTurn(rowOf(turnBody(large))))).toEqual(large);
   expect([pausesOf(turnOf('hi')), pausesOf(large) > 50]).toEqual([0, true]);
 });
 
@@ -30,7 +30,7 @@ it.each([['not JSON'], ['[]'], [`{"form":1,"input":[],"output":[],"x":"${'x'.rep
   (body) => {
     const read = (): unknown => {
       try {
-        return atOnce(readTurn({ key: 'k', body }));
+        return atOnce(readStoredTurn({ key: 'k', body }));
       } catch (error) {
         return failureOf(error).message;
       }

@@ -23,8 +23,8 @@ const FORM = 1;
 export const turnBody = (turn: StoredTurn): object => ({ form: FORM, ...turn });
 
 /** Reads a turn in slices. Throws if the row is not what this program wrote. */
-export function* readTurn({ key, body }: Pick<TurnRow, 'key' | 'body'>): Sliced<StoredTurn> {
-  const { form, input, output, hidden } = yield* parseBody(body, `turn ${key}`);
+export function* readStoredTurn({ key, body }: Pick<TurnRow, 'key' | 'body'>): Sliced<StoredTurn> {
+  const { form, input, output, hidden } = yield* parseStoredBody(body, `turn ${key}`);
   if (form !== FORM || !isItems(input) || !isProduced(output)) throw corrupt(`turn ${key}`);
   return { input, output, ...(Array.isArray(hidden) ? { hidden: hidden as readonly string[] } : {}) };
 }
@@ -33,7 +33,7 @@ export function* readTurn({ key, body }: Pick<TurnRow, 'key' | 'body'>): Sliced<
 const LONG_CHARS = 64 * 1024;
 
 /** In slices: a body may have megabytes. Throws if it is not a JSON object. */
-export function* parseBody(body: string, row: string): Sliced<Readonly<Record<string, unknown>>> {
+export function* parseStoredBody(body: string, row: string): Sliced<Readonly<Record<string, unknown>>> {
   try {
     const parsed: unknown =
       body.length > LONG_CHARS ? yield* readJsonSteps(new TextEncoder().encode(body)) : JSON.parse(body);
@@ -162,7 +162,7 @@ export const responseBody = (response: StoredResponse): object => ({ form: RESPO
 
 /** Reads a response in slices. Throws if the row is not what this program wrote. */
 export function* readResponse({ id, body }: Pick<ResponseRow, 'id' | 'body'>): Sliced<StoredResponse> {
-  const { form, object, shown, include, request } = yield* parseBody(body, `response ${id}`);
+  const { form, object, shown, include, request } = yield* parseStoredBody(body, `response ${id}`);
   if (form !== RESPONSE_FORM || !isJsonObject(object)) throw corrupt(`response ${id}`);
   return {
     object,
@@ -187,7 +187,7 @@ export const conversationBody = (metadata: Metadata): string =>
 
 /** Throws if the row is not what this program wrote. */
 export const readConversation = ({ id, body }: Pick<ConversationRow, 'id' | 'body'>): Metadata => {
-  const { form, metadata } = atOnce(parseBody(body, `conversation ${id}`));
+  const { form, metadata } = atOnce(parseStoredBody(body, `conversation ${id}`));
   if (form !== CONVERSATION_FORM || !isMetadata(metadata)) throw corrupt(`conversation ${id}`);
   return metadata;
 };

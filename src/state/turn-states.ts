@@ -18,14 +18,14 @@ import { isRunning } from './stored-turn.ts';
 
 export interface TurnStateDeps {
   /** Null: nothing is stored. */
-  readonly kept: Kept | null;
+  readonly kept: StateParts | null;
   readonly ambient: Ambient;
   /** An answer could not be stored, and its client sees it anyway. */
   readonly onUnstored: (error: unknown) => void;
 }
 
 /** The store, and what is in front of it. */
-export interface Kept {
+export interface StateParts {
   readonly store: Store;
   readonly chains: Chains;
   readonly items: ReferredItems;
@@ -39,7 +39,7 @@ export interface Kept {
 }
 
 /** What a request continues. */
-export interface Continued {
+export interface PriorTurns {
   readonly continues: Continues | null;
   readonly items: readonly Item[];
   readonly cacheKey: string | null;
@@ -50,7 +50,7 @@ export interface Continued {
   release(): void;
 }
 
-const NEW: Continued = { continues: null, items: [], cacheKey: null, chain: null, bytes: 0, release() {} };
+const NEW: PriorTurns = { continues: null, items: [], cacheKey: null, chain: null, bytes: 0, release() {} };
 
 /** What requests refer to and leave behind is in the store, or in the memory of their connection. */
 export const createTurnStates = (deps: TurnStateDeps): TurnStates => ({
@@ -62,12 +62,12 @@ export const createTurnStates = (deps: TurnStateDeps): TurnStates => ({
   },
 });
 
-interface Opening {
+interface StateContext {
   readonly ask: StateAsk;
   readonly deps: TurnStateDeps;
 }
 
-const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Promise<Continued> => {
+const load = async (continues: Continues, { ask, deps: { kept } }: StateContext): Promise<PriorTurns> => {
   if (continues.kind === 'conversation') {
     if (kept === null) throw unknownConversation(continues.id, SEND_IT);
     const { chain, release } = await kept.openConversation(ask, continues.id);
@@ -93,9 +93,9 @@ const load = async (continues: Continues, { ask, deps: { kept } }: Opening): Pro
 };
 
 const stateOf = (
-  continued: Continued,
+  continued: PriorTurns,
   items: ReadonlyMap<string, Item>,
-  { ask, deps }: Opening,
+  { ask, deps }: StateContext,
 ): TurnState => ({
   loaded: { ...NOTHING_LOADED, items, chain: continued.items },
   cacheKey: continued.cacheKey,

@@ -19,7 +19,13 @@ import {
   projectStoredItem,
   projectStoredResponse,
 } from '../../src/openai/responses/output/project-stored.ts';
-import { readTurn, sentItems, storedItems, turnBody, type StoredTurn } from '../../src/state/stored-turn.ts';
+import {
+  readStoredTurn,
+  sentItems,
+  storedItems,
+  turnBody,
+  type StoredTurn,
+} from '../../src/state/stored-turn.ts';
 import { responseMeta } from '../support/response-meta.ts';
 import { read } from '../support/responses-ask.ts';
 import { sentFor } from '../support/read-and-sent.ts';
@@ -34,7 +40,7 @@ const KEY = '0123456789abcdef0123456789abcdef';
 
 /** What the store returns of a turn. */
 const stored = (turn: StoredTurn): StoredTurn =>
-  atOnce(readTurn({ key: KEY, body: JSON.stringify(turnBody(turn)) }));
+  atOnce(readStoredTurn({ key: KEY, body: JSON.stringify(turnBody(turn)) }));
 
 /** Only whole items are sent back to the model. */
 const isWhole = (item: Item): boolean =>
