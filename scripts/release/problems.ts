@@ -20,12 +20,6 @@ export const versionProblems = ({ inPackage, inLock }: Versions, changelog: stri
   ];
 };
 
-/** `tagged` and `head` are commits; a tag that does not exist yet is null. */
-export const tagProblems = (tag: string, tagged: string | null, head: string): readonly string[] =>
-  tagged === null || tagged === head
-    ? []
-    : [`The tag ${tag} points to ${tagged}, not to HEAD (${head}): choose another version.`];
-
 const REQUIRED = [
   'package.json',
   'README.md',

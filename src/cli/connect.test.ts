@@ -1,8 +1,9 @@
-import { chmodSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { serverFacts } from '../../test/support/connect-facts.ts';
 import { keyFor, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
 import type { Client } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
@@ -17,6 +18,22 @@ beforeEach(() => {
 afterEach(() => room.close());
 
 const SETTINGS = '.claude/settings.json';
+
+describe('every client', () => {
+  it.each(Object.entries<Client>(CLIENTS))('has a page and a round-trip test: %s', (name, client) => {
+    const hasPage =
+      client.page === null || existsSync(new URL(`../../docs/clients/${client.page}`, import.meta.url));
+    expect(
+      hasPage,
+      `connect ${name} has no page: write docs/clients/${client.page}, and list it in its index.`,
+    ).toBe(true);
+    const writesFiles = client.files(serverFacts()).length > 0;
+    expect(
+      Object.hasOwn(PLACES, name) || !writesFiles,
+      `connect ${name} writes files that no test takes back: add its files to PLACES in test/support/connect-room.ts.`,
+    ).toBe(true);
+  });
+});
 
 describe.each(Object.entries(PLACES))('connect %s', (name, places) => {
   it('writes private files, and takes back every byte', async () => {

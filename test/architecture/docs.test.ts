@@ -29,7 +29,9 @@ describe('documents', () => {
   });
 
   it('are up to date if they are generated', async () => {
-    expect(await stalePages(printPages())).toEqual([]);
+    expect(await stalePages(printPages()), 'Generated pages are stale: run `npm run docs:update`.').toEqual(
+      [],
+    );
   });
 
   it('link to pages and headings that exist', () => {
@@ -47,7 +49,7 @@ describe('documents', () => {
       if (!existsSync(path.join(ROOT, linked))) return true;
       return anchor !== undefined && !slugs(read(linked)).includes(anchor);
     });
-    expect(said(broken)).toEqual([]);
+    expect(said(broken), 'Links lead to a page and a heading that exist: correct the link.').toEqual([]);
   });
 
   it('list every client page in the index of clients', () => {
@@ -60,7 +62,10 @@ describe('documents', () => {
   it('name files, scripts and settings that exist', () => {
     const files = mentions(/`((?:src|test|scripts|docs)\/[\w./-]+)`/g);
     expect(files.length).toBeGreaterThan(40);
-    expect(said(files.filter(({ name }) => !existsSync(path.join(ROOT, name))))).toEqual([]);
+    expect(
+      said(files.filter(({ name }) => !existsSync(path.join(ROOT, name)))),
+      'Pages name files that exist: write the new path.',
+    ).toEqual([]);
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const runs = mentions(/\bnpm run ([\w:]+)/g);
     expect(said(runs.filter(({ name }) => !Object.hasOwn(scripts, name)))).toEqual([]);
@@ -94,7 +99,10 @@ describe('documents', () => {
       ...folders('test/*'),
       ...folders('console/src/*'),
     ];
-    expect(new Set(shown)).toEqual(new Set(tree));
+    expect(
+      new Set(shown),
+      'The tree in docs/architecture.md has a row for every folder: add or remove the row.',
+    ).toEqual(new Set(tree));
   });
 
   it('describe every setting', () => {

@@ -193,12 +193,17 @@ describe('imports', () => {
   it('are found', () => {
     expect(files.length).toBeGreaterThan(90);
     expect(imports.length).toBeGreaterThan(300);
-    // A new folder needs a rule.
-    expect(Object.keys(RULES)).toEqual(expect.arrayContaining([...new Set(files.map(layerOf))]));
+    expect(
+      Object.keys(RULES),
+      'A new folder of src needs a row in RULES, and one in docs/architecture.md.',
+    ).toEqual(expect.arrayContaining([...new Set(files.map(layerOf))]));
   });
 
   it('follow the layers', () => {
-    expect(said(imports.filter((one) => !isAllowed(one)))).toEqual([]);
+    expect(
+      said(imports.filter((one) => !isAllowed(one))),
+      'Each folder imports only what its row in RULES allows. Move the code to a folder that may import it, or pass the value in from src/compose; a new row is a change of the architecture (docs/architecture.md).',
+    ).toEqual([]);
   });
 
   it('have no cycles', () => {
@@ -214,7 +219,10 @@ describe('imports', () => {
       for (const layer of seen) for (const more of next.get(layer) ?? []) seen.add(more);
       return seen;
     };
-    expect([...next.keys()].filter((layer) => reached(layer).has(layer))).toEqual([]);
+    expect(
+      [...next.keys()].filter((layer) => reached(layer).has(layer)),
+      'No two folders import each other, directly or through a third. Move what both need into the lower one, or define a port there.',
+    ).toEqual([]);
   });
 
   it('have rules that keep pure layers pure, the two sides separate, and http at the edge', () => {

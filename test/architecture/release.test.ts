@@ -3,12 +3,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import {
-  contentProblems,
-  sbomProblems,
-  tagProblems,
-  versionProblems,
-} from '../../scripts/release/problems.ts';
+import { contentProblems, sbomProblems, versionProblems } from '../../scripts/release/problems.ts';
 import { reproducible } from '../../scripts/release/reproducible-sbom.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -33,12 +28,6 @@ describe('a release', () => {
     ['0.2.0', '0.2.0', '', 2],
   ])('of package %s, lock %s', (inPackage, inLock, text, problems) => {
     expect(versionProblems({ inPackage, inLock }, text)).toHaveLength(problems);
-  });
-
-  it('does not take a tag that points elsewhere', () => {
-    expect(tagProblems('v1', null, 'a')).toEqual([]);
-    expect(tagProblems('v1', 'a', 'a')).toEqual([]);
-    expect(tagProblems('v1', 'b', 'a')).toHaveLength(1);
   });
 
   it('contains what users need, and nothing else', () => {

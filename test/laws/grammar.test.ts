@@ -19,7 +19,13 @@ import { limitOutput } from '../../src/engine/steps/limit-output.ts';
 import { repairCalls } from '../../src/engine/steps/repair-calls.ts';
 import { toolsInProse } from '../../src/engine/prose-tools/prose-engine.ts';
 import { retryWhole } from '../../src/engine/steps/retry-whole.ts';
-import { withSteps } from '../../src/engine/steps/step.ts';
+import {
+  ANSWER_STEPS,
+  BACKEND_STEPS,
+  type AnswerStepDeps,
+  type BackendStepDeps,
+} from '../../src/engine/steps/order.ts';
+import { withSteps, type Step } from '../../src/engine/steps/step.ts';
 import { stopSequences } from '../../src/engine/steps/stop-sequences.ts';
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import type { Clock } from '../../src/kit/ambient.ts';
@@ -30,6 +36,7 @@ import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { planOf, throughStep } from '../support/plan.ts';
+import { answerStepDeps, backendStepDeps } from '../support/step-deps.ts';
 import { collect, emit, fixedAmbient, turnEvents } from '../support/turn-events.ts';
 import { functionTool, turnContext, turnRequest } from '../support/turn-request.ts';
 
@@ -206,6 +213,15 @@ interface OutputDeps {
 
 const size = fc.nat(20);
 
+const assertGrammar = (wrap: (next: PlanTurn) => PlanTurn): Promise<void> =>
+  fc.assert(
+    fc.asyncProperty(turnEvents, size, async (events, max) => {
+      const planned = wrap(() => telling(events));
+      const asked = { maxOutputTokens: max, stop: ['a'], tools: [functionTool('f')] };
+      expect(checkGrammar(await collect(run(planned, asked)))).toEqual([]);
+    }),
+  );
+
 describe('the grammar of events', () => {
   it.each(Object.entries(TRANSFORMS))('is kept by %s', async (_, transform) => {
     await fc.assert(
@@ -213,6 +229,19 @@ describe('the grammar of events', () => {
         expect(checkGrammar(await collect(transform(events, max)))).toEqual([]);
       }),
     );
+  });
+
+  // The lists of the engine themselves: a new step is here without being named.
+  it.each(ANSWER_STEPS)('is kept by the step $name', async ({ wrap }: Step<AnswerStepDeps>) => {
+    await expect(
+      assertGrammar((next) => wrap(next, answerStepDeps({ clock, ids }))),
+    ).resolves.toBeUndefined();
+  });
+
+  it.each(BACKEND_STEPS)('is kept by the step $name', async ({ wrap }: Step<BackendStepDeps>) => {
+    await expect(
+      assertGrammar((next) => wrap(next, backendStepDeps({ clock, ids }))),
+    ).resolves.toBeUndefined();
   });
 
   it('is kept by a mailbox that joins deltas', async () => {
