@@ -132,7 +132,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/codex/requests/{id}/replay':
     'Sends a captured request again, as a new one of your key that stores nothing.',
   'key GET /v1/codex/captures':
-    'Whether requests are captured (`mode`: `all`, `next` or `off`), and where. For this and the next ones see [captures](operating.md#captures).',
+    'Whether requests are captured (`mode`: `all`, `next` or `off`), and where. For this and the next ones see [captures](logs.md#captures).',
   'key POST /v1/codex/captures':
     'Captures the next requests on this server: `requests` (1 to 100) and optionally `key_id`, for an hour at most.',
   'key DELETE /v1/codex/captures': 'Captures no further requests, unless `PROXY_CAPTURE_DIR` is set.',

@@ -250,6 +250,6 @@ export const BACKEND_SETTINGS = {
     at: 'log.captureDir',
     type: filePath,
     description:
-      'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](operating.md#captures).',
+      'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](logs.md#captures).',
   }),
 };
