@@ -6,7 +6,7 @@ import { SignInLimit } from '../http/console/sign-in-limit.ts';
 import { createVolatileMemory } from '../http/console/volatile-memory.ts';
 import type { Authenticator } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';
-import type { KeyDirectory } from '../keys/key-directory.ts';
+import type { KeyDirectory } from '../keys/key.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';

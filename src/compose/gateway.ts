@@ -9,7 +9,7 @@ import { acceptNamedKeys } from '../http/guards/named-keys.ts';
 import { KeyAdmin } from '../keys/key-admin.ts';
 import type { KeyIds } from '../keys/key-ids.ts';
 import { LiveKeys } from '../keys/live-keys.ts';
-import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key-directory.ts';
+import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key.ts';
 import { systemAmbient } from '../kit/system-ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

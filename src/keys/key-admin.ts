@@ -4,11 +4,9 @@ import type { JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import type { KeyAnnouncement, KeyRow, KeyStore } from '../store/ports/keys.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
-import { MAX_KEYS, type ApiKey } from './key.ts';
-import type { LiveKeys } from './live-keys.ts';
-import { bodyOf, keyOf } from './key-body.ts';
-import type { KeyHold } from './held-keys.ts';
-import { readLimitStatus, type LimitStatus } from './limit-status.ts';
+import { MAX_KEYS, type ApiKey, bodyOf, keyOfRow } from './key.ts';
+import type { KeyHold, LiveKeys } from './live-keys.ts';
+import { readLimitStatus, type LimitStatus } from './key-limits.ts';
 import { mintSecret } from './key-secret.ts';
 import { readChanges, readPolicy } from './read-policy.ts';
 import { isPassing } from '../turns/insistently.ts';
@@ -118,7 +116,7 @@ export class KeyAdmin {
       if (held?.isPaused(id) !== true) return this.#changeNow(id, resumed);
       const row = await this.#row(id);
       // A pause that was never written needs no room to end.
-      const key = row.pausedAt === null ? keyOf(row) : await this.#changeNow(id, resumed);
+      const key = row.pausedAt === null ? keyOfRow(row) : await this.#changeNow(id, resumed);
       held.release(id);
       await this.#announce(id, 'resumed');
       return key;
@@ -130,7 +128,9 @@ export class KeyAdmin {
     const now = this.#options.ambient.clock.now();
     return this.#stop(id, 'revoked', async () => {
       const row = await this.#row(id);
-      return row.revokedAt === null ? this.#changeNow(id, (one) => ({ ...one, revokedAt: now })) : keyOf(row);
+      return row.revokedAt === null
+        ? this.#changeNow(id, (one) => ({ ...one, revokedAt: now }))
+        : keyOfRow(row);
     });
   }
 
@@ -190,7 +190,7 @@ export class KeyAdmin {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const row = await this.#row(id);
       if (row.revokedAt !== null) throw gatewayError('key_already_revoked');
-      const { expiresAt, pausedAt, revokedAt, ...key } = to(keyOf(row));
+      const { expiresAt, pausedAt, revokedAt, ...key } = to(keyOfRow(row));
       const body = bodyOf({ ...key, expiresAt });
       const changed = await this.#options.store.change(id, row.version, {
         expiresAt,
@@ -204,7 +204,7 @@ export class KeyAdmin {
   }
 
   #shown(row: KeyRow): ApiKey {
-    const key = keyOf(row);
+    const key = keyOfRow(row);
     return this.#options.live?.held.apply(key) ?? key;
   }
 
@@ -216,7 +216,7 @@ export class KeyAdmin {
 
   async #changed(row: KeyRow): Promise<ApiKey> {
     await this.#options.onChanged?.();
-    return keyOf(row);
+    return keyOfRow(row);
   }
 }
 

@@ -4,16 +4,12 @@ import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
 import { FREE_PASS, type GateAsk, type GatePass, type TurnGate } from '../turns/turn-gate.ts';
-import { KeyConcurrency } from './concurrency.ts';
-import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE } from './estimate.ts';
-import type { ApiKey, KeyLimit } from './key.ts';
-import type { KeyDirectory } from './key-directory.ts';
-import { limitsFor, neededPrice } from './key-limits.ts';
-import type { KeyStorage } from './key-storage.ts';
+import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE, RunMeter } from './run-meter.ts';
+import type { ApiKey, KeyDirectory, KeyLimit } from './key.ts';
+import { limitsFor, neededPrice, NOTHING_SPENT, type Expense, spentOf } from './key-limits.ts';
 import { mayUseModel, modelRefusal, withinEffort } from './key-policy.ts';
+import type { KeyStorage } from './key-storage.ts';
 import type { OpenReservation, Reservations } from './reservations.ts';
-import { RunMeter } from './run-meter.ts';
-import { NOTHING_SPENT, spentOf, type Spent } from './spent.ts';
 
 export interface KeyGateDeps {
   readonly directory: KeyDirectory;
@@ -117,7 +113,7 @@ export class KeyGate implements TurnGate {
     );
     const reserve = (
       held: ReadonlyMap<string, KeyLimit>,
-      estimate: Spent,
+      estimate: Expense,
       until: AbortSignal,
     ): Promise<OpenReservation> => {
       const price = neededPrice(held, prices, { model: requests[0].model, param: ask.nameOf('model') });
@@ -223,3 +219,28 @@ const forwardRefusal = (): GatewayError =>
     message:
       'This key cannot use this endpoint: it is limited to some models or has a limit of the cost, and this server does not read the model of a request that it passes on to another provider.',
   });
+
+/** Counts the turns of keys on this instance, those that wait for a slot too. */
+class KeyConcurrency {
+  readonly #running = new Map<string, number>();
+
+  /** Throws if the key would have more than `max` turns. Returns a function that ends these; it is idempotent. */
+  enter(keyId: string, turns: number, max: number): () => void {
+    const running = this.#running.get(keyId) ?? 0;
+    if (running + turns > max) {
+      throw gatewayError('concurrency_limit', {
+        message: `This key runs at most ${max} ${max === 1 ? 'turn' : 'turns'} at the same time: ${running} ${running === 1 ? 'is' : 'are'} running or waiting, and this request needs ${turns}.`,
+        retryAfterSeconds: 1,
+      });
+    }
+    this.#running.set(keyId, running + turns);
+    let isLeft = false;
+    return () => {
+      if (isLeft) return;
+      isLeft = true;
+      const left = (this.#running.get(keyId) ?? turns) - turns;
+      if (left > 0) this.#running.set(keyId, left);
+      else this.#running.delete(keyId);
+    };
+  }
+}

@@ -1,7 +1,7 @@
 import { failure, GatewayError } from '../canonical/failure/failure.ts';
 import { forgetOldest } from '../kit/collections/forget-oldest.ts';
 import type { KeptStore } from '../store/ports/kept.ts';
-import type { KeyDirectory } from './key-directory.ts';
+import type { KeyDirectory } from './key.ts';
 
 /** How much is kept for a key, as the API shows it. */
 export interface StorageStatus {

@@ -1,4 +1,7 @@
+import type { GatewayError } from '../canonical/failure/failure.ts';
 import type { Effort } from '../canonical/models/efforts.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import type { KeyRow } from '../store/ports/keys.ts';
 import type { Scope } from './caller.ts';
 
 export const LIMIT_UNITS = ['tokens', 'requests', 'cost'] as const;
@@ -61,3 +64,78 @@ export const statusOf = (
   if (expiresAt !== null && expiresAt <= now) return 'expired';
   return pausedAt === null ? 'active' : 'paused';
 };
+
+/** The part of a policy that the database keeps as one text. */
+type KeyBody = Omit<KeyPolicy, 'expiresAt'>;
+
+export const bodyOf = ({
+  name,
+  note,
+  scopes,
+  models,
+  effort,
+  addresses,
+  concurrency,
+  limits,
+  storageMb,
+}: KeyPolicy): string =>
+  JSON.stringify({
+    name,
+    note,
+    scopes,
+    models,
+    effort,
+    addresses,
+    concurrency,
+    limits,
+    storageMb,
+  } satisfies KeyBody);
+
+/** Fields that bodies of earlier versions lack. */
+const LATER = { storageMb: null } satisfies Partial<KeyBody>;
+
+/** Bodies were checked before they were written. */
+export const keyOfRow = (row: KeyRow): ApiKey => ({
+  ...LATER,
+  ...(JSON.parse(row.body) as KeyBody),
+  id: row.id,
+  hint: row.hint,
+  createdAt: row.createdAt,
+  expiresAt: row.expiresAt,
+  pausedAt: row.pausedAt,
+  revokedAt: row.revokedAt,
+  lastUsedAt: row.lastUsedAt,
+});
+
+/** A key as JSON, over HTTP and on the command line. Times are in seconds, as in OpenAI's API. */
+export const projectKey = (key: ApiKey, now: number): JsonObject => ({
+  object: 'codex.key',
+  id: key.id,
+  name: key.name,
+  note: key.note,
+  hint: key.hint,
+  scopes: key.scopes,
+  models: key.models,
+  effort: key.effort,
+  addresses: key.addresses,
+  concurrency: key.concurrency,
+  limits: key.limits.map(({ unit, window, max, model }) => ({ unit, window, max, model })),
+  storage_mb: key.storageMb,
+  status: statusOf(key, now),
+  created_at: seconds(key.createdAt),
+  expires_at: key.expiresAt === null ? null : seconds(key.expiresAt),
+  last_used_at: key.lastUsedAt === null ? null : seconds(key.lastUsedAt),
+});
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+/** The named keys, from memory: every turn asks, also one of an open WebSocket and of a background response. */
+export interface KeyDirectory {
+  /** Null: a key of the configuration, which has no policy. */
+  byId(keyId: string): ApiKey | null;
+  /** Why the key runs no turn now: it was revoked or paused, or has expired. Null: it may. */
+  refusalOf(keyId: string): GatewayError | null;
+}
+
+/** Without a store there are only keys of the configuration. */
+export const NO_NAMED_KEYS: KeyDirectory = { byId: () => null, refusalOf: () => null };

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { quoted } from '../kit/text/quote.ts';
 import { parseRange } from './address.ts';
 import type { Scope } from './caller.ts';
-import { LIMIT_UNITS, LIMIT_WINDOWS, type KeyLimit, type KeyPolicy } from './key.ts';
+import { type KeyLimit, type KeyPolicy, LIMIT_UNITS, LIMIT_WINDOWS } from './key.ts';
 
 /** The fields of a key that its administrator chooses, as JSON. The same over HTTP and on the command line. */
 export const readPolicy = (fields: JsonObject, now: number): KeyPolicy => {
@@ -184,4 +184,29 @@ const readCost = ({ value, at }: Field): number => {
   if (typeof value !== 'number' || !(value > 0) || value > MAX_LIMIT)
     throw wrong(at, `a number above 0, at most ${MAX_LIMIT}`);
   return value;
+};
+
+const DAY_SECONDS = 24 * 60 * 60;
+const MAX_DAYS = 90;
+
+/** How long earlier secrets work after a rotation, in milliseconds: `overlap_seconds`, or a day. */
+export const readOverlap = ({ overlap_seconds: seconds = DAY_SECONDS, ...others }: JsonObject): number => {
+  readNothing(others);
+  if (!Number.isSafeInteger(seconds) || Number(seconds) < 0 || Number(seconds) > MAX_DAYS * DAY_SECONDS) {
+    throw gatewayError('invalid_value', {
+      param: 'overlap_seconds',
+      message: `Invalid 'overlap_seconds': expected a whole number from 0 to ${MAX_DAYS * DAY_SECONDS}, which is ${MAX_DAYS} days.`,
+    });
+  }
+  return Number(seconds) * 1000;
+};
+
+/** Throws a 400 for the first field. */
+export const readNothing = (fields: JsonObject): void => {
+  const [name] = Object.keys(fields);
+  if (name === undefined) return;
+  throw gatewayError('unsupported_parameter', {
+    param: quoted(name),
+    message: `Unknown parameter: '${quoted(name)}'.`,
+  });
 };

@@ -4,10 +4,7 @@ import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
 import { isPassing } from '../turns/insistently.ts';
 import type { KeyLimit } from './key.ts';
-import { claimsOf } from './key-limits.ts';
-import { limitRefusal } from './limit-refusal.ts';
-import { rateHeaders } from './rate-headers.ts';
-import { amountOf, type Spent } from './spent.ts';
+import { claimsOf, limitRefusal, rateHeaders, amountOf, type Expense } from './key-limits.ts';
 
 export interface ReservationOptions {
   readonly store: Pick<LimitStore, 'reserve' | 'settle' | 'giveBack'>;
@@ -22,7 +19,7 @@ export interface ReserveAsk {
   readonly limits: ReadonlyMap<string, KeyLimit>;
   readonly price: ModelPrice | null;
   /** What may be spent. */
-  readonly estimate: Spent;
+  readonly estimate: Expense;
   readonly signal: AbortSignal;
 }
 
@@ -31,7 +28,7 @@ export interface OpenReservation {
   /** Response headers about the limits. */
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces the reserve by what was spent; no turns: gives it back. Once; returns at once. */
-  settle(spent: Spent): void;
+  settle(spent: Expense): void;
 }
 
 /** A reservation that is never settled, because its instance died, counts as used. Its row is deleted then. */
@@ -115,7 +112,7 @@ export class Reservations {
 
 const amountsOf = (
   limits: ReadonlyMap<string, KeyLimit>,
-  spent: Spent,
+  spent: Expense,
   price: ModelPrice | null,
 ): Readonly<Record<string, number>> =>
   Object.fromEntries([...limits].map(([name, { unit }]) => [name, amountOf(unit, spent, price)]));

@@ -2,8 +2,10 @@ import { expect, it } from 'vitest';
 
 import { failure } from '../canonical/failure/failure.ts';
 import type { Usage } from '../canonical/events/usage.ts';
+import type { Part } from '../canonical/request/item.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../canonical/request/turn-request.ts';
 import type { TurnEnding } from '../observe/observer.ts';
-import { RunMeter } from './run-meter.ts';
+import { estimateInput, RunMeter } from './run-meter.ts';
 
 const USAGE: Usage = {
   inputTokens: 10,
@@ -98,4 +100,40 @@ it('adds up the turns, and waits for the last one', () => {
   expect(seen).toEqual([]);
   slow.onEnd?.({ ending: ENDINGS.abandoned, usage: null, firstEventMs: null, durationMs: 0 });
   expect(seen).toEqual([{ turns: 2, inputTokens: 110, cachedInputTokens: 4, outputTokens: 5 }]);
+});
+
+const withParts = (parts: readonly Part[]): TurnRequest => ({
+  ...PLAIN_REQUEST,
+  model: 'm',
+  items: [
+    { kind: 'message', role: 'user', parts },
+    { kind: 'tool-output', callId: 'c', tool: 'function', output: parts },
+  ],
+});
+
+const data = 'A'.repeat(12_000);
+
+it('estimates texts by their bytes, and what is attached by its kind', () => {
+  const estimate = (part: Part, bytes: number): number => estimateInput([withParts([part])], bytes);
+  expect({
+    text: estimate({ kind: 'text', text: 'x' }, 301),
+    image: estimate({ kind: 'image', url: data }, 24_300),
+    audio: estimate({ kind: 'audio', format: 'wav', data }, 24_300),
+    file: estimate({ kind: 'file', raw: { type: 'input_file', file_data: data } }, 24_300),
+    pdf: estimate(
+      { kind: 'file', raw: { type: 'input_file', file_data: `data:application/pdf;base64,${data}` } },
+      24_356,
+    ),
+    byId: estimate({ kind: 'file', raw: { type: 'input_file', file_id: 'f' } }, 300),
+    // Fetched meanwhile: the body was smaller.
+    fetched: estimate({ kind: 'image', url: data }, 300),
+  }).toEqual({
+    text: 101,
+    image: 100 + 2_200,
+    audio: 100 + 12,
+    file: 100 + 6_000,
+    pdf: 100 + 2_200,
+    byId: 100 + 2_200,
+    fetched: 2_200,
+  });
 });

@@ -2,9 +2,8 @@ import { expect, it } from 'vitest';
 
 import { failure, failureOf, type Failure } from '../../src/canonical/failure/failure.ts';
 import { KeyAdmin } from '../../src/keys/key-admin.ts';
-import type { HeldKeysOptions } from '../../src/keys/held-keys.ts';
+import { type HeldKeysOptions, LiveKeys } from '../../src/keys/live-keys.ts';
 import { hashOf } from '../../src/keys/key-secret.ts';
-import { LiveKeys } from '../../src/keys/live-keys.ts';
 import { systemAmbient } from '../../src/kit/system-ambient.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';

@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 
 import { readCommandLine } from '../../src/cli/read-command-line.ts';
 import { runCommandLine } from '../../src/cli/run.ts';
-import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../src/keys/key-proof.ts';
+import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../src/keys/key-secret.ts';
 import { noProgress } from './no-progress.ts';
 
 /** Of the form that the server makes. */

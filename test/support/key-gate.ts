@@ -4,7 +4,7 @@ import type { Usage } from '../../src/canonical/events/usage.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { KeyGate } from '../../src/keys/key-gate.ts';
 import type { ApiKey, KeyLimit } from '../../src/keys/key.ts';
-import { readLimitStatus } from '../../src/keys/limit-status.ts';
+import { readLimitStatus } from '../../src/keys/key-limits.ts';
 import { Reservations } from '../../src/keys/reservations.ts';
 import type { TurnEnding } from '../../src/observe/observer.ts';
 import type { LimitStore } from '../../src/store/ports/limits.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request as askHttp, type IncomingMessage } from 'node:http';
 import { request as askHttps } from 'node:https';
 
-import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../keys/key-proof.ts';
+import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../keys/key-secret.ts';
 import { parseJsonObject, textIn } from '../../kit/json/json.ts';
 
 const LIMIT_MS = 5_000;

@@ -1,7 +1,7 @@
 import type { ModelNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { namesFor } from '../../keys/key-models.ts';
+import type { KeyDirectory } from '../../keys/key.ts';
+import { namesFor } from '../../keys/key-policy.ts';
 import type { Route } from '../server.ts';
 import { isHttps } from '../console/own-page.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { isNonce, KEY_PROOF_PATH, proofKeyOf, proofOf } from '../../keys/key-proof.ts';
+import { isNonce, KEY_PROOF_PATH, proofKeyOf, proofOf } from '../../keys/key-secret.ts';
 import type { SignInLimit } from '../console/sign-in-limit.ts';
 import type { Route } from '../server.ts';
 

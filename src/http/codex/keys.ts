@@ -1,10 +1,9 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { Scope } from '../../keys/caller.ts';
-import type { ApiKey } from '../../keys/key.ts';
+import { type ApiKey, projectKey } from '../../keys/key.ts';
 import type { KeyAdmin, KeyWithSecret, StoppedKey } from '../../keys/key-admin.ts';
 import type { KeyStorage } from '../../keys/key-storage.ts';
-import { projectKey } from '../../keys/project-key.ts';
-import { readNothing, readOverlap } from '../../keys/read-overlap.ts';
+import { readNothing, readOverlap } from '../../keys/read-policy.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { bodyObject } from '../../openai/chat/common.ts';

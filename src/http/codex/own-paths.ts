@@ -1,7 +1,6 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import type { ApiKey } from '../../keys/key.ts';
-import type { KeyDirectory } from '../../keys/key-directory.ts';
+import type { ApiKey, KeyDirectory } from '../../keys/key.ts';
 import { mayUseModel } from '../../keys/key-policy.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';

@@ -1,7 +1,7 @@
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { Scope } from '../../keys/caller.ts';
-import { namesFor } from '../../keys/key-models.ts';
+import { namesFor } from '../../keys/key-policy.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { socketAddress } from '../../keys/key-proof.ts';
+import { socketAddress } from '../../keys/key-secret.ts';
 import { isLoopbackAddress } from '../guards/local-caller.ts';
 
 /** A body arrives not at all, or far too slowly. */

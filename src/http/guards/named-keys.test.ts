@@ -4,7 +4,7 @@ import { failure, failureOf, gatewayError } from '../../canonical/failure/failur
 import { parseRange } from '../../keys/address.ts';
 import type { Caller } from '../../keys/caller.ts';
 import type { ApiKey } from '../../keys/key.ts';
-import type { LoadedKey } from '../../keys/key-memory.ts';
+import type { LoadedKey } from '../../keys/live-keys.ts';
 import { findCallerIn, unknownKey } from './authenticate.ts';
 import { createTrustedProxies } from './client-address.ts';
 import { acceptNamedKeys } from './named-keys.ts';

@@ -3,8 +3,8 @@ import {
   projectOneModel as anthropicModel,
 } from '../../anthropic/models.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { namesFor } from '../../keys/key-models.ts';
+import type { KeyDirectory } from '../../keys/key.ts';
+import { namesFor } from '../../keys/key-policy.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { isForAnthropic } from '../answer/error-form.ts';
 import { jsonResponse } from '../answer/json-response.ts';

@@ -1,6 +1,6 @@
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key-directory.ts';
+import type { KeyDirectory } from '../../keys/key.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';

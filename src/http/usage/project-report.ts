@@ -1,4 +1,4 @@
-import type { LimitStatus } from '../../keys/limit-status.ts';
+import type { LimitStatus } from '../../keys/key-limits.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { UsageCounts, UsageSum } from '../../store/ports/usage.ts';
 import type { MeasuredUsage, UsageReport } from '../../usage/usage-reader.ts';

@@ -3,7 +3,7 @@ import { projectUsagePage, type CompletionsUsage } from '../../openai/usage/proj
 import { readReportQuery, REPORT_PARAMETERS } from '../../openai/usage/report-query.ts';
 import { readUsageQuery, USAGE_PARAMETERS, type UsageQuery } from '../../openai/usage/usage-query.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
-import type { LimitStatus } from '../../keys/limit-status.ts';
+import type { LimitStatus } from '../../keys/key-limits.ts';
 import type { UsageGroup, UsageSum } from '../../store/ports/usage.ts';
 import { wholeHours } from '../../usage/usage-buckets.ts';
 import { DAY_MS, HOUR_MS } from '../../usage/usage-hours.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { LIMIT_WINDOWS } from './key.ts';
-import { windowAt } from './limit-window.ts';
+import { windowAt } from './key-limits.ts';
 
 const endsOf = (at: string) =>
   Object.fromEntries(
