@@ -15,10 +15,8 @@ const ALONE = [
   'test/soak/*.test.ts',
 ];
 
-/** They replace modules (`vi.mock`, `test/faults/workers.ts`), so each file needs a process of its own. */
-const MOCKED = [
-  'test/faults/!(descriptors|killed-*|log|memory|store*|unusual-bodies|websocket-flood).test.ts',
-];
+/** It replaces a module (`vi.mock`), so it needs a process of its own. */
+const MOCKED = ['test/faults/unstored-answers.test.ts'];
 
 /** They start no app-server: `npm run test:unit` runs these. */
 const UNIT = [
@@ -47,7 +45,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // The files of one group run in the order of these names: the slow ones come first.
     projects: [
-      { extends: true, test: { name: 'faults', include: MOCKED, exclude: ALONE, ...together } },
+      { extends: true, test: { name: 'mocked', include: MOCKED, ...together } },
       {
         extends: true,
         test: {
@@ -63,7 +61,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: UNIT, exclude: ALONE, isolate: false, ...together } },
       {
         extends: true,
-        test: { name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: { name: 'alone', include: ALONE, isolate: false, maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -77,6 +77,8 @@ export interface AppDeps {
   readonly socketTimes?: Partial<ConnectionTimes>;
   /** Of jobs in worker threads, where they differ from the usual ones. */
   readonly threadTimes?: ThreadTimes;
+  /** Starts app-servers, if not in the usual way. */
+  readonly startWorker?: BackendDeps['startWorker'];
 }
 
 const LOOK_EVERY_MS = 2_000;

@@ -4,6 +4,7 @@ import type { BackendTarget } from '../codex/home/backend.ts';
 import type { Catalogue } from '../codex/home/catalogue.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { WorkerDescription, WorkerPool } from '../codex/worker/supervisor.ts';
+import type { StartWorker } from '../codex/worker/worker.ts';
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
@@ -71,6 +72,8 @@ export interface BackendDeps extends Omit<
   readonly origins: ReasoningOrigins;
   readonly mcp: McpAccess;
   readonly codexWatch: CodexWatch;
+  /** Starts app-servers, if not in the usual way. */
+  readonly startWorker?: StartWorker | undefined;
   /** The backend rejected the login: there may be a newer one. */
   readonly onUnauthorized: () => void;
 }

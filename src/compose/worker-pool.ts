@@ -34,7 +34,7 @@ export interface PoolParts {
 export const createPool = (
   placed: PlacedRelay,
   { wiring, offered, driver }: PoolParts,
-  { config, homes, logger, metrics, mcp, codexWatch }: BackendDeps,
+  { config, homes, logger, metrics, mcp, codexWatch, startWorker }: BackendDeps,
 ): WorkerPool => {
   const { backend } = placed;
   const unknownMethod = boundedLabel();
@@ -43,6 +43,7 @@ export const createPool = (
     spawnWorker: warmed(driver, {
       isLogin: backend.kind === 'login',
       spawn: createWorkerSpawner({
+        start: startWorker,
         homes,
         backend,
         catalogue: () => offered.catalogue(),

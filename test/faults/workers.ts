@@ -1,8 +1,6 @@
-import { vi } from 'vitest';
-
 import type { AppServer } from '../../src/codex/app-server.ts';
-import type { Worker } from '../../src/codex/worker/worker.ts';
-import type { startProxy as StartProxy, TestProxy } from '../support/proxy.ts';
+import { startWorker, type StartWorker, type Worker } from '../../src/codex/worker/worker.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
 
 interface Watched {
   readonly worker: Worker;
@@ -10,22 +8,16 @@ interface Watched {
   readonly preStarted: ReadonlySet<string>;
 }
 
-/** Every app-server that this test file has started, so that a test can query it. */
-const started = vi.hoisted((): Watched[] => []);
+/** Every app-server that the fault tests of this process have started, so that a test can query it. */
+const started: Watched[] = [];
 
-vi.mock(import('../../src/codex/worker/worker.ts'), async (original) => {
-  const real = await original();
-  return {
-    ...real,
-    startWorker: async (options) => {
-      // A hung one is killed after its grace time.
-      const worker = await real.startWorker({ stopGraceMs: 500, ...options });
-      const preStarted = new Set<string>();
-      started.push({ worker, preStarted });
-      return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };
-    },
-  };
-});
+const startWatched: StartWorker = async (options) => {
+  // A hung one is killed after its grace time.
+  const worker = await startWorker({ stopGraceMs: 500, ...options });
+  const preStarted = new Set<string>();
+  started.push({ worker, preStarted });
+  return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };
+};
 
 const watchSpares = (appServer: AppServer, preStarted: Set<string>): AppServer => ({
   watchThread: (threadId, listener) => appServer.watchThread(threadId, listener),
@@ -79,8 +71,6 @@ export const preparedIn = async (
   return { turns, threads: turns + gauge('proxy_carrier_threads_idle') };
 };
 
-/** The proxy of a fault test, imported after the app-servers are instrumented. */
-export const startWatchedProxy: typeof StartProxy = async (...how) => {
-  const { startProxy } = await import('../support/proxy.ts');
-  return startProxy(...how);
-};
+/** The proxy of a fault test. Its app-servers can be queried. */
+export const startWatchedProxy: typeof startProxy = (script, env, behind) =>
+  startProxy(script, env, { ...behind, startWorker: startWatched });

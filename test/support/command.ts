@@ -7,6 +7,7 @@ import path from 'node:path';
 import { startModelServer, type ModelServer, type ModelServerOptions } from '../../src/demo/model-server.ts';
 import { bundledCommand } from './bundle-command.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { PATIENT_STORE } from './proxy.ts';
 
 export interface RunningCommand {
   readonly child: ChildProcess;
@@ -67,6 +68,7 @@ export const openCommandRoom = async (from: 'bundle' | 'sources' = 'bundle'): Pr
         PORT: '0',
         PROXY_STATE_DIR: stateDir,
         PROXY_CODEX_WORKDIR: path.join(home, 'work'),
+        ...PATIENT_STORE,
         ...env,
       },
       stdio: [input === undefined ? 'ignore' : 'pipe', stdout ?? 'pipe', 'pipe'],

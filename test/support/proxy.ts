@@ -40,8 +40,11 @@ const KEY = 'sk-test-key-0123456789';
 /** On a busy machine a thread starts slowly, and what it cannot check or count in time is accepted or estimated. */
 export const PATIENT_THREADS = { timeoutMs: 30_000, waitMs: 30_000 };
 
+/** The same for a database. */
+export const PATIENT_STORE = { PROXY_STORE_TIMEOUT_MS: '30000' };
+
 type Behind = Pick<ModelServerOptions, 'models'> &
-  Pick<AppDeps, 'socketTimes' | 'leaseEveryMs'> &
+  Pick<AppDeps, 'socketTimes' | 'leaseEveryMs' | 'startWorker'> &
   Pick<ListenOptions, 'stallMs'>;
 
 /** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
@@ -64,6 +67,7 @@ export const startProxy = async (
     PROXY_STATE_DIR: stateDir,
     PROXY_UPSTREAM_BASE_URL: model.baseUrl,
     PROXY_CODEX_WORKDIR: path.join(stateDir, 'work'),
+    ...PATIENT_STORE,
     ...env,
   });
   const logger = createLogger({
@@ -71,12 +75,13 @@ export const startProxy = async (
     secrets: secretsOf(config),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { socketTimes = {}, leaseEveryMs = 3_000, ...listening } = behind;
+  const { socketTimes = {}, leaseEveryMs = 3_000, startWorker, ...listening } = behind;
   const app = await createApp(config, {
     environment: { ...process.env, ...env },
     logger,
     socketTimes,
     leaseEveryMs,
+    startWorker,
     threadTimes: PATIENT_THREADS,
   });
   const upgrades = (): Upgrades => app.upgrades;

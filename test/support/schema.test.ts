@@ -240,7 +240,7 @@ describe('without the documents', () => {
     vi.resetModules();
   });
 
-  it('is an error in CI', async () => {
+  it('is an error in CI if their folder is named', async () => {
     vi.stubEnv('SHARED_DIR', '/nowhere');
     vi.stubEnv('CI', 'true');
     vi.resetModules();

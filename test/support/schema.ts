@@ -78,7 +78,9 @@ const isNews = (error: ErrorObject): boolean => error.keyword !== 'if';
 const openDocument = (fileName: string, leniencies: readonly Leniency[]): SchemaSet | null => {
   const path = join(sharedApi, fileName);
   if (!existsSync(path)) {
-    if (process.env['CI'] === 'true') throw new Error(`the API document is missing: ${path}`);
+    // A plain clone has no such folder next to it. One that is there, or that CI names, must have them.
+    const isNamed = process.env['CI'] === 'true' && process.env['SHARED_DIR'] !== undefined;
+    if (existsSync(sharedApi) || isNamed) throw new Error(`the API document is missing: ${path}`);
     return null;
   }
   const compiled = new Map<string, ValidateFunction>();
@@ -118,9 +120,9 @@ const withEventUnion = (schemas: Schemas): Record<string, Schema> => {
 };
 
 /** The reason why tests are skipped where the documents are not there. */
-export const NO_DOCUMENTS = `validation against the API documents needs ${sharedApi}`;
+export const NO_DOCUMENTS = `validation against OpenAI's API documents, which are not part of this project: set SHARED_DIR to a folder with api/openai-openapi.json and api/openresponses-openapi.json`;
 
-/** Null where the documents are not there. With `CI=true` that is an error. */
+/** Null where the documents are not there. */
 export const openaiSchema: SchemaSet | null = openDocument('openai-openapi.json', LENIENCIES);
 export const openResponsesSchema: SchemaSet | null = openDocument('openresponses-openapi.json', []);
 

@@ -2,7 +2,7 @@ import type { AppServerOptions } from '../app-server.ts';
 import type { BackendTarget } from '../home/backend.ts';
 import type { Catalogue } from '../home/catalogue.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
-import { startWorker, type Worker } from './worker.ts';
+import { startWorker, type StartWorker, type Worker } from './worker.ts';
 
 export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
   readonly homes: CodexHomes;
@@ -10,14 +10,23 @@ export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' |
   /** The models for the next worker; default: the bundled ones. */
   readonly catalogue?: () => Promise<Catalogue>;
   readonly onStderr: (line: string) => void;
+  /** For tests: starts the process. */
+  readonly start?: StartWorker | undefined;
 }
 
 /** Starts a new worker for the pool: a new home, and a process that removes it at its end. */
 export const createWorkerSpawner =
-  ({ homes, backend, catalogue, onWarning, ...options }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
+  ({
+    homes,
+    backend,
+    catalogue,
+    onWarning,
+    start = startWorker,
+    ...options
+  }: WorkerSpawnerOptions): (() => Promise<Worker>) =>
   async () => {
     const home = await homes.create(backend, await catalogue?.());
-    return startWorker({
+    return start({
       ...options,
       // Each home has another name, and a warning is logged once.
       ...(onWarning === undefined

@@ -54,7 +54,9 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 const STOP_GRACE_MS = 2_000;
 const STDERR_LINES_KEPT = 10;
 
-export const startWorker = async (options: WorkerOptions): Promise<Worker> => {
+export type StartWorker = (options: WorkerOptions) => Promise<Worker>;
+
+export const startWorker: StartWorker = async (options) => {
   const stderr: string[] = [];
   const didNotStart = (cause: unknown): Error => {
     const said = stderr.length === 0 ? '' : `; stderr: ${stderr.join(' | ')}`;
