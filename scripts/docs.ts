@@ -35,7 +35,7 @@ const describeFailures = (): string => {
     .toSorted(([, one], [, other]) => one.status - other.status)
     .map(([code, { status, type, when }]) => {
       const other = ANTHROPIC_ERRORS[code as FailureCode];
-      return `| \`${code}\` | ${status} | \`${type}\` | ${other.status} | \`${other.type}\` | ${when} |`;
+      return `| \`${code}\` | ${status} \`${type}\` | ${other.status} \`${other.type}\` | ${when} |`;
     });
   return [
     '# Errors',
@@ -50,8 +50,8 @@ const describeFailures = (): string => {
     'If a field of the body is wrong, the message names it first: `max_tokens: Field required`. In a stream that has begun the error is an `error` event,',
     'and no `message_stop` follows. `x-should-retry: false` says that a retry cannot succeed. See [0027](decisions/0027-messages-and-other-apis.md).',
     '',
-    "| code | status | type | Anthropic's status | and type | when |",
-    '|---|---|---|---|---|---|',
+    '| code | status and type | at Anthropic | when |',
+    '|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');

@@ -1,5 +1,5 @@
 import { SETTINGS } from '../../src/config/schema.ts';
-import { fileKeyOf, GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
+import { GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {
   if (row.defaultInDocs !== undefined) return row.defaultInDocs;
@@ -9,11 +9,8 @@ const defaultOf = (row: SettingRow): string => {
 const allowedOf = ({ type: { allowed, unit } }: SettingRow): string =>
   unit === undefined ? allowed : `${allowed} (${unit})`;
 
-const fileKeyIn = (name: string, row: SettingRow): string =>
-  row.environmentOnly === true ? '–' : `\`${fileKeyOf(name)}\``;
-
 const line = (name: string, row: SettingRow): string =>
-  `| \`${name}\`${row.secret ? ' (secret)' : ''} | ${fileKeyIn(name, row)} | ${defaultOf(row)} | ${allowedOf(row)} | ${row.description} |`;
+  `| \`${name}\`${row.secret ? ' (secret)' : ''} | ${defaultOf(row)} | ${allowedOf(row)} | ${row.description} |`;
 
 /** Every setting with its row, by group and slice. */
 const SORTED = Object.entries<SettingRow>(SETTINGS).toSorted(
@@ -48,7 +45,7 @@ const CONFIG_FILE = `## Config file
 \`\`\`
 
 - A key is the name of the setting without \`PROXY_\`, in camel case: \`PROXY_MODEL_ALIASES\` is \`modelAliases\`, \`CODEX_HOME\` is
-  \`codexHome\`. The column *in the file* has all of them.
+  \`codexHome\`. \`PROXY_CONFIG\` itself is not one of them.
 - Values are JSON: numbers, \`true\` and \`false\`, strings, objects. Lists are arrays; a list with one entry may be a string.
 - \`mcpServers\` lists MCP servers in the form of [the MCP file](mcp.md#the-file), so no \`PROXY_MCP_CONFIG\` is needed. If the
   environment sets \`PROXY_MCP_CONFIG\`, the servers in that file are used instead.
@@ -61,8 +58,8 @@ const CONFIG_FILE = `## Config file
 - [\`config.schema.json\`](config.schema.json) is the JSON schema, for completion in an editor; \`$schema\` may name its path or URL, and this server does not read it.`;
 
 const tableOf = (group: string): readonly string[] => [
-  '| environment | in the file | default | allowed in the environment | what it does |',
-  '|---|---|---|---|---|',
+  '| setting | default | allowed in the environment | what it does |',
+  '|---|---|---|---|',
   ...SORTED.filter(([, row]) => row.group === group).map(([name, row]) => line(name, row)),
 ];
 

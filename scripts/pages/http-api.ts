@@ -107,22 +107,22 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'open GET /v1/codex/key-proof':
     'Proves to a program on the machine of the server that this server knows its key, without showing it: `nonce` is 32 random bytes in base64url. The command [connect](clients/README.md#the-key-of-a-client) asks before it sends a key.',
   'key POST /v1/codex/login':
-    'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out). Scope `admin`.',
-  'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use. Scope `read`.',
-  'key GET /v1/codex/login/{id}': 'One of them: whether it is pending, or how it ended. Scope `read`.',
-  'key DELETE /v1/codex/login/{id}': 'Cancels a pending one. Scope `admin`.',
-  'key POST /v1/codex/logout': 'Revokes the login and removes it from the server. Scope `admin`.',
+    'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out).',
+  'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use.',
+  'key GET /v1/codex/login/{id}': 'One of them: whether it is pending, or how it ended.',
+  'key DELETE /v1/codex/login/{id}': 'Cancels a pending one.',
+  'key POST /v1/codex/logout': 'Revokes the login and removes it from the server.',
   'key GET /v1/codex/conversations':
-    'The stored conversations and chains of responses of all keys, the newest first. `limit`, `after`, `key_id`. See [state](state.md#for-operators). Scope `read`.',
+    'The stored conversations and chains of responses of all keys, the newest first. `limit`, `after`, `key_id`. See [state](state.md#for-operators).',
   'key GET /v1/codex/conversations/{id}':
-    'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`. Scope `read`.',
-  'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses. Scope `admin`.',
+    'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`.',
+  'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses.',
   'key GET /v1/usage':
-    'The usage of the key that asks, by hours or days. `start_time`, `end_time` (Unix seconds), `bucket_width` (`1h`, `1d`). Scope `infer` or `read`. For this and the next ones see [usage](usage.md).',
+    'The usage of the key that asks, by hours or days. `start_time`, `end_time` (Unix seconds), `bucket_width` (`1h`, `1d`). For this and the next ones see [usage](usage.md).',
   'key GET /v1/organization/usage/completions':
-    "The usage of all keys, in OpenAI's form: `start_time` (required), `end_time`, `bucket_width` (`1h`, `1d`), `group_by`, `api_key_ids`, `models`, `batch`, `limit`, `page`. Scope `read`.",
+    "The usage of all keys, in OpenAI's form: `start_time` (required), `end_time`, `bucket_width` (`1h`, `1d`), `group_by`, `api_key_ids`, `models`, `batch`, `limit`, `page`.",
   'key GET /v1/codex/usage/summary':
-    'The usage of all keys in the form of `/v1/usage`: requests, tokens, errors and latency, by bucket, model, client and key. Scope `read`.',
+    'The usage of all keys in the form of `/v1/usage`: requests, tokens, errors and latency, by bucket, model, client and key.',
   'key GET /v1/codex/requests':
     'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, `status` (`running`, `ok`, `failed`, `4xx`, `429` …), `error`, `model`, `key`, `client`, `from` and `to` (Unix seconds), `q` (the beginning of an id).',
   'key GET /v1/codex/requests/live':
@@ -223,20 +223,21 @@ export const describeRoutes = (): string => {
     if (purpose === undefined) throw new Error(`scripts/pages/http-api.ts does not say what ${name} is for`);
     unused.delete(name);
     const scopes = route.scopes.map((scope) => `\`${scope}\``).join(' or ');
-    return `| ${route.method} | \`${route.path}\` | ${route.access} | ${scopes} | ${purpose} |`;
+    const access = route.access === 'key' ? scopes : [route.access, scopes].filter(Boolean).join(', ');
+    return `| \`${route.method} ${route.path}\` | ${access} | ${purpose} |`;
   });
   if (unused.size > 0)
     throw new Error(`scripts/pages/http-api.ts describes no route: ${[...unused].join(', ')}`);
   return [
     '# HTTP API',
     '',
-    'Access `key` asks for `Authorization: Bearer KEY` or `x-api-key: KEY` (`api-key` too), one of which has to be right; `open` asks for nothing.',
-    'The key needs one of the scopes, see [keys](keys.md#scopes): `admin` includes `read`. Keys of the settings have all of them.',
+    'A request needs `Authorization: Bearer KEY` or `x-api-key: KEY` (`api-key` too), one of which has to be right, with one of the [scopes](keys.md#scopes) below:',
+    '`admin` includes `read`, and keys of the settings have all of them. `open` needs no key.',
     'Every answer carries `x-request-id`. Errors have the form of [errors](errors.md); the fields of requests are in',
     '[parameters](parameters.md).',
     '',
-    '| method | path | access | scope | what it does |',
-    '|---|---|---|---|---|',
+    '| route | scope | what it does |',
+    '|---|---|---|',
     ...rows,
     '',
     ...HTTP_NOTES,

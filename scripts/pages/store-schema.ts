@@ -11,16 +11,12 @@ type Notes = {
   };
 };
 
-const OWNER =
-  'the id of the API key that it belongs to; for a configured key a hash, which only the database has';
-const EXPIRES = 'from then on it is unknown, and the sweep deletes it';
-
 const NOTES: Notes = {
   segments: {
     about: 'An append-only list of turns: a conversation, or a chain of responses.',
     columns: {
       id: 'of a conversation: `conv_…`',
-      owner: OWNER,
+      owner: '',
       kind: '`chain` or `conversation`; a conversation that was deleted is a chain',
       from_segment: 'the segment that it was forked from',
       from_pos: 'the last turn of that segment that belongs to it',
@@ -41,7 +37,7 @@ const NOTES: Notes = {
       segment_id: '',
       pos: 'from 0 in each segment',
       key: 'names the turn in the ids of its input items',
-      owner: OWNER,
+      owner: '',
       response_id: 'null: items that were added without a response',
       total_chars:
         'the characters of all bodies up to this one when they were written, with those of earlier segments',
@@ -50,13 +46,13 @@ const NOTES: Notes = {
   },
   item_index: {
     about: 'Where the output item with this id is.',
-    columns: { owner: OWNER, id: 'of the item', segment_id: '', pos: '' },
+    columns: { owner: '', id: 'of the item', segment_id: '', pos: '' },
   },
   responses: {
     about: 'A response without its items, which are in its turn.',
     columns: {
       id: '',
-      owner: OWNER,
+      owner: '',
       segment_id: 'null until it has ended',
       pos: 'null until it has ended',
       status: 'as in the API',
@@ -64,7 +60,7 @@ const NOTES: Notes = {
       lease_by: 'the instance that runs it; null: it does not run',
       lease_beat: 'raised by that instance for as long as it lives',
       created_at: '',
-      expires_at: EXPIRES,
+      expires_at: '',
       body: 'sealed; the response',
     },
   },
@@ -75,8 +71,8 @@ const NOTES: Notes = {
       first: 'the number of the first event',
       last: 'the number of the last event',
       chars: 'the characters of the body',
-      owner: `${OWNER}; null: written before version 7 of the schema`,
-      expires_at: EXPIRES,
+      owner: 'null: written before version 7 of the schema',
+      expires_at: '',
       body: 'sealed; the events',
     },
   },
@@ -84,10 +80,10 @@ const NOTES: Notes = {
     about: 'A stored chat completion.',
     columns: {
       id: '',
-      owner: OWNER,
+      owner: '',
       model: '',
       created_at: '',
-      expires_at: EXPIRES,
+      expires_at: '',
       metadata: 'sealed',
       body: 'sealed; the answer',
       messages: 'sealed; the messages of the request',
@@ -96,7 +92,7 @@ const NOTES: Notes = {
   chat_metadata: {
     about: 'One row for each pair of metadata of a chat completion.',
     columns: {
-      owner: OWNER,
+      owner: '',
       pair: 'a digest of key and value, with the current key if there is one',
       chat_id: '',
     },
@@ -106,7 +102,7 @@ const NOTES: Notes = {
     columns: {
       kind: '`cache-id`: the id of a conversation at the backend; `reasoning`: what clients cannot send back; `signature-key`: signs the reasoning that they can send back, and makes the ids of configured keys that are shown',
       key: 'a digest',
-      expires_at: EXPIRES,
+      expires_at: '',
       value: 'sealed',
     },
   },
@@ -151,7 +147,7 @@ const NOTES: Notes = {
       model: '',
       status: 'the HTTP status; 499: the client has disconnected',
       error_code: 'null: no error',
-      expires_at: EXPIRES,
+      expires_at: '',
       body: 'sealed; the other facts',
       spans: 'sealed; the parts of the request and their times',
     },
@@ -186,7 +182,7 @@ const NOTES: Notes = {
       model:
         'as the request named it; `other` for more than 50 names of a key in an hour; empty: the request failed before it was known',
       client: 'the detected client; empty: the same',
-      expires_at: EXPIRES,
+      expires_at: '',
       requests: '',
       client_errors: 'rejected for what the client sent',
       limit_errors: 'answered with 429',
@@ -210,7 +206,7 @@ const NOTES: Notes = {
     about:
       'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',
     columns: {
-      owner: 'the id of the API key',
+      owner: '',
       shard:
         'each connection to PostgreSQL uses one of 16, so that writers do not wait for each other; SQLite uses 0',
       bytes: 'may be negative: a row may be deleted by another connection than the one that wrote it',
@@ -231,7 +227,9 @@ const tableRows = (database: DatabaseSync, table: keyof Notes): readonly string[
   const notes: Readonly<Record<string, string>> = NOTES[table].columns;
   return columns.map(({ name, type, notnull, pk }) => {
     const isOptional = notnull === 0 && pk === 0;
-    return `| \`${name}\`${pk > 0 ? ' (key)' : ''} | ${type.toLowerCase()}${isOptional ? ', may be null' : ''} | ${notes[name] ?? ''} |`;
+    const kind = `${type.toLowerCase()}${isOptional ? '?' : ''}${pk > 0 ? ', key' : ''}`;
+    const note = notes[name] ?? '';
+    return `- \`${name}\` (${kind})${note === '' ? '' : `: ${note}`}`;
   });
 };
 
@@ -253,10 +251,7 @@ export const describeStoreSchema = (): string => {
     '',
     NOTES[table].about,
     '',
-    '| column | type | what it holds |',
-    '|---|---|---|',
     ...tableRows(database, table),
-    '',
     ...indexRows(database, table),
     '',
   ]);
@@ -265,7 +260,7 @@ export const describeStoreSchema = (): string => {
     '# Schema of the store',
     '',
     `Version ${MIGRATIONS.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them, and every start brings a database up to date.`,
-    'Times are milliseconds since the Unix epoch. The reasons are in [0020](decisions/0020-the-store.md).',
+    'Times are milliseconds since the Unix epoch, `?` means that a column may be null, and `owner` is the id of the API key that a row belongs to; for a configured key a hash, which only the database has. After `expires_at` a row is unknown, and the sweep deletes it. The reasons are in [0020](decisions/0020-the-store.md).',
     '',
     'A _sealed_ column is text in one of three forms:',
     '',

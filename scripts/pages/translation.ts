@@ -30,20 +30,32 @@ const otherwise = (setting: Setting): string => {
 const fieldsOf = (table: Readonly<Record<string, ParameterRow>>, setting: Setting): readonly string[] =>
   Object.entries(table).flatMap(([name, row]) => ('asks' in row && row.asks.includes(setting) ? [name] : []));
 
-const settingTable = (): readonly string[] => [
-  '| fields of Responses and Chat | JSON-RPC parameter | field of the model request |',
-  '|---|---|---|',
-  ...(Object.keys(SETTINGS) as readonly Setting[]).map((setting) => {
+/** Settings with a target of their own have a row each; the others share one by what happens to them. */
+const settingTable = (): readonly string[] => {
+  const rows = (Object.keys(SETTINGS) as readonly Setting[]).map((setting) => {
     const { rpc, wire } = settingTargets(setting);
     const fields = new Set(
       [RESPONSES_PARAMETERS, CHAT_PARAMETERS].flatMap((table) => fieldsOf(table, setting)),
     );
     const names = fields.size === 0 ? setting : [...fields].map(code).join(', ');
-    const target = rpc.length === 0 ? otherwise(setting) : rpc.map(code).join(', ');
-    return `| ${names} | ${target} | ${wire === null ? 'none' : code(wire)} |`;
-  }),
-  '',
-];
+    const field = wire === null ? 'none' : code(wire);
+    return rpc.length === 0
+      ? { names, target: otherwise(setting), field: names === field ? 'the same' : field }
+      : { names, target: rpc.map(code).join(', '), field };
+  });
+  const merged = Map.groupBy(rows, (row) =>
+    row.field === 'the same' ? row.target : JSON.stringify([row.names, row.field]),
+  );
+  return [
+    '| fields of Responses and Chat | JSON-RPC parameter | field of the model request |',
+    '|---|---|---|',
+    ...[...merged.values()].map((same) => {
+      const [{ target, field } = { target: '', field: '' }] = same;
+      return `| ${same.map(({ names }) => names).join(', ')} | ${target} | ${field} |`;
+    }),
+    '',
+  ];
+};
 
 const sampleTable = (): readonly string[] => [
   '| message of Chat | what is injected |',

@@ -78,7 +78,7 @@ describe('describeMetrics', () => {
     const names = [...describeMetrics().matchAll(/^\| `(\w+)`/gm)].map((match) => match[1]);
     expect(names).toEqual(Object.values(METRICS).map(({ name }) => name));
     expect(describeMetrics().split('\n')).toContain(
-      '| `proxy_requests_total` | counter | `route`, `status` | Answered requests, by route and HTTP status. |',
+      '| `proxy_requests_total` | counter by `route`, `status` | Answered requests, by route and HTTP status. |',
     );
   });
 });

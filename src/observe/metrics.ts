@@ -258,7 +258,7 @@ export const createMetrics = (): Metrics => {
 export const describeMetrics = (): string => {
   const rows = Object.values<MetricRow>(METRICS).map((row) => {
     const labels = row.labels.map((label) => `\`${label}\``).join(', ');
-    return `| \`${row.name}\` | ${row.kind} | ${labels === '' ? 'none' : labels} | ${row.help} |`;
+    return `| \`${row.name}\` | ${row.kind}${labels === '' ? '' : ` by ${labels}`} | ${row.help} |`;
   });
-  return ['# Metrics', '', '| name | kind | labels | meaning |', '|---|---|---|---|', ...rows, ''].join('\n');
+  return ['# Metrics', '', '| name | kind and labels | meaning |', '|---|---|---|', ...rows, ''].join('\n');
 };

@@ -78,7 +78,7 @@ describe('the requirements page', () => {
 
   it('names existing endpoints and metrics', () => {
     const routes = new Set(
-      [...read('docs/http-api.md').matchAll(/^\| (GET|POST) \| `([^`]+)` \|/gm)].map(
+      [...read('docs/http-api.md').matchAll(/^\| `(GET|POST) ([^`]+)` \|/gm)].map(
         ([, method, route]) => `${method} ${route}`,
       ),
     );
