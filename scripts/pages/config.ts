@@ -6,8 +6,16 @@ const defaultOf = (row: SettingRow): string => {
   return row.default === null ? 'not set' : `\`${row.default}\``;
 };
 
-const allowedOf = ({ type: { allowed, unit } }: SettingRow): string =>
-  unit === undefined ? allowed : `${allowed} (${unit})`;
+/** What the messages say in whole sentences is shorter in a table. */
+const allowedOf = ({ type: { allowed, unit } }: SettingRow): string => {
+  const short = allowed
+    .replace(/^a whole number from (\S+) to (\S+)$/, '$1 to $2')
+    .replace(/^true, false, 1 or 0$/, 'true, false')
+    .replace(/^one of /, '')
+    .replace(' (~ is the home directory)', '')
+    .replace('an http or https URL without user name, password, query or fragment', 'an http or https URL');
+  return unit === undefined ? short : `${short} ${unit}`;
+};
 
 const line = (name: string, row: SettingRow): string =>
   `| \`${name}\`${row.secret ? ' (secret)' : ''} | ${defaultOf(row)} | ${allowedOf(row)} | ${row.description} |`;

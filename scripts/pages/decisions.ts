@@ -11,7 +11,7 @@ export const describeDecisions = (): string => {
   return [
     '# Decisions',
     '',
-    'Why the server is as it is: one screen for each subject, with what was decided, measured and rejected. A decision that changes is changed in its record, in the same',
+    'Why the server is as it is: one screen for each subject, with what was decided, measured and rejected (November 2026). A decision that changes is changed in its record, in the same',
     'commit as the code; git has the earlier text. A new subject gets the next free number. What users need to know is on the other pages.',
     '',
     ...records.map(({ number, file, title }) => `- [${number}](${file}): ${title}`),

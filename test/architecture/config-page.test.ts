@@ -20,7 +20,7 @@ describe('describeConfig', () => {
   it('gives default, allowed values, unit and meaning', () => {
     const lines = describeConfig().split('\n');
     expect(lines).toContain(
-      '| `PROXY_DRAIN_TIMEOUT_MS` | `30000` | a whole number from 0 to 2147483647 (ms) | How long running answers may take to finish after SIGTERM before they are interrupted. |',
+      '| `PROXY_DRAIN_TIMEOUT_MS` | `30000` | 0 to 2147483647 ms | How long running answers may take to finish after SIGTERM before they are interrupted. |',
     );
     expect(lines).toContain(
       '| `PROXY_UPSTREAM_API_KEY` (secret) | not set | visible ASCII characters without spaces | The API key for that provider. The relay adds it to requests; with `PROXY_WIRE=off` codex gets it in its environment. This server never writes it to a file. |',
