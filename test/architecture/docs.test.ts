@@ -56,7 +56,10 @@ describe('documents', () => {
     const rows = read('docs/clients/README.md').matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\)/gm);
     const listed = new Set([...rows].map(([, name]) => name));
     const written = globSync('*.md', { cwd: path.join(ROOT, 'docs/clients') });
-    expect(listed).toEqual(new Set(written.filter((name) => name !== 'README.md')));
+    expect(
+      listed,
+      'Every page of a client has a row in docs/clients/README.md: add or remove the row.',
+    ).toEqual(new Set(written.filter((name) => name !== 'README.md')));
   });
 
   it('name files, scripts and settings that exist', () => {
@@ -68,12 +71,15 @@ describe('documents', () => {
     ).toEqual([]);
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     const runs = mentions(/\bnpm run ([\w:]+)/g);
-    expect(said(runs.filter(({ name }) => !Object.hasOwn(scripts, name)))).toEqual([]);
+    expect(
+      said(runs.filter(({ name }) => !Object.hasOwn(scripts, name))),
+      'Pages name npm scripts that exist: correct the name.',
+    ).toEqual([]);
     const settings = mentions(/\b(PROXY_[A-Z_]*[A-Z])\b/g).filter(({ file, name }) => {
       const isExplained = file === 'docs/requirements.md' && SETTINGS_NOT_SERVED.includes(name);
       return !Object.hasOwn(SETTINGS, name) && !isExplained;
     });
-    expect(said(settings)).toEqual([]);
+    expect(said(settings), 'Pages name settings that exist: correct the name.').toEqual([]);
   });
 
   it('show the whole tree and nothing else', () => {

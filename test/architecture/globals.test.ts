@@ -145,7 +145,10 @@ it('the pure layers read neither time nor chance nor the machine', () => {
   const used = files.flatMap((file) =>
     usedIn(readFileSync(path.join(ROOT, file), 'utf8')).map((name) => `${file}: ${name}`),
   );
-  expect(used).toEqual([]);
+  expect(
+    used,
+    'Pure layers read no time, chance or machine. Take a clock, an id generator or the value as a parameter, or move the code to the edge.',
+  ).toEqual([]);
 });
 
 it('only the listed places read time or chance themselves', () => {
@@ -153,5 +156,8 @@ it('only the listed places read time or chance themselves', () => {
   const reads = files.flatMap((file) =>
     usedIn(readFileSync(path.join(ROOT, file), 'utf8'), AMBIENT).map((name) => `${file}: ${name}`),
   );
-  expect(new Set(reads)).toEqual(new Set(Object.keys(DIRECT_READS)));
+  expect(
+    new Set(reads),
+    'Time and chance come from a Clock or an id generator that is passed in. If that makes no sense here, give the place a row with its reason in DIRECT_READS; remove the row of a place that is gone or has moved.',
+  ).toEqual(new Set(Object.keys(DIRECT_READS)));
 });

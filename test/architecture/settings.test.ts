@@ -21,7 +21,10 @@ describe('settings', () => {
     const unread = rows.filter(
       ([name, { field }]) => name !== 'PROXY_MCP_CONFIG' && !new RegExp(`\\b${field}\\b`).test(source),
     );
-    expect(unread.map(([name]) => name)).toEqual([]);
+    expect(
+      unread.map(([name]) => name),
+      'Every setting is read by compose, the command line or its feature: pass it to the part that uses it, or remove it.',
+    ).toEqual([]);
   });
 
   it('have a place of their own in the configuration, and a key of their own in the file', () => {

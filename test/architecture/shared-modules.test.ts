@@ -17,12 +17,18 @@ describe('modules that test files share', () => {
   it('register no hooks when they are loaded: only the first file would have them', () => {
     const loaded = withText(/^(before|after)(Each|All)\(/m).filter((name) => !name.endsWith('.test.ts'));
     // The long form of the soak is a file that only its own configuration runs.
-    expect(loaded).toEqual(['test/soak/thousands.ts']);
+    expect(
+      loaded,
+      'A shared module registers no hook when it is loaded. Put the hook into a function that each test file calls.',
+    ).toEqual(['test/soak/thousands.ts']);
   });
 
   it('are replaced only by files that have a process of their own', () => {
     const replacing = withText(/\bvi\.(mock|doMock)\(/);
-    expect(replacing.filter((name) => !name.startsWith('test/faults/'))).toEqual([]);
+    expect(
+      replacing.filter((name) => !name.startsWith('test/faults/')),
+      'Only files in test/faults replace modules, because each has a process of its own. Pass a fake in, or move the test there.',
+    ).toEqual([]);
   });
 });
 
@@ -31,6 +37,9 @@ describe('a test that a machine may not be able to run', () => {
     const silent = withText(/\.(skipIf|runIf)\(/).filter(
       (name) => !/\bneeds\b/.test(files.find((file) => file.name === name)?.text ?? ''),
     );
-    expect(silent).toEqual([]);
+    expect(
+      silent,
+      'A test that may be skipped says what it needs: add `{ meta: { needs: … } }` to its skipIf or runIf.',
+    ).toEqual([]);
   });
 });

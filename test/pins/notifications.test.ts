@@ -4,7 +4,10 @@ import { IGNORED_NOTIFICATIONS } from '../../src/codex/protocol/methods.ts';
 
 /** A new release of codex may add some: read a new one in `src/codex/protocol/methods.ts`, or add it here. */
 it('ignores these notifications of the app-server', () => {
-  expect(IGNORED_NOTIFICATIONS.toSorted()).toEqual([
+  expect(
+    IGNORED_NOTIFICATIONS.toSorted(),
+    'Ignored notifications are pinned: read a new one in src/codex/sources, or add it here because it may be ignored.',
+  ).toEqual([
     'account/gatewayOAuth/changed',
     'account/login/completed',
     'account/rateLimits/updated',

@@ -5,8 +5,15 @@ import { describedRoutes, listRoutes } from '../../scripts/pages/http-api.ts';
 /** All routes and their access. Changing a route to `open` or `local` is a security decision. */
 it('serves the described routes with the described access, in this order', () => {
   const served = listRoutes().map(({ method, path, access }) => `${access} ${method} ${path}`);
-  expect(served).toEqual(describedRoutes());
-  expect(served.filter((route) => !route.startsWith('key '))).toEqual([
+  expect(
+    served,
+    'The routes are pinned by PURPOSES in scripts/pages/http-api.ts: describe a new route there, in the order of the routes.',
+  ).toEqual(describedRoutes());
+  const open = served.filter((route) => !route.startsWith('key '));
+  expect(
+    open,
+    'Routes without a key are pinned. Give the route access `key`, or add it here and to docs/security.md.',
+  ).toEqual([
     'open GET /v1/codex/key-proof',
     'open GET /',
     'open GET /docs/{page}',
@@ -31,6 +38,9 @@ it('lets a key with only infer use few routes of the server itself', () => {
     '/v1/codex/clients',
   ]);
   const changing = own.filter(({ method, scopes }) => method !== 'GET' && !scopes.includes('infer'));
-  expect(changing.filter(({ scopes }) => scopes.join() !== 'admin')).toEqual([]);
+  expect(
+    changing.filter(({ scopes }) => scopes.join() !== 'admin'),
+    'Routes that change the server need the scope admin.',
+  ).toEqual([]);
   expect(listRoutes().find(({ path }) => path === '/metrics')?.scopes).toEqual(['read']);
 });
