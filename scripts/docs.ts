@@ -35,7 +35,8 @@ const describeFailures = (): string => {
     .toSorted(([, one], [, other]) => one.status - other.status)
     .map(([code, { status, type, when }]) => {
       const other = ANTHROPIC_ERRORS[code as FailureCode];
-      return `| \`${code}\` | ${status} \`${type}\` | ${other.status} \`${other.type}\` | ${when} |`;
+      const theirs = `${other.status === status ? '' : `${other.status} `}\`${other.type}\``;
+      return `| \`${code}\` | ${status} \`${type}\` | ${other.type === type && other.status === status ? 'same' : theirs} | ${when} |`;
     });
   return [
     '# Errors',

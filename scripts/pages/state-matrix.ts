@@ -21,15 +21,21 @@ export const STATE_AREAS: readonly StateArea[] = [
 
 const hereOf = ({ ours, how }: StateRow): string => `**${ours}**${how === undefined ? '' : `: ${how}`}`;
 
+const isPlain = ({ ours, how }: StateRow): boolean => ours === 'same' && how === undefined;
+
 /** The comparison with OpenAI's API. The tests that prove a statement are in its row, for contributors. */
 export const describeStateMatrix = (): string =>
   STATE_AREAS.flatMap(({ title, rows }) => [
     `### ${title}`,
     '',
+    ...rows.filter(isPlain).map(({ openai }) => `- ${openai}`),
+    '',
     '| OpenAI | here |',
     '|---|---|',
-    ...rows.map((row) => `| ${row.openai} | ${hereOf(row)} |`),
+    ...rows.filter((row) => !isPlain(row)).map((row) => `| ${row.openai} | ${hereOf(row)} |`),
     '',
   ])
     .join('\n')
+    .replaceAll('\n\n\n', '\n\n')
+    .replaceAll('| OpenAI | here |\n|---|---|\n\n', '')
     .trimEnd();

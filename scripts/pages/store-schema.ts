@@ -233,14 +233,6 @@ const tableRows = (database: DatabaseSync, table: keyof Notes): readonly string[
   });
 };
 
-const indexRows = (database: DatabaseSync, table: string): readonly string[] =>
-  database
-    .prepare(
-      "select sql from sqlite_schema where type = 'index' and tbl_name = ? and sql is not null order by name",
-    )
-    .all(table)
-    .map((row) => `- ${String(row['sql']).replace(/^create index (\w+) on \w+ /i, 'Index `$1`: ')}`);
-
 export const describeStoreSchema = (): string => {
   const database = new DatabaseSync(':memory:');
   for (const migration of MIGRATIONS) {
@@ -252,14 +244,13 @@ export const describeStoreSchema = (): string => {
     NOTES[table].about,
     '',
     ...tableRows(database, table),
-    ...indexRows(database, table),
     '',
   ]);
   database.close();
   return [
     '# Schema of the store',
     '',
-    `Version ${MIGRATIONS.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them, and every start brings a database up to date.`,
+    `Version ${MIGRATIONS.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them with their indexes, and every start brings a database up to date.`,
     'Times are milliseconds since the Unix epoch, `?` means that a column may be null, and `owner` is the id of the API key that a row belongs to; for a configured key a hash, which only the database has. After `expires_at` a row is unknown, and the sweep deletes it. The reasons are in [0020](decisions/0020-the-store.md).',
     '',
     'A _sealed_ column is text in one of three forms:',
