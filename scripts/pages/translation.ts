@@ -1,24 +1,14 @@
-import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { settingTargets } from './setting-targets.ts';
 import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
-import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
-import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
 import type { ParameterRow } from '../../src/apis/parameters.ts';
 import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
-import { CHAT_SAMPLES } from './translation-samples.ts';
-
-const MODELS = createModelNames({ models: [], standard: null, unlisted: [] });
-const OPTIONS = { models: MODELS, ignoreClientPrompt: false };
 
 const code = (text: string): string => `\`${text}\``;
-const json = (value: unknown): string => `<code>${escaped(JSON.stringify(value))}</code>`;
-/** Escapes text for a Markdown table. */
-const escaped = (text: string): string => text.replaceAll('|', '&#124;').replaceAll('<', '&lt;');
 
 /** What happens if JSON-RPC has no parameter for it. */
 const otherwise = (setting: Setting): string => {
@@ -57,16 +47,6 @@ const settingTable = (): readonly string[] => {
   ];
 };
 
-const sampleTable = (): readonly string[] => [
-  '| message of Chat | what is injected |',
-  '|---|---|',
-  ...CHAT_SAMPLES.map(({ shows, before, body }) => {
-    const { items } = toTurnRequest(body, OPTIONS).request;
-    const injected = toInjectItems({ instructions: null, items }).slice(before);
-    return `| ${shows.map(json).join('<br>')} | ${injected.map(json).join('<br>')} |`;
-  }),
-];
-
 const PLAIN: TurnRequest = { ...PLAIN_REQUEST, model: 'MODEL', items: [] };
 
 const callParameters = (): readonly string[] => {
@@ -88,4 +68,4 @@ const callParameters = (): readonly string[] => {
 
 /** What a request becomes over JSON-RPC. */
 export const describeTranslation = (): string =>
-  [...callParameters(), '', ...settingTable(), ...sampleTable()].join('\n');
+  [...callParameters(), '', ...settingTable()].join('\n').trimEnd();
