@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { printMessage } from '../src/http/requests/project.ts';
-import { systemAmbient } from '../src/kit/system-ambient.ts';
+import { systemAmbient } from '../src/kit/ambient.ts';
 import { requestEnd } from '../src/observe/request-end.ts';
 import { LogWriter } from '../src/requests/log-writer.ts';
 import { ANY_REQUEST, RequestLog } from '../src/requests/request-log.ts';

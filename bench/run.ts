@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { createProgressLine } from '../src/cli/progress.ts';
-import { duration } from '../src/kit/text/duration.ts';
+import { duration } from '../src/kit/text/display.ts';
 import { closedHost } from '../test/support/closed-host.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { startBareSide } from './bare-side.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { Item, Produced } from '../src/canonical/request/item.ts';
 import { KeyIds } from '../src/keys/key-ids.ts';
-import { systemAmbient } from '../src/kit/system-ambient.ts';
+import { systemAmbient } from '../src/kit/ambient.ts';
 import { responseBody, turnBody } from '../src/state/stored-turn.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { Position } from '../src/store/store.ts';

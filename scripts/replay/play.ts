@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 
 import type { Item } from '../../src/canonical/request/item.ts';
-import type { ModelInfo, ModelNames, ResolvedModel } from '../../src/canonical/models/model-names.ts';
-import { createModelNames } from '../../src/canonical/models/model-names.ts';
+import {
+  type ModelInfo,
+  type ModelNames,
+  type ResolvedModel,
+  createModelNames,
+} from '../../src/canonical/models/model-names.ts';
 import type { OpenRecorder } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
@@ -20,9 +24,9 @@ import { createSideTurns } from '../../src/turns/side-turns.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { playedSigner } from './played-signer.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { ReasoningOrigins } from '../../src/engine/memory/reasoning-origins.ts';
-import { within } from '../../src/kit/async/within.ts';
+import { within } from '../../src/kit/async/wait.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';

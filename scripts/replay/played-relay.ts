@@ -11,7 +11,7 @@ import { editedBody } from '../../src/codex/relay/transport/send-once.ts';
 import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import { uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { objectIn, type TraceRecord } from './read-capture.ts';
 

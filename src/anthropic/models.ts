@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { ModelInfo, ModelName, ModelNames } from '../canonical/models/model-names.ts';
 import { parseBody } from '../apis/validation.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import { findModel, isClaudeName } from './model-names.ts';
 
 /** One page of the models. */

@@ -1,7 +1,7 @@
 import type { Failure } from '../canonical/failure/failure.ts';
 import type { Restate } from '../canonical/failure/restate.ts';
 import type { ModelName } from '../canonical/models/model-names.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 
 /** Rewrites the failures of a turn that clients recognise by Anthropic's words. */
 export const restateFailure =

@@ -1,6 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { refKey, refsOf, type Tool, type ToolRef } from '../canonical/request/tool.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import { schemaBudget, schemaProblem, type SchemaBudget } from './schema-problem.ts';
 
 /**

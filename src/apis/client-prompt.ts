@@ -1,6 +1,6 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
-import { append } from '../kit/collections/append.ts';
+import { append } from '../kit/collections/lists.ts';
 
 export interface ClientPrompt {
   readonly instructions: string | null;

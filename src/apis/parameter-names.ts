@@ -1,6 +1,6 @@
 import type { PartLocation, Path, Setting } from '../canonical/request/path.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 
 /** How the API of a request names the parts of its turn request. */
 export interface ParameterNames {

@@ -1,6 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { resolvePointer } from '../kit/json/json-pointer.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
+import { quoted } from '../kit/text/display.ts';
 
 /** How many subschemas of one request are checked. The backend checks the rest. */
 export interface SchemaBudget {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { isJsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 
 /** Limit on reported names: a body could have a million unknown fields. */
 const MAX_NAMES = 1_000;

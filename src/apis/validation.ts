@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 
 /** Parses a value. Throws a 400 in OpenAI's wording for the first problem. */

@@ -1,6 +1,6 @@
 import type { OpenRecorder } from '../canonical/context/trace.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 import { cleaner } from './redacted.ts';
 import { CaptureDir } from './capture-dir.ts';
 import { readCapture, type CapturedRequest } from './read-capture.ts';

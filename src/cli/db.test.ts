@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { MIGRATIONS } from '../store/migrations/migrate.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';

@@ -1,8 +1,8 @@
-import { jsonLines } from '../kit/text/printable.ts';
+import { jsonLines } from '../kit/text/display.ts';
 import path from 'node:path';
 
 import { storeFile } from '../compose/describe-store.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
 import type { StoreStatus } from '../store/admin/store-status.ts';
 import type { CommandContext, Run } from './command.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 import { SETTINGS } from '../config/schema.ts';
 import type { SettingRow } from '../config/setting-row.ts';
-import { shellQuoted } from '../kit/text/shell-quoted.ts';
+import { shellQuoted } from '../kit/text/display.ts';
 
 /** How this program was started, which decides the command lines shown to the user. */
 export interface Invocation {

@@ -1,5 +1,5 @@
-import { systemAmbient } from '../kit/system-ambient.ts';
-import { duration } from '../kit/text/duration.ts';
+import { systemAmbient } from '../kit/ambient.ts';
+import { duration } from '../kit/text/display.ts';
 
 /** A report on work that takes time. */
 export interface Progress {

@@ -2,7 +2,7 @@ import { describeState, loginName, type BackendState, type BannerFacts } from '.
 import type { PageFacts } from '../http/front/page.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { shellQuoted } from '../kit/text/shell-quoted.ts';
+import { shellQuoted } from '../kit/text/display.ts';
 
 type AboutServer = Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 

@@ -14,7 +14,7 @@ import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
 import { CodexWatch, type CodexReport } from '../observe/codex-watch.ts';
 import type { Logger } from '../observe/log.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { runSliced } from '../kit/async/event-loop.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

@@ -1,7 +1,7 @@
 import type { PresentToken } from '../codex/login/login-watch.ts';
 import { TOKEN_ENDS_SOON_MS } from '../codex/login/read-login.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { shownTime } from '../kit/text/shown-time.ts';
+import { shownTime } from '../kit/text/display.ts';
 
 /** The backend's state, as far as users need it. */
 export type BackendState =

@@ -2,7 +2,7 @@ import path from 'node:path';
 
 import type { Config } from '../config/schema.ts';
 import { secretsOf } from '../config/secrets.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { openCapture, type OpenCaptures } from '../capture/capture.ts';

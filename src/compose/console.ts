@@ -7,7 +7,7 @@ import { createVolatileMemory } from '../http/console/volatile-memory.ts';
 import type { Authenticator } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';
 import type { KeyDirectory } from '../keys/key.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 

@@ -1,7 +1,7 @@
 import type { BackendTarget } from '../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../codex/translate/fit-history.ts';
 import type { ReasoningOrigin } from '../engine/memory/reasoning-origins.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { reportAnomalies } from '../observe/upstream-losses.ts';
 import type { BackendDeps } from './backend.ts';
 import type { OpenModels } from './models.ts';

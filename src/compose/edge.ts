@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
-import { requestsOf } from '../turns/api.ts';
+import { requestsOf, type Api } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
@@ -10,13 +10,12 @@ import { websocketApis } from '../http/routes/websocket.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { Sockets, type SocketsDeps } from '../http/websocket/sockets.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
 import { frameTally } from '../observe/frame-metrics.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
-import type { Api } from '../turns/api.ts';
 import { turnTotal } from '../observe/request-end.ts';
 
 /** The dependencies of all turns besides the engine. */

@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { Forwarder } from '../forward/forwarder.ts';
 import type { ForwardDeps, ForwardTarget } from '../http/routes/forward.ts';
 import { Limiter } from '../kit/async/limiter.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Metrics } from '../observe/metrics.ts';
 
 /** Requests sent to a provider at once. Most providers allow fewer. */

@@ -10,7 +10,7 @@ import { KeyAdmin } from '../keys/key-admin.ts';
 import type { KeyIds } from '../keys/key-ids.ts';
 import { LiveKeys } from '../keys/live-keys.ts';
 import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { allObservers, type RequestObserver } from '../observe/request-observer.ts';

@@ -6,7 +6,7 @@ import type { KeyDirectory } from '../keys/key.ts';
 import { KeyStorage } from '../keys/key-storage.ts';
 import { readLimitStatus, type LimitStatus } from '../keys/key-limits.ts';
 import { Reservations } from '../keys/reservations.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Store } from '../store/store.ts';

@@ -8,7 +8,7 @@ import { DialPacing } from '../codex/relay/transport/websocket/dial-pacing.ts';
 import { SocketPool } from '../codex/relay/transport/websocket/pool.ts';
 import { webSocketTransport } from '../codex/relay/transport/websocket/websocket-transport.ts';
 import type { Config } from '../config/schema.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { reportTransport } from '../observe/transport-metrics.ts';
 
 export interface RelayTransportOptions {

@@ -8,7 +8,7 @@ import { startRelay, type Relay } from '../codex/relay/server/relay.ts';
 import type { RelayAddresses, RelayTargets } from '../codex/relay/server/relay-routes.ts';
 import type { Config } from '../config/schema.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { reportTransport } from '../observe/transport-metrics.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Config } from '../config/schema.ts';
 import { printMessage, type KeyNames } from '../http/requests/project.ts';
 import { turnApis } from '../http/routes/table.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { LogWriter } from '../requests/log-writer.ts';

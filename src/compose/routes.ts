@@ -12,7 +12,7 @@ import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Route } from '../http/server.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { VERSION } from '../version.ts';
 import { aboutServer } from './about-server.ts';

@@ -1,7 +1,7 @@
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { SignInSessions } from '../codex/login/sign-in-sessions.ts';
 import type { Config } from '../config/schema.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import { VERSION } from '../version.ts';
 import type { ActiveBackend } from './active-backend.ts';

@@ -1,4 +1,4 @@
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Telemetry } from '../telemetry/open-telemetry.ts';
 import { telemetrySettings } from '../telemetry/settings.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config/schema.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { atCodexPaths } from '../http/codex/own-paths.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Store } from '../store/store.ts';

@@ -8,7 +8,7 @@ import type { Worker } from '../codex/worker/worker.ts';
 import { createWorkerPool, type WorkerPool, type WorkerPoolEvent } from '../codex/worker/supervisor.ts';
 import { probed, type ProbeOptions } from '../engine/attempt/probe-worker.ts';
 import type { TurnDriver } from '../engine/drivers/driver.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import { boundedLabel } from '../observe/bounded-label.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

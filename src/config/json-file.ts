@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-import { jsonErrorPlace, type JsonPlace } from '../kit/json/json-error-place.ts';
-import { repeatedKeyPlace } from '../kit/json/repeated-key-place.ts';
+import { jsonErrorPlace, type JsonPlace, repeatedKeyPlace } from '../kit/json/json-place.ts';
 
 const MAX_FILE_BYTES = 1024 * 1024;
 

@@ -1,6 +1,5 @@
 import type { Usage } from '../canonical/events/usage.ts';
-import type { Ambient } from '../kit/ambient.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { type Ambient, systemAmbient } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { isLongerThan } from '../kit/json/json-writer.ts';

@@ -1,4 +1,4 @@
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { ItemStep } from './script-step.ts';
 

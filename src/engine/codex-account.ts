@@ -7,7 +7,7 @@ import { publicConfig } from '../codex/translate/public-config.ts';
 import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
-import { keepAnswer } from '../kit/async/keep-answer.ts';
+import { keepAnswer } from '../kit/collections/recent.ts';
 import { rpcFailure } from './attempt/rpc-failure.ts';
 
 /**

@@ -8,7 +8,7 @@ import { isReasoning, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
 import type { TokenCounter } from './tokenizer.ts';
 

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 
-import { hideSecrets } from '../kit/text/hide-secrets.ts';
-import { hideTokens } from '../kit/text/hide-tokens.ts';
+import { hideSecrets, hideTokens } from '../kit/text/hide-secrets.ts';
 
 /** Far more than any error needs. */
 const MAX_BYTES = 256 * 1024;

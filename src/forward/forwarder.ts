@@ -7,7 +7,7 @@ import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import { idleFailure } from '../codex/failures/classify.ts';
 import { hostOf, unreachable } from '../codex/failures/unreachable.ts';
 import { codeOf, isConnectionError } from '../codex/relay/transport/connection.ts';
-import { IdleTimer } from '../kit/async/idle-timer.ts';
+import { IdleTimer } from '../kit/async/wait.ts';
 import { answerStream } from './answer-stream.ts';
 import { hideKey, readErrorBytes } from './error-body.ts';
 import { toClient, toProvider } from './headers.ts';

@@ -4,7 +4,7 @@ import { MESSAGES_PATH } from '../anthropic/messages/api.ts';
 import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { Scope } from '../keys/caller.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import { toAccessLine } from '../observe/access-log.ts';
 import { CLIENT_GONE, requestEnd } from '../observe/request-end.ts';
 import type { Logger } from '../observe/log.ts';

@@ -1,7 +1,7 @@
 import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { KeyAnnouncement, KeyRow, KeyStore } from '../store/ports/keys.ts';
 import type { LimitStore } from '../store/ports/limits.ts';
 import { MAX_KEYS, type ApiKey, bodyOf, keyOfRow } from './key.ts';

@@ -1,5 +1,5 @@
 import { failure, GatewayError } from '../canonical/failure/failure.ts';
-import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../kit/collections/recent.ts';
 import type { KeptStore } from '../store/ports/kept.ts';
 import type { KeyDirectory } from './key.ts';
 

@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { assertNever } from '../kit/assert-never.ts';
-import { pause } from '../kit/async/pause.ts';
+import { pause } from '../kit/async/wait.ts';
 import { WriteQueue } from '../kit/async/write-queue.ts';
 import type { KeyChanges, KeyRow, KeyStore } from '../store/ports/keys.ts';
 import { type AddressRange, parseRange } from './address.ts';

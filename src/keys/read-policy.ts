@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { EFFORTS } from '../canonical/models/efforts.ts';
 import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import { parseRange } from './address.ts';
 import type { Scope } from './caller.ts';
 import { type KeyLimit, type KeyPolicy, LIMIT_UNITS, LIMIT_WINDOWS } from './key.ts';

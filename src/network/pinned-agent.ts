@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 
 import { Agent } from 'undici';
 
-import { unlessAborted } from '../kit/async/abort.ts';
+import { unlessAborted } from '../kit/async/wait.ts';
 import { isPublicAddress } from './public-address.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 

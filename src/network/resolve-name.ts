@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
-import { unlessAborted } from '../kit/async/abort.ts';
-import { Slots } from '../kit/async/slots.ts';
+import { unlessAborted } from '../kit/async/wait.ts';
+import { Slots } from '../kit/async/limiter.ts';
 
 /** All addresses of a name. */
 export type ResolveName = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;

@@ -1,6 +1,6 @@
 import type { DestinationStream } from 'pino';
 
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 
 /** Writes log bytes. Calls `done` when they are written, or with the error; may never call back. */
 export interface LogDrain {

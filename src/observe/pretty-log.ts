@@ -1,7 +1,6 @@
 import { prettyFactory } from 'pino-pretty';
 
-import { duration } from '../kit/text/duration.ts';
-import { printable } from '../kit/text/printable.ts';
+import { duration, printable } from '../kit/text/display.ts';
 
 /** Formats a JSON log line for a person. */
 export type PrettyLine = (line: string) => string;

@@ -1,4 +1,4 @@
-import { hideTokens } from '../kit/text/hide-tokens.ts';
+import { hideTokens } from '../kit/text/hide-secrets.ts';
 
 /** Names of fields that hold a secret, compared without case, `-` and `_`. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([

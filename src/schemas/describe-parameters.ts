@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { resolvePointer } from '../kit/json/json-pointer.ts';
+import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
 import { list } from './schema-match.ts';
 
 /** Limit for one tool; the schema contains the rest. */

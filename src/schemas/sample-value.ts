@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { resolvePointer } from '../kit/json/json-pointer.ts';
+import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
 import { fitsPattern, limit, list, matches } from './schema-match.ts';
 import { mergeSchemas } from './schema-merge.ts';
 

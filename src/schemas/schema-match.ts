@@ -1,5 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { resolvePointer } from '../kit/json/json-pointer.ts';
+import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
 
 /** Whether a value is valid for a schema, for the keywords that the sampler supports. Not a general validator. */
 export const matches = (

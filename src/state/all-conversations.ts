@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import { runSliced, yieldToLoop } from '../kit/async/event-loop.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { SegmentRow, SegmentTurn } from '../store/ports/segments.ts';
 import type { Store } from '../store/store.ts';
 import type { Chains, LoadLimits } from './chains.ts';

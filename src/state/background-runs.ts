@@ -1,7 +1,7 @@
 import { failure, type Failure, failureOf } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { runSliced } from '../kit/async/event-loop.ts';
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import type { Lease, OnChange, ResponseRow, ResponseStatus, Store } from '../store/store.ts';
 import type { BackgroundResponse, Frame } from '../turns/api.ts';

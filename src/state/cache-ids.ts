@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/ambient.ts';
-import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../kit/collections/recent.ts';
 import type { MemoryStore } from '../store/store.ts';
 import type { MemoryAccess } from './memory-access.ts';
 

@@ -2,7 +2,7 @@ import { afterCompaction } from '../canonical/request/compaction.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Clock, IdSource } from '../kit/ambient.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
-import { FairCache } from '../kit/collections/fair-cache.ts';
+import { FairCache } from '../kit/collections/fair-budget.ts';
 import type { ConversationRow, Position, Store, TurnRow } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
 import { readStoredTurn, sentItems } from './stored-turn.ts';

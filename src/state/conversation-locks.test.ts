@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { GatewayError } from '../canonical/failure/failure.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { ConversationRow, ConversationStore } from '../store/store.ts';
 import { ConversationLocks, type ConversationLock } from './conversation-locks.ts';
 

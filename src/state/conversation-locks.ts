@@ -1,8 +1,8 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { Limiter, type Permit } from '../kit/async/limiter.ts';
-import { pause } from '../kit/async/pause.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { pause } from '../kit/async/wait.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { ConversationRow, Store } from '../store/store.ts';
 import type { StateAsk } from '../turns/turn-state.ts';
 import type { Chain, Chains } from './chains.ts';

@@ -2,9 +2,9 @@ import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts
 import type { Item } from '../canonical/request/item.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { runSliced, yieldToLoop } from '../kit/async/event-loop.ts';
-import { append } from '../kit/collections/append.ts';
-import { isRandomId } from '../kit/random-id.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { append } from '../kit/collections/lists.ts';
+import { isRandomId } from '../kit/text/patterns.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { ConversationRow, NewTurn, Store, TurnRow } from '../store/store.ts';
 import { type LoadLimits, newConversationId } from './chains.ts';
 import { type ConversationLocks, type LockAsk, unknownConversation } from './conversation-locks.ts';

@@ -1,4 +1,4 @@
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 import type { Clock } from '../kit/ambient.ts';
 
 export interface MemoryAccessOptions {

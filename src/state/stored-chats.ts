@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts
 import type { Clock } from '../kit/ambient.ts';
 import { runSliced } from '../kit/async/event-loop.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { ChatRow, Store } from '../store/store.ts';
 import type { KeptChat } from '../turns/api.ts';
 import type { LoadLimits } from './chains.ts';

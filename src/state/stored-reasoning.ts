@@ -4,7 +4,7 @@ import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoni
 import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { WriteQueue } from '../kit/async/write-queue.ts';
-import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../kit/collections/recent.ts';
 import { parseJsonObject } from '../kit/json/json.ts';
 import type { MemoryStore } from '../store/store.ts';
 import type { MemoryAccess } from './memory-access.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { DAY, describeStores, type StoreHarness } from '../../test/support/store-harness.ts';
 import { saidMessage } from '../../test/support/item-events.ts';
 import type { Item, Produced } from '../canonical/request/item.ts';
-import { systemAmbient } from '../kit/system-ambient.ts';
+import { systemAmbient } from '../kit/ambient.ts';
 import type { Onto, Position } from '../store/store.ts';
 import { Chains } from './chains.ts';
 import { RecentItems, createReferredItems } from './referred-items.ts';

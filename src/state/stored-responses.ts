@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts
 import type { Produced } from '../canonical/request/item.ts';
 import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
 import type { JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { ResponseRow, TurnRow } from '../store/store.ts';
 import type { LoadLimits } from './chains.ts';
 import { isMessageId, type StateParts, STORES_NOTHING } from './turn-states.ts';

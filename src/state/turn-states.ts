@@ -1,8 +1,8 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Ambient } from '../kit/ambient.ts';
-import { mapAll } from '../kit/collections/one-or-more.ts';
-import { quoted } from '../kit/text/quote.ts';
+import { mapAll } from '../kit/collections/lists.ts';
+import { quoted } from '../kit/text/display.ts';
 import type { Store } from '../store/store.ts';
 import { type Continues, type KeptMessage, NOTHING_LOADED } from '../turns/api.ts';
 import { insistently } from '../turns/insistently.ts';

@@ -19,7 +19,7 @@ import {
   type Sampler,
 } from '@opentelemetry/sdk-trace';
 
-import { within } from '../kit/async/within.ts';
+import { within } from '../kit/async/wait.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';

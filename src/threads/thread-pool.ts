@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 
-import { FairLine } from '../kit/async/fair-line.ts';
+import { FairLine } from '../kit/async/limiter.ts';
 
 /**
  * Threads for work that may take for ever, such as compiling an untrusted JSON schema, or that loads large tables. After

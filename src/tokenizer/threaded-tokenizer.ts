@@ -8,7 +8,7 @@ import {
   type GiveUpReason,
   type ThreadTimes,
 } from '../threads/thread-pool.ts';
-import { forgetOldest } from '../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../kit/collections/recent.ts';
 
 /** Counts tokens, takes a prefix of so many tokens, or decodes tokens. The model's name decides the encoding. */
 export type TokenJob = { readonly model: string } & (

@@ -1,7 +1,7 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Limiter, type GateState, type LimiterRefusal } from '../kit/async/limiter.ts';
-import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/lists.ts';
 
 /** Decides which turns run now, which wait, and which are rejected. */
 export interface Admission {

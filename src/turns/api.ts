@@ -7,7 +7,7 @@ import type { Item } from '../canonical/request/item.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Ambient, IdSource } from '../kit/ambient.ts';
-import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/lists.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 
 /**

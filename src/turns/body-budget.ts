@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { FairLine } from '../kit/async/fair-line.ts';
+import { FairLine } from '../kit/async/limiter.ts';
 import { FairBudget } from '../kit/collections/fair-budget.ts';
 
 /** Limits the total size of the bodies of all current requests, and of the answers that their clients have not read. */

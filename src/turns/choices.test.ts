@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { gatewayError, failure, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { collect } from '../../test/support/turn-events.ts';
 import { planOf } from '../../test/support/plan.ts';
 import type { AdmissionPlace } from './admission.ts';

@@ -1,6 +1,6 @@
 import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import type { AdmissionPlace } from './admission.ts';
 import type { Plan } from '../engine/engine.ts';
 

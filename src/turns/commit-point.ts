@@ -2,8 +2,8 @@ import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnAccepted, TurnEvent } from '../canonical/events/turn-event.ts';
 import { wellFormed } from '../canonical/events/well-formed.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
-import { within } from '../kit/async/within.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
+import { within } from '../kit/async/wait.ts';
 
 type NextEvent = IteratorResult<TurnEvent>;
 

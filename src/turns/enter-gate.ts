@@ -1,6 +1,6 @@
 import { measured } from '../canonical/context/measured.ts';
 import type { Turn } from '../canonical/context/turn-context.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import type { ParsedRequest } from './api.ts';
 import type { Owned } from './owned.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';

@@ -1,7 +1,7 @@
 import { failureOf, GatewayError, type Failure } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Clock } from '../kit/ambient.ts';
-import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/lists.ts';
 import type { Committed } from './commit-point.ts';
 import type { ParsedRequest } from './api.ts';
 

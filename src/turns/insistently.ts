@@ -1,5 +1,5 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
-import { pause } from '../kit/async/pause.ts';
+import { pause } from '../kit/async/wait.ts';
 
 /** No client waits for the end of a background response or of a reservation, so it waits until the database is back. */
 const FOR_MS = 60_000;

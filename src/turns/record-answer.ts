@@ -6,7 +6,7 @@ import { failureOf } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
 import type { IdSource } from '../kit/ambient.ts';
 import { nextLoopTurn } from '../kit/async/event-loop.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { backgroundOf, type Api, type ParsedRequest } from './api.ts';
 import type { FinishedTurn, TurnState } from './turn-state.ts';
 

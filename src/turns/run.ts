@@ -2,8 +2,8 @@ import { fold, type Reply } from '../canonical/events/accumulate.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf, GatewayError } from '../canonical/failure/failure.ts';
 import type { Clock } from '../kit/ambient.ts';
-import { untilAborted } from '../kit/async/abort.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { untilAborted } from '../kit/async/wait.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import type { Api, Frame, InputTokens } from './api.ts';
 
 /**

@@ -7,7 +7,7 @@ import { OPEN_GATE, type TurnGate } from './turn-gate.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
-import { unlessAborted } from '../kit/async/abort.ts';
+import { unlessAborted } from '../kit/async/wait.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { responsesApi } from '../openai/responses/api.ts';

@@ -1,7 +1,7 @@
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/lists.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 
 /** Decides whether a key may run these turns, and counts what they use. */

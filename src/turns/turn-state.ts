@@ -1,6 +1,6 @@
 import type { Produced } from '../canonical/request/item.ts';
 import type { Reply } from '../canonical/events/accumulate.ts';
-import type { OneOrMore } from '../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../kit/collections/lists.ts';
 import type { Keeps, Loaded, WithReferences } from './api.ts';
 
 /** The port for what a request needs from earlier ones, and what it leaves for later ones. */

@@ -1,6 +1,6 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Steering, Turn } from '../canonical/context/turn-context.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { requestsOf, type ParsedRequest } from './api.ts';
 import { conversationKey } from './conversation-key.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';

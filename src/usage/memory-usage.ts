@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/ambient.ts';
-import { LatencyBuckets } from '../kit/collections/latency-buckets.ts';
+import { LatencyBuckets } from '../kit/collections/log-histogram.ts';
 import type { UsageLatency, UsageRange, UsageRow, UsageStore, UsageSum } from '../store/ports/usage.ts';
 import { addCounts, NO_USAGE } from './usage-counts.ts';
 

@@ -18,7 +18,7 @@ const PURE = [
 
 /** Where the pure layers meet the machine: everything else gets a clock, ids and bytes from here. */
 const RIM: ReadonlySet<string> = new Set([
-  'src/kit/system-ambient.ts',
+  'src/kit/ambient.ts',
   'src/kit/async/event-loop.ts',
   'src/kit/text/bytes.ts',
 ]);
@@ -50,8 +50,8 @@ const AMBIENT: ReadonlySet<string> = new Set([
 
 /** Everything else gets a `Clock` or an `IdSource`. */
 const DIRECT_READS: Readonly<Record<string, string>> = {
-  'src/kit/system-ambient.ts: Date.now': 'the clock that the others get',
-  'src/kit/system-ambient.ts: crypto': 'the ids that the others get',
+  'src/kit/ambient.ts: Date.now': 'the clock that the others get',
+  'src/kit/ambient.ts: crypto': 'the ids that the others get',
   'src/store/seal.ts: randomBytes': 'nonces: a predictable one would reveal texts',
   'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
 

@@ -6,7 +6,7 @@ import { afterAll, expect, it } from 'vitest';
 
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
 import { mintRecordId, recordOf, rowOf } from '../../src/requests/record.ts';
 import { conversationBody } from '../../src/state/stored-turn.ts';

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
-import { unlessAborted } from '../../src/kit/async/abort.ts';
+import { unlessAborted } from '../../src/kit/async/wait.ts';
 import {
   BackgroundRows,
   type BackgroundRun,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { Item } from '../../src/canonical/request/item.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { AllConversations } from '../../src/state/all-conversations.ts';
 import { Chains } from '../../src/state/chains.ts';
 import { ConversationLocks, createOpenConversation } from '../../src/state/conversation-locks.ts';

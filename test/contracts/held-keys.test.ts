@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { failureOf, gatewayError } from '../../src/canonical/failure/failure.ts';
 import { KeyAdmin } from '../../src/keys/key-admin.ts';
 import { LiveKeys } from '../../src/keys/live-keys.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeStores, type StoreHarness } from '../support/store-harness.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import { failure, failureOf, type Failure } from '../../src/canonical/failure/fa
 import { KeyAdmin } from '../../src/keys/key-admin.ts';
 import { type HeldKeysOptions, LiveKeys } from '../../src/keys/live-keys.ts';
 import { hashOf } from '../../src/keys/key-secret.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ConversationLocks } from '../../src/state/conversation-locks.ts';
 import { Conversations } from '../../src/state/conversations.ts';
 import { createStoredResponses } from '../../src/state/stored-responses.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { commit, DAY, describeStores, KEYS, turnOf, type StoreHarness } from '../support/store-harness.ts';
 
 const WRONG = 'it was encrypted with a key that is not in PROXY_STORE_KEY';

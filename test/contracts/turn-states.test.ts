@@ -8,7 +8,7 @@ import { saidMessage } from '../support/item-events.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { openState } from '../../src/compose/state.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { LocalResponse, LocalResponses, TurnState } from '../../src/turns/turn-state.ts';

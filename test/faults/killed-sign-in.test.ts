@@ -13,7 +13,7 @@ import { startLoginIssuer } from '../support/login-issuer.ts';
 const SCRIPT = `
   import { findCodexBinary } from './src/codex/binary.ts';
   import { SignInSessions } from './src/codex/login/sign-in-sessions.ts';
-  import { systemAmbient } from './src/kit/system-ambient.ts';
+  import { systemAmbient } from './src/kit/ambient.ts';
   const [stateDir] = process.argv.slice(1);
   const sessions = new SignInSessions({
     binary: findCodexBinary(), stateDir, loginHome: stateDir + '/login', login: { collect: async () => {} },

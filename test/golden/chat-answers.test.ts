@@ -4,7 +4,7 @@ import { failure } from '../../src/canonical/failure/failure.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import { messageParts } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../src/kit/collections/lists.ts';
 import { arrange } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import { mapAll, type OneOrMore } from '../../src/kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../src/kit/collections/lists.ts';
 import { arrange, type ArrangeOptions } from '../../src/openai/chat/arrange.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
 import { renderChat } from '../../src/openai/chat/render.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import type { Item } from '../../src/canonical/request/item.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { ConversationLocks } from '../../src/state/conversation-locks.ts';
 import { Conversations } from '../../src/state/conversations.ts';
 import { turnBody, storedItems, type StoredItem } from '../../src/state/stored-turn.ts';

@@ -17,7 +17,7 @@ import type { ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
 import { startRelay, type Relay, type RelayOptions } from '../../src/codex/relay/server/relay.ts';
 import { isJsonObject, listIn } from '../../src/kit/json/json.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
 import { cacheIds } from '../support/cache-ids.ts';
 import { SHAPE } from '../support/edited.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../src/canonical/failure/failure.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { CookieJar } from '../../src/codex/relay/transport/cookies.ts';
 import { completed, inTurn, freshRelays, status, type Answer } from './backend.ts';
 

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { readFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,7 +12,7 @@ import { detectLogin } from '../../src/codex/login/login.ts';
 import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { cleaner } from '../../src/capture/redacted.ts';
 import { engineOn } from '../support/engine.ts';
 import { placeLogged } from '../support/placed-relay.ts';

@@ -14,7 +14,7 @@ import { startRelay, type Relay } from '../../src/codex/relay/server/relay.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { cacheIds } from '../support/cache-ids.ts';
 import { engineOn } from '../support/engine.ts';

@@ -6,7 +6,7 @@ import {
   type WorkerPool,
   type WorkerPoolOptions,
 } from '../../src/codex/worker/supervisor.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 
 interface Different {
   readonly worker?: Partial<WorkerSpawnerOptions>;

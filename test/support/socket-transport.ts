@@ -15,7 +15,7 @@ import { DialPacing } from '../../src/codex/relay/transport/websocket/dial-pacin
 import { SocketPool } from '../../src/codex/relay/transport/websocket/pool.ts';
 import { webSocketTransport } from '../../src/codex/relay/transport/websocket/websocket-transport.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
-import { systemAmbient } from '../../src/kit/system-ambient.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
 import { startSocketBackend, type SocketBackend, type SocketBackendOptions } from './socket-backend.ts';
 
 interface OpenTransport {

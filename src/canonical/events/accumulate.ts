@@ -1,7 +1,7 @@
 import type { Json } from '../../kit/json/json.ts';
 import type { Outcome } from './outcome.ts';
 import type { Usage } from './usage.ts';
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import { endItem, type ItemStatus, type Produced, type ItemContent, type Slot } from '../request/item.ts';
 import { type ItemDelta, type ItemEnded, type TurnEnded, type TurnEvent } from './turn-event.ts';
 

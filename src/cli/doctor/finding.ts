@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { printable } from '../../kit/text/printable.ts';
+import { printable } from '../../kit/text/display.ts';
 import { redactText } from '../../observe/redact.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 
 export type Grade = 'ok' | 'warning' | 'problem' | 'skipped';
 

@@ -10,7 +10,7 @@ import { loginHomeOf } from '../login-home.ts';
 import { ok, problem, skipped, warning, type Check, type Finding } from './finding.ts';
 import type { TokenOwner } from './token-owner.ts';
 import { isOpenToOthers } from './machine.ts';
-import { shownTime } from '../../kit/text/shown-time.ts';
+import { shownTime } from '../../kit/text/display.ts';
 
 export interface LoginCheckOptions {
   readonly config: Config;

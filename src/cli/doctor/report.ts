@@ -1,4 +1,4 @@
-import { jsonLines } from '../../kit/text/printable.ts';
+import { jsonLines } from '../../kit/text/display.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../command.ts';
 import { runCheck, type Check, type Finding, type Grade } from './finding.ts';

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { describeStore, storeFile } from '../../compose/describe-store.ts';
 import { openConfiguredStore } from '../../compose/state.ts';
 import type { Config } from '../../config/schema.ts';
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import { openAdmin } from '../../store/admin/open-admin.ts';
 import { ok, problem, warning, type Check } from './finding.ts';
 

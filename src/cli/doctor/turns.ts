@@ -1,6 +1,6 @@
 import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json/json.ts';
 import { ok, problem, skipped, warning, type Finding } from './finding.ts';
-import { shownTime } from '../../kit/text/shown-time.ts';
+import { shownTime } from '../../kit/text/display.ts';
 
 /** An answer of the server in this process. */
 export interface Answer {

@@ -1,6 +1,5 @@
 import { statusOf, type ApiKey, type KeyLimit } from '../../keys/key.ts';
-import { printable } from '../../kit/text/printable.ts';
-import { shownTime } from '../../kit/text/shown-time.ts';
+import { printable, shownTime } from '../../kit/text/display.ts';
 
 const time = (ms: number | null, none: string): string => (ms === null ? none : shownTime(new Date(ms)));
 

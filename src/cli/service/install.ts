@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readIfPresent, writeAtomically } from '../../codex/home/files.ts';
 import type { Config } from '../../config/schema.ts';
 import { loadOrCreateApiKey } from '../../http/guards/api-key-file.ts';
-import { shellQuoted } from '../../kit/text/shell-quoted.ts';
+import { shellQuoted } from '../../kit/text/display.ts';
 import { showDiff } from '../connect/show-diff.ts';
 import { PlainError } from '../explain.ts';
 import { loadSettings } from '../load-settings.ts';

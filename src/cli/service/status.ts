@@ -1,4 +1,4 @@
-import { jsonLines } from '../../kit/text/printable.ts';
+import { jsonLines } from '../../kit/text/display.ts';
 import { existsSync } from 'node:fs';
 
 import { readIfPresent } from '../../codex/home/files.ts';

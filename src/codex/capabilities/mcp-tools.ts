@@ -18,7 +18,7 @@ import {
   type ToolChoice,
 } from '../../canonical/request/tool.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 /** Which MCP servers the app-server may run or connect to. */
 export interface McpPolicy {

@@ -2,7 +2,7 @@ import { circumstancesOf, type Turn } from '../../canonical/context/turn-context
 import { mustHaveEffect } from '../../canonical/failure/rejection.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
 import { EDIT_FIELDS, type EditField } from './profile.ts';
 import { requestedFields } from './requested-fields.ts';

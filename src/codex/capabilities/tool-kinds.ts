@@ -4,7 +4,7 @@ import type { Path } from '../../canonical/request/path.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { HostedTool, RawTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
 import { isResponsesOnly } from './request-formats.ts';
 import type { BackendProfile } from './profile.ts';

@@ -1,5 +1,4 @@
-import { hideSecrets } from '../../kit/text/hide-secrets.ts';
-import { hideTokens } from '../../kit/text/hide-tokens.ts';
+import { hideSecrets, hideTokens } from '../../kit/text/hide-secrets.ts';
 
 /** Public pages that an upstream may link to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;

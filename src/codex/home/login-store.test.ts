@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import { tokensIn } from './login-file.ts';
 import { LoginStore } from './login-store.ts';
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Clock } from '../../kit/ambient.ts';
-import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
 import { parseJsonObject } from '../../kit/json/json.ts';
 import { readIfPresent, stampOf, writeAtomically } from './files.ts';
 import {

@@ -6,7 +6,7 @@ import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
 
 import type { JsonObject } from '../../kit/json/json.ts';
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import type { CodexBinary } from '../binary.ts';
 import { childEnvironment, loginVariables, type Environment } from './environment.ts';
 import { staysOnLoopback, type BackendTarget, type LoginBackend } from './backend.ts';

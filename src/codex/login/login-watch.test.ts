@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import { LoginStore } from '../home/login-store.ts';
 import { createLoginWatch } from './login-watch.ts';
 import type { CodexHome, CodexHomes } from '../home/prepare-home.ts';

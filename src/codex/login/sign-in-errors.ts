@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { hideTokens } from '../../kit/text/hide-tokens.ts';
+import { hideTokens } from '../../kit/text/hide-secrets.ts';
 import { UntrustedPath } from '../home/trusted-path.ts';
 import { RequestTimeout, RpcError } from '../rpc/errors.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import type { ModelList } from '../../canonical/models/model-names.ts';
 import { accountEntries, type AccountModel } from './account-list.ts';
 import type { AccountAnswer } from './ask-account.ts';

@@ -1,6 +1,6 @@
 import type { ModelList } from '../../canonical/models/model-names.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import { getText } from '../get-text.ts';
 import { readProviderModels } from './provider-list.ts';
 

@@ -2,7 +2,7 @@ import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { partsOf, withParts, type FilePart, type Item, type Part } from '../../canonical/request/item.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { textOfFile, type NotTextReason } from '../../canonical/request/text-file.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import { placeOf, type History } from './fit-history.ts';
 
 export interface FittedFiles {

@@ -3,7 +3,7 @@ import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts'
 import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import { placeOf, type History } from './fit-history.ts';
 import { fromOutputText, toOutputText } from './mcp-output.ts';
 

@@ -7,7 +7,7 @@ import { type AppServer, type AppServerOptions, connectAppServer } from '../app-
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
 import { endSession } from './end-session.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 
 /** One initialized app-server process. */
 export interface Worker {

@@ -1,4 +1,4 @@
-import { placeAt } from '../../kit/json/json-error-place.ts';
+import { placeAt } from '../../kit/json/json-place.ts';
 import type { Json } from '../../kit/json/json.ts';
 import { Unreadable } from './format.ts';
 

@@ -8,7 +8,7 @@ import { RequestTimeout } from '../../codex/rpc/errors.ts';
 import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
 import type { SourceOptions, TurnSource } from '../../codex/sources/source.ts';
 import type { Lease } from '../../codex/worker/supervisor.ts';
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import type { DrivenTurn, TurnSignal } from '../drivers/driven-turn.ts';
 import type { AttemptParams } from '../drivers/driver.ts';
 import { McpTurn } from '../mcp/mcp-turn.ts';

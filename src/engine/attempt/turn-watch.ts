@@ -1,6 +1,6 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
-import { IdleTimer } from '../../kit/async/idle-timer.ts';
+import { IdleTimer } from '../../kit/async/wait.ts';
 
 export interface TurnWatchOptions {
   readonly idleTimeoutMs: number;

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/ambient.ts';
-import { keepAnswer } from '../../kit/async/keep-answer.ts';
+import { keepAnswer } from '../../kit/collections/recent.ts';
 import type { ListedMcp } from './mcp-tools.ts';
 
 /** The MCP servers of the deployment and their tools, cached for a short time. */

@@ -3,8 +3,8 @@ import type { Failure } from '../../canonical/failure/failure.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import { wholeHistory, type History } from '../../codex/translate/fit-history.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { isRandomId } from '../../kit/random-id.ts';
-import { bytesOfText, FairCache, type CacheEntry } from '../../kit/collections/fair-cache.ts';
+import { isRandomId } from '../../kit/text/patterns.ts';
+import { bytesOfText, FairCache, type CacheEntry } from '../../kit/collections/fair-budget.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import { isUnreadable } from '../plan/request-strategies.ts';
 import {

@@ -2,7 +2,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { isReasoning, type Item, type Reasoning } from '../../canonical/request/item.ts';
 import { isEncrypted } from '../../codex/translate/fit-history.ts';
-import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
 
 /** Encrypted reasoning, as one backend with one account sees it: no other can read what it wrote. */
 export interface ReasoningOrigin {

@@ -1,4 +1,4 @@
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
 import { FENCE_TICKS, OpenBlock } from './open-block.ts';
 import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';

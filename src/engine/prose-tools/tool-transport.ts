@@ -1,4 +1,4 @@
-import { fitsWildcard } from '../../kit/text/wildcard.ts';
+import { fitsWildcard } from '../../kit/text/patterns.ts';
 
 /** How tools reach a backend: declared, or described in a message. */
 export type ToolTransport = 'native' | 'prose';

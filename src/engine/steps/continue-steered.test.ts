@@ -18,7 +18,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import { continueSteered } from './continue-steered.ts';
 
 const { clock } = fixedAmbient();

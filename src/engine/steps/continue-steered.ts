@@ -6,7 +6,7 @@ import { failureOf, GatewayError, gatewayError } from '../../canonical/failure/f
 import { isReasoning, type Item, type Produced } from '../../canonical/request/item.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import { countUsage, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import { isForClient } from './end-steered.ts';

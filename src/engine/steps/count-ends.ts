@@ -3,7 +3,7 @@ import type { StopEarly, TurnEnded, TurnEvent } from '../../canonical/events/tur
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import { countUsage, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';

@@ -1,4 +1,4 @@
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import type { ItemDelta } from '../../canonical/events/turn-event.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 

@@ -3,7 +3,7 @@ import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Restate } from '../../canonical/failure/restate.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import { countInput, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';

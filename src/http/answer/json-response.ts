@@ -1,5 +1,4 @@
-import { jsonBytesSteps } from '../../kit/json/json-bytes.ts';
-import { isHeavy } from '../../kit/json/json-writer.ts';
+import { jsonBytesSteps, isHeavy } from '../../kit/json/json-writer.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 
 const LONG_CHARS = 64 * 1024;

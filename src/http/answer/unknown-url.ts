@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 /** The error for a URL that is not served. */
 export const unknownUrl = (method: string, path: string, hint = ''): GatewayError =>

@@ -8,8 +8,8 @@ import {
 } from 'node:zlib';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
-import { Slots } from '../../kit/async/slots.ts';
+import { quoted } from '../../kit/text/display.ts';
+import { Slots } from '../../kit/async/limiter.ts';
 
 type Decoder = Transform & { readonly bytesWritten: number };
 

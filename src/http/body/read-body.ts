@@ -1,4 +1,4 @@
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import type { BodyBudget } from '../../turns/body-budget.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { readJson, type ReadJsonLimits } from './read-json.ts';

@@ -6,7 +6,7 @@ import busboy from 'busboy';
 
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { FormEntry } from '../../turns/api.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
 

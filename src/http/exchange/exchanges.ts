@@ -1,6 +1,6 @@
 import { failureOf, gatewayError, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Ambient } from '../../kit/ambient.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import { toAccessLine } from '../../observe/access-log.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';

@@ -1,7 +1,7 @@
 import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { allTools } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../../kit/collections/lists.ts';
 import type { RequestSummary } from '../../observe/request-end.ts';
 
 /** The size of a request, without any content. `bytes` is what the body holds in memory, compressed and not. */

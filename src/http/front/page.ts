@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { shellQuoted } from '../../kit/text/shell-quoted.ts';
+import { shellQuoted } from '../../kit/text/display.ts';
 import { escapeHtml } from './escape-html.ts';
 
 export interface PageFacts {

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { testBodies } from '../../../test/support/serve-routes.ts';
 import { fixedAmbient } from '../../../test/support/turn-events.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import { createLogger } from '../../observe/log.ts';
 import { createMetrics } from '../../observe/metrics.ts';
 import { ALL_SCOPES } from '../../keys/caller.ts';

@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { NO_TRACE } from '../../canonical/context/trace.ts';
 import { countInput } from '../../engine/count-tokens.ts';
-import { unlessAborted } from '../../kit/async/abort.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { translateBody } from '../../turns/translate.ts';

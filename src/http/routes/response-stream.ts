@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import { isRunning } from '../../state/stored-turn.ts';
 import type { FoundResponse } from '../../state/stored-responses.ts';
 import type { Exchange } from '../exchange/exchange.ts';

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Route } from '../server.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 /** Unsupported APIs that clients try: those of OpenAI that no app-server can serve. */
 const PATHS = ['/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];

@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** A message of the client. */

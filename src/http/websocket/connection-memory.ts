@@ -1,4 +1,4 @@
-import { FairCache, type FairCacheOptions } from '../../kit/collections/fair-cache.ts';
+import { FairCache, type FairCacheOptions } from '../../kit/collections/fair-budget.ts';
 import type { LocalResponse, LocalResponses } from '../../turns/turn-state.ts';
 
 /** More than any client goes back. */

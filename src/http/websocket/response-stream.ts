@@ -1,6 +1,5 @@
 import { runSliced } from '../../kit/async/event-loop.ts';
-import { jsonBytesSteps } from '../../kit/json/json-bytes.ts';
-import { isHeavy } from '../../kit/json/json-writer.ts';
+import { jsonBytesSteps, isHeavy } from '../../kit/json/json-writer.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { DONE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';

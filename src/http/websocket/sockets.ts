@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 
 import { failure, gatewayError } from '../../canonical/failure/failure.ts';
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import type { Caller } from '../../keys/caller.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { Api } from '../../turns/api.ts';

@@ -1,6 +1,6 @@
-import type { OneOrMore } from '../collections/one-or-more.ts';
+import type { OneOrMore } from '../collections/lists.ts';
 
-type ConnectionInfo<T> =
+type NextStep<T> =
   | { readonly index: number; readonly step: IteratorResult<T> }
   | { readonly index: number; readonly error: unknown };
 
@@ -18,7 +18,7 @@ export async function* interleave<T>(
     return;
   }
   const iterators = sources.map((source) => source[Symbol.asyncIterator]());
-  const arrived: ConnectionInfo<T>[] = [];
+  const arrived: NextStep<T>[] = [];
   let wake: () => void = () => {};
   const ask = async (iterator: AsyncIterator<T>, index: number): Promise<void> => {
     try {

@@ -1,57 +1,65 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { Limiter, type LimiterOptions, type GateState, type Permit, type Rank } from './limiter.ts';
-
-beforeEach(() => void vi.useFakeTimers({ now: 0 }));
-afterEach(() => void vi.useRealTimers());
-
-const never = new AbortController().signal;
-
-/** A limiter, and a log of admissions and rejections. */
-const limiterOf = (different: Partial<LimiterOptions> = {}) => {
-  const states: GateState[] = [];
-  const waits: number[] = [];
-  const limiter = new Limiter({
-    capacity: 2,
-    maxWaiting: 4,
-    waitMs: 30_000,
-    clock: { now: () => Date.now() },
-    refuse: (why, seconds) => new Error(`${why}, ${seconds} s`),
-    onChange: (state) => states.push(state),
-    onWaited: (ms) => waits.push(ms),
-    ...different,
-  });
-  const diary: string[] = [];
-  const permits = new Map<string, Permit>();
-  /** "a1" belongs to the key "a". */
-  const come = async (name: string, size = 1, signal = never, rank: Rank = 'normal'): Promise<void> => {
-    try {
-      permits.set(name, await limiter.enter(name.slice(0, 1), size, signal, { rank }));
-      diary.push(`${name} in`);
-    } catch (error) {
-      diary.push(`${name} ${(error as Error).message}`);
-    }
-  };
-  return {
-    limiter,
-    waits,
-    come,
-    permit: (name: string): Permit => {
-      const permit = permits.get(name);
-      if (permit === undefined) throw new Error(`${name} is not in`);
-      return permit;
-    },
-    /** The log since the last call. */
-    news: async (): Promise<string[]> => {
-      await vi.advanceTimersByTimeAsync(0);
-      return diary.splice(0);
-    },
-    state: () => states.at(-1),
-  };
-};
+import {
+  Limiter,
+  type LimiterOptions,
+  type GateState,
+  type Permit,
+  type Rank,
+  Slots,
+  FairLine,
+} from './limiter.ts';
 
 describe('Limiter', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+  afterEach(() => void vi.useRealTimers());
+
+  const never = new AbortController().signal;
+
+  /** A limiter, and a log of admissions and rejections. */
+  const limiterOf = (different: Partial<LimiterOptions> = {}) => {
+    const states: GateState[] = [];
+    const waits: number[] = [];
+    const limiter = new Limiter({
+      capacity: 2,
+      maxWaiting: 4,
+      waitMs: 30_000,
+      clock: { now: () => Date.now() },
+      refuse: (why, seconds) => new Error(`${why}, ${seconds} s`),
+      onChange: (state) => states.push(state),
+      onWaited: (ms) => waits.push(ms),
+      ...different,
+    });
+    const diary: string[] = [];
+    const permits = new Map<string, Permit>();
+    /** "a1" belongs to the key "a". */
+    const come = async (name: string, size = 1, signal = never, rank: Rank = 'normal'): Promise<void> => {
+      try {
+        permits.set(name, await limiter.enter(name.slice(0, 1), size, signal, { rank }));
+        diary.push(`${name} in`);
+      } catch (error) {
+        diary.push(`${name} ${(error as Error).message}`);
+      }
+    };
+    return {
+      limiter,
+      waits,
+      come,
+      permit: (name: string): Permit => {
+        const permit = permits.get(name);
+        if (permit === undefined) throw new Error(`${name} is not in`);
+        return permit;
+      },
+      /** The log since the last call. */
+      news: async (): Promise<string[]> => {
+        await vi.advanceTimersByTimeAsync(0);
+        return diary.splice(0);
+      },
+      state: () => states.at(-1),
+    };
+  };
+
   it('admits what fits, and the rest when there is room', async () => {
     const { come, news, permit, state, waits } = limiterOf();
     for (const name of ['a1', 'a2', 'a3', 'a4']) void come(name);
@@ -310,5 +318,125 @@ describe('Limiter', () => {
       expect(vi.getTimerCount()).toBe(0);
     };
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 40 }), run), { numRuns: 300 });
+  });
+});
+
+const { signal } = new AbortController();
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+const pending = (): Promise<never> => new Promise(() => {});
+
+describe('Slots', () => {
+  it('limits concurrency, in order', async () => {
+    const slots = new Slots(2);
+    const begun: number[] = [];
+    const ends = [1, 2, 3, 4].map(() => Promise.withResolvers<number>());
+    const all = ends.map(({ promise }, index) =>
+      slots.run(() => {
+        begun.push(index);
+        return promise;
+      }, signal),
+    );
+    await settled();
+    expect(begun).toEqual([0, 1]);
+    ends[1]?.resolve(7);
+    expect(await all[1]).toBe(7);
+    ends[0]?.reject(new Error('no'));
+    await expect(all[0]).rejects.toThrow('no');
+    await settled();
+    expect(begun).toEqual([0, 1, 2, 3]);
+  });
+
+  it('alternates between keys', async () => {
+    const slots = new Slots(1);
+    const first = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const asked = ['greedy', 'greedy', 'greedy', 'other'].map((key, index) =>
+      slots.run(
+        () => {
+          order.push(`${key} ${index}`);
+          return index === 0 ? first.promise : Promise.resolve();
+        },
+        signal,
+        key,
+      ),
+    );
+    first.resolve();
+    await Promise.all(asked);
+    expect(order).toEqual(['greedy 0', 'greedy 1', 'other 3', 'greedy 2']);
+  });
+
+  it('removes aborted entries', async () => {
+    const slots = new Slots(1);
+    const gone = new AbortController();
+    const first = Promise.withResolvers<void>();
+    const running = slots.run(() => first.promise, signal);
+    const left = slots.run(pending, gone.signal);
+    const last = slots.run(async () => 'in', signal);
+    gone.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    await expect(slots.run(pending, gone.signal)).rejects.toThrow('gone');
+    first.resolve();
+    await running;
+    expect(await last).toBe('in');
+  });
+});
+
+const lineOf = (...names: readonly string[]): FairLine<string> => {
+  const line = new FairLine<string>();
+  // "a1" belongs to the key "a".
+  for (const name of names) line.join(name.slice(0, 1), name);
+  return line;
+};
+
+/** All waiting entries in order of service. */
+const served = (line: FairLine<string>): string[] => {
+  const order: string[] = [];
+  for (let [first] = line.heads(); first !== undefined; [first] = line.heads()) {
+    line.serve(first.slice(0, 1), first);
+    order.push(first);
+  }
+  return order;
+};
+
+describe('FairLine', () => {
+  it('serves one key in order', () => {
+    expect(served(lineOf('a1', 'a2', 'a3'))).toEqual(['a1', 'a2', 'a3']);
+  });
+
+  it('alternates between keys', () => {
+    expect(served(lineOf('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'))).toEqual([
+      'a1',
+      'b1',
+      'c1',
+      'a2',
+      'b2',
+      'a3',
+      'a4',
+    ]);
+  });
+
+  it('puts a served key after one that arrived since', () => {
+    const line = lineOf('a1', 'a2', 'a3');
+    line.serve('a', 'a1');
+    line.join('b', 'b1');
+    line.serve('a', 'a2');
+    expect(served(line)).toEqual(['b1', 'a3']);
+  });
+
+  it('removes an entry that leaves, and keeps the turn of its key', () => {
+    const line = lineOf('a1', 'b1', 'a2', 'b2', 'c1');
+    line.leave('b', 'b1');
+    line.leave('c', 'c1');
+    line.leave('c', 'c1');
+    expect([line.newestOf('a'), line.newestOf('c'), line.has('b'), line.has('c')]).toEqual([
+      'a2',
+      undefined,
+      true,
+      false,
+    ]);
+    expect(served(line)).toEqual(['a1', 'b2', 'a2']);
   });
 });

@@ -1,6 +1,120 @@
 import type { Clock } from '../ambient.ts';
 import { FairBudget } from '../collections/fair-budget.ts';
-import { FairLine } from './fair-line.ts';
+
+/** A fair queue. Keys take turns; within a key, the order is first in, first out. */
+export class FairLine<T> {
+  /** In order of turns: a served key moves to the end. Empty keys are removed. */
+  readonly #keys = new Map<string, T[]>();
+
+  join(key: string, one: T): void {
+    const own = this.#keys.get(key);
+    if (own === undefined) this.#keys.set(key, [one]);
+    else own.push(one);
+  }
+
+  /** The first entry of each key, in order of turns. */
+  *heads(): Generator<T> {
+    for (const [head] of this.#keys.values()) if (head !== undefined) yield head;
+  }
+
+  newestOf(key: string): T | undefined {
+    return this.#keys.get(key)?.at(-1);
+  }
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  lengthOf(key: string): number {
+    return this.#keys.get(key)?.length ?? 0;
+  }
+
+  /** The key with the most entries. */
+  longest(): string | undefined {
+    return [...this.#keys.keys()].toSorted((one, other) => this.lengthOf(other) - this.lengthOf(one))[0];
+  }
+
+  /** Removes an entry that was not served; its key keeps its turn. Returns false if it was not queued. */
+  leave(key: string, one: T): boolean {
+    const own = this.#keys.get(key);
+    const at = own?.indexOf(one) ?? -1;
+    if (own === undefined || at === -1) return false;
+    own.splice(at, 1);
+    if (own.length === 0) this.#keys.delete(key);
+    return true;
+  }
+
+  /** Removes a served entry, and ends the turn of its key. */
+  serve(key: string, one: T): void {
+    this.leave(key, one);
+    const rest = this.#keys.get(key);
+    if (rest === undefined) return;
+    this.#keys.delete(key);
+    this.#keys.set(key, rest);
+  }
+}
+
+interface SlotWaiter {
+  readonly key: string;
+  readonly enter: () => void;
+}
+
+/** Limits concurrency. Waiting keys take turns; within a key, the order is first in, first out. */
+export class Slots {
+  #free: number;
+  #waiting = 0;
+  readonly #line = new FairLine<SlotWaiter>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** An entry that is aborted while it waits leaves the queue. */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal, key = ''): Promise<T> {
+    await this.#enter(signal, key);
+    try {
+      return await work();
+    } finally {
+      this.#free += 1;
+      this.#letIn();
+    }
+  }
+
+  async #enter(signal: AbortSignal, key: string): Promise<void> {
+    signal.throwIfAborted();
+    const turn = Promise.withResolvers<void>();
+    const waiter: SlotWaiter = { key, enter: turn.resolve };
+    const leave = (): void => {
+      this.#line.leave(key, waiter);
+      turn.reject(signal.reason);
+    };
+    this.#line.join(key, waiter);
+    this.#waiting += 1;
+    signal.addEventListener('abort', leave, { once: true });
+    this.#letIn();
+    try {
+      await turn.promise;
+    } finally {
+      this.#waiting -= 1;
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  #letIn(): void {
+    while (this.#free > 0) {
+      const [next] = this.#line.heads();
+      if (next === undefined) return;
+      this.#free -= 1;
+      this.#line.serve(next.key, next);
+      next.enter();
+    }
+  }
+}
 
 /**
  * Why an entry was rejected: its key has more than its fair share while the queue is full, the queue is
@@ -43,7 +157,7 @@ export interface Permit {
   leave(size?: number): void;
 }
 
-export interface EntryOptions {
+interface EntryOptions {
   readonly rank?: Rank;
   /** How an admitted entry makes room for another key; absent: it never does. */
   readonly yielding?: {

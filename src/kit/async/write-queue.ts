@@ -1,5 +1,5 @@
-import { mapAll, type OneOrMore } from '../collections/one-or-more.ts';
-import { within } from './within.ts';
+import { mapAll, type OneOrMore } from '../collections/lists.ts';
+import { within } from './wait.ts';
 
 export interface WriteQueueOptions<Item> {
   /** Writes some items; again with the same ones if it has rejected. */

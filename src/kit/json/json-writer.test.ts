@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { wellFormedJson } from './json.ts';
-import { isHeavy, isLongerThan, writeJsonSteps } from './json-writer.ts';
+import { isHeavy, isLongerThan, writeJsonSteps, joinSteps, jsonBytesSteps } from './json-writer.ts';
 import { atOnce } from '../async/event-loop.ts';
 
 describe('writeJsonSteps', () => {
@@ -68,5 +68,18 @@ describe('isLongerThan', () => {
         100_000,
       ),
     ).toBe(false);
+  });
+});
+
+describe('jsonBytesSteps', () => {
+  it('returns the bytes of the text', () => {
+    const value = { text: 'é😀"\n'.repeat(50_000), list: [1, null, { a: true }] };
+    expect(new TextDecoder().decode(atOnce(jsonBytesSteps(value)))).toBe(JSON.stringify(value));
+  });
+
+  it('concatenates bytes', () => {
+    const parts = [[1, 2], [], [3]].map((bytes) => Uint8Array.from(bytes));
+    expect([...atOnce(joinSteps(parts))]).toEqual([1, 2, 3]);
+    expect([...atOnce(joinSteps([]))]).toEqual([]);
   });
 });

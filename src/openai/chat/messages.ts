@@ -18,7 +18,7 @@ import { noteUnread } from '../../apis/unread-fields.ts';
 import { parseBody, readTagged } from '../../apis/validation.ts';
 import { readContent, type PartType } from './content-parts.ts';
 import { functionCallSchema, readToolCall } from './tool-calls.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];

@@ -14,7 +14,7 @@ import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { projectUsage } from '../shared/completion-usage.ts';
 import { JoinedText } from '../shared/joined-text.ts';
 import type { ChoicesOptions } from '../shared/render-choices.ts';
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 
 /** What a chat completion needs besides the replies. */
 export interface ChatMeta extends ChoicesOptions {

@@ -8,7 +8,7 @@ import {
 } from '../../canonical/request/item.ts';
 import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { JoinedText } from '../shared/joined-text.ts';
 import { renderChoices } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';

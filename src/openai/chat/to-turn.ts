@@ -15,9 +15,9 @@ import { CHAT_PARAMETERS } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
 import { createChatSchema, type CreateChat } from './schema.ts';
 import { readChatTools, type ReadTools } from './tools.ts';
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { KeptChat } from '../../turns/api.ts';
 
 type BasicFields = Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;

@@ -9,7 +9,7 @@ import {
   type ToolRef,
 } from '../../canonical/request/tool.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import { readChoiceWord, readToolList, TOOL_CHOICES, toFunctionTool } from '../shared/read-tools.ts';
 import { checkDeclared, checkTools } from '../../apis/check-tools.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../../apis/bounds.ts';

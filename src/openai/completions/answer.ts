@@ -1,7 +1,7 @@
 import type { Reply } from '../../canonical/events/accumulate.ts';
 import { isMessage, wordsOf } from '../../canonical/request/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
-import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
 import { projectUsage } from '../shared/completion-usage.ts';
 import { JoinedText } from '../shared/joined-text.ts';

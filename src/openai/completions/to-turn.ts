@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
-import { mapAll, type OneOrMore } from '../../kit/collections/one-or-more.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS } from '../chat/parameter-names.ts';
 import type { ReadBody } from '../../apis/common-fields.ts';

@@ -3,7 +3,7 @@ import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts'
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../../kit/collections/lists.ts';
 import type { UsagePolicy } from '../shared/completion-usage.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { DONE } from '../../apis/sse.ts';

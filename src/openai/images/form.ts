@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { FormEntry } from '../../turns/api.ts';
 
 /** Clients send `image` for one file, and `image[]` or `image[0]` for several. */

@@ -1,7 +1,7 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
 import { present } from '../../kit/json/json.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 /** For models without a creation date: OpenAI's schema requires a number. */
 const UNKNOWN_TIME = 0;

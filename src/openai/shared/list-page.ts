@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 import type { ListQuery } from './list-query.ts';
 
 /** A part of a list, in the order that the client asked for. */

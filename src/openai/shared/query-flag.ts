@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { quoted } from '../../kit/text/quote.ts';
+import { quoted } from '../../kit/text/display.ts';
 
 /** Throws if the value is invalid. An absent or empty one is false. */
 export const readQueryFlag = (query: URLSearchParams, name: string): boolean => {

@@ -1,6 +1,6 @@
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { interleave } from '../../kit/async/interleave.ts';
-import type { OneOrMore } from '../../kit/collections/one-or-more.ts';
+import type { OneOrMore } from '../../kit/collections/lists.ts';
 import type { Frame } from '../../turns/api.ts';
 import { projectUsage, type UsagePolicy } from './completion-usage.ts';
 import { errorBody } from './error-body.ts';

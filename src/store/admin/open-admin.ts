@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 
 import { besideModule } from '../../threads/thread-pool.ts';
-import { shellQuoted } from '../../kit/text/shell-quoted.ts';
+import { shellQuoted } from '../../kit/text/display.ts';
 import { createClient, endConnections, kyselyOf } from '../postgres/connections.ts';
 import { toStoreError } from '../postgres/postgres-errors.ts';
 import { openSqliteFile, type SqliteFile } from '../sqlite/sqlite-file.ts';

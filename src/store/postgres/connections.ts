@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { Client, Pool, types, type ClientBase, type ClientConfig } from 'pg';
 
-import { within } from '../../kit/async/within.ts';
+import { within } from '../../kit/async/wait.ts';
 import { kyselyOn } from '../connection-dialect.ts';
 import type { Tables } from '../tables.ts';
 

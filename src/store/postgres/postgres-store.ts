@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { Slots } from '../../kit/async/slots.ts';
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { Slots } from '../../kit/async/limiter.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
 import { keyOf } from '../operation.ts';
 import { methodsOf, OPERATIONS } from '../operations.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { expect, it } from 'vitest';
 
-import { Slots } from '../../kit/async/slots.ts';
+import { Slots } from '../../kit/async/limiter.ts';
 import { transact } from './transactions.ts';
 
 const fakePool = () => {

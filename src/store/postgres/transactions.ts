@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Pool, PoolClient } from 'pg';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
-import type { Slots } from '../../kit/async/slots.ts';
+import type { Slots } from '../../kit/async/limiter.ts';
 import { unavailable } from '../store-errors.ts';
 import type { Tables } from '../tables.ts';
 import { kyselyOf } from './connections.ts';

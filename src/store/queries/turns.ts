@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { append } from '../../kit/collections/append.ts';
+import { append } from '../../kit/collections/lists.ts';
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Position, TurnRow, TurnStore } from '../store.ts';
 import { BODY_BYTES, within } from './body-sizes.ts';

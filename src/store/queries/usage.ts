@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { LatencyBuckets } from '../../kit/collections/latency-buckets.ts';
+import { LatencyBuckets } from '../../kit/collections/log-histogram.ts';
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { UsageTable } from '../tables.ts';
 import type {

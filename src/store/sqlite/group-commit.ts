@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { FairLine } from '../../kit/async/fair-line.ts';
+import { FairLine } from '../../kit/async/limiter.ts';
 import { read, type Query } from '../operation.ts';
 import { OPERATIONS, type AnyOperation } from '../operations.ts';
 import type { Seal } from '../seal.ts';

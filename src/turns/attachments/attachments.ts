@@ -6,7 +6,7 @@ import type { HostedTool, Tool } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { isPlainWebUrl } from '../../kit/text/web-url.ts';
+import { isPlainWebUrl } from '../../kit/text/patterns.ts';
 import { parseWebUrl, type FetchImage } from './fetch-image.ts';
 import { canonicalDataUrl } from './image-data-url.ts';
 

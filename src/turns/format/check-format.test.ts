@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import type { OutputFormat } from '../../canonical/request/turn-request.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { systemAmbient } from '../../kit/system-ambient.ts';
+import { systemAmbient } from '../../kit/ambient.ts';
 import { createFormatChecks, type FormatChecks } from './check-format.ts';
 
 const ofSchema = (schema: JsonObject): OutputFormat => ({

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormatsModule from 'ajv-formats';
 
 import type { JsonObject } from '../../kit/json/json.ts';
-import { forgetOldest } from '../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
 
 /** A schema and optionally an answer to validate, both as JSON text. */
 export interface FormatJob {

@@ -2,7 +2,7 @@ import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { Item } from '../../../canonical/request/item.ts';
 import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { isJsonObject } from '../../../kit/json/json.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 
 interface Conversation {
   readonly items: readonly Item[];

@@ -6,7 +6,7 @@ import { jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/bounds.ts
 import { noteUnread } from '../../../apis/unread-fields.ts';
 import { notAnObject, parseBody } from '../../../apis/validation.ts';
 import { isJsonObject, present, textIn, type JsonObject } from '../../../kit/json/json.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 
 /** Where a request has its servers. */
 export const MCP_PLACE = 'mcp_servers';

@@ -9,7 +9,7 @@ import type { ReadBody } from '../../../apis/common-fields.ts';
 import { rejectUsed } from '../../../apis/parameters.ts';
 import { namesWhere, unreadFields } from '../../../apis/unread-fields.ts';
 import { missing, parseBody } from '../../../apis/validation.ts';
-import { append } from '../../../kit/collections/append.ts';
+import { append } from '../../../kit/collections/lists.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { findModel } from '../../model-names.ts';
 import { checkPairs, rejectPrefill } from './check-conversation.ts';

@@ -11,7 +11,7 @@ import { backendName, type ClientNames } from '../tool-names.ts';
 import { CLIENT_TOOLS } from './client-tools.ts';
 import { readMcpServers, type Toolset } from './mcp-servers.ts';
 import { isJsonObject, present, textIn, type JsonObject } from '../../../kit/json/json.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 
 export interface ReadTools {
   /** Tools that the model has from the beginning. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { jsonBytesSteps } from '../../../kit/json/json-bytes.ts';
+import { jsonBytesSteps } from '../../../kit/json/json-writer.ts';
 import { readJsonSteps } from '../../../kit/json/json-reader.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 
 const MAX_OLD = 32;
 

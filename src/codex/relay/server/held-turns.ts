@@ -1,6 +1,6 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { Clock } from '../../../kit/ambient.ts';
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 import type { BackendProfile } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
 import type { RelayReport } from '../../sources/upstream-event.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { runSliced } from '../../../kit/async/event-loop.ts';
-import { joinSteps } from '../../../kit/json/json-bytes.ts';
+import { joinSteps } from '../../../kit/json/json-writer.ts';
 
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { parseCookie } from 'undici';
 import type { Clock } from '../../../kit/ambient.ts';
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 import type { Headers } from '../../end-to-end-headers.ts';
 
 /** More than Cloudflare and its customers set. */

@@ -1,4 +1,4 @@
-import { IdleTimer } from '../../../kit/async/idle-timer.ts';
+import { IdleTimer } from '../../../kit/async/wait.ts';
 
 /** Up to this size the configured limit applies. */
 const SMALL_BYTES = 40 * 1024;

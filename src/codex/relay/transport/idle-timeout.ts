@@ -1,4 +1,4 @@
-import { IdleTimer } from '../../../kit/async/idle-timer.ts';
+import { IdleTimer } from '../../../kit/async/wait.ts';
 
 /** Idle timeout of a backend: aborts a request if nothing arrives for too long. */
 export class IdleTimeout {

@@ -4,7 +4,7 @@ import { request as send, type Dispatcher } from 'undici';
 
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { Clock } from '../../../kit/ambient.ts';
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 import { parseJsonObject, textIn } from '../../../kit/json/json.ts';
 import { timeoutFailure } from '../../failures/classify.ts';
 import { hostOf, unreachable } from '../../failures/unreachable.ts';

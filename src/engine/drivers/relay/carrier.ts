@@ -2,7 +2,7 @@ import type { AppServer, ThreadSignal } from '../../../codex/app-server.ts';
 import type { HeldTurnHandle, RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
 import type { Relay } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
-import { within } from '../../../kit/async/within.ts';
+import { within } from '../../../kit/async/wait.ts';
 import { closeTurn, type RunningTurn, type StartedTurn } from '../../attempt/running-turn.ts';
 import type { TurnEnd } from '../driven-turn.ts';
 import { freshThread, isReusable, type CarrierThread } from './carrier-thread.ts';

@@ -1,7 +1,7 @@
 import type { AppServer } from '../../../codex/app-server.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import type { Clock } from '../../../kit/ambient.ts';
-import { within } from '../../../kit/async/within.ts';
+import { within } from '../../../kit/async/wait.ts';
 import type { Carrier } from './carrier.ts';
 import type { CarrierThread } from './carrier-thread.ts';
 import { IdleThreads } from './idle-threads.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../kit/ambient.ts';
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 
 /** As long as a kind counts as in use after its last request. */
 const IN_USE_MS = 30 * 60_000;

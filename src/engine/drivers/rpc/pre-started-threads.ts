@@ -3,7 +3,7 @@ import type { ParamsOf } from '../../../codex/protocol/methods.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { isLongerThan } from '../../../kit/json/json-writer.ts';
-import { forgetOldest } from '../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
 
 type ThreadStart = ParamsOf<'thread/start'>;
 

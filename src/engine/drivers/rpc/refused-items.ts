@@ -1,7 +1,7 @@
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
 import type { Rejection } from '../../../canonical/failure/rejection.ts';
 import { placeOf, type History } from '../../../codex/translate/fit-history.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 
 /** Items that are passed through unread and that the app-server keeps. It silently drops all others. */
 const CODEX_KEEPS: ReadonlySet<string> = new Set(['web_search_call', 'image_generation_call']);

@@ -15,7 +15,7 @@ import {
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, present, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import { isRandomId } from '../../../kit/random-id.ts';
+import { isRandomId } from '../../../kit/text/patterns.ts';
 import { idText, rejectTooManyParts } from '../../../apis/bounds.ts';
 import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';

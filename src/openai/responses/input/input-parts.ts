@@ -4,7 +4,7 @@ import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { Part, RawPart } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import type { Json } from '../../../kit/json/json.ts';
-import { isPlainWebUrl } from '../../../kit/text/web-url.ts';
+import { isPlainWebUrl } from '../../../kit/text/patterns.ts';
 import { list, longText, MAX_PARTS } from '../../../apis/bounds.ts';
 import { breakpointField, readBreakpoint } from '../../shared/cache-breakpoint.ts';
 import { fileFields, filePart } from '../../shared/file-part.ts';

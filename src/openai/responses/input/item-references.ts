@@ -1,6 +1,6 @@
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import type { Item, Reasoning } from '../../../canonical/request/item.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 import { isPlaceholderId } from '../output/placeholder.ts';
 
 /** Finds an item of an earlier answer by its id; null if unknown. */

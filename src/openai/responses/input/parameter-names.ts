@@ -1,5 +1,5 @@
 import type { Setting } from '../../../canonical/request/path.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 import type { ParameterNames } from '../../../apis/parameter-names.ts';
 import { SHARED_SETTINGS } from '../../shared/shared-settings.ts';
 import type { ToolForm } from '../../shared/read-tools.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { quoted } from '../../../kit/text/display.ts';
 import { list, longText, MAX_ITEMS } from '../../../apis/bounds.ts';
 import { bodyObject } from '../../chat/common.ts';
 import { unreadFields } from '../../../apis/unread-fields.ts';

@@ -25,8 +25,8 @@ import { RESPONSES_PARAMETERS } from './parameters.ts';
 import { createResponseSchema, type CreateResponse } from './schema.ts';
 import { readToolChoice } from './tools.ts';
 import type { Continues } from '../../../turns/api.ts';
-import { append } from '../../../kit/collections/append.ts';
-import { quoted } from '../../../kit/text/quote.ts';
+import { append } from '../../../kit/collections/lists.ts';
+import { quoted } from '../../../kit/text/display.ts';
 
 export interface TranslatedResponse extends ReadBody<CreateResponse> {
   /** The fields with which the client requested reasoning. */

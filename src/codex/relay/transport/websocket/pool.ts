@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../kit/ambient.ts';
-import { forgetOldest } from '../../../../kit/collections/forget-oldest.ts';
+import { forgetOldest } from '../../../../kit/collections/recent.ts';
 import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
 import { DialError, type Dial } from './dial.ts';
 import type { DialPacing } from './dial-pacing.ts';

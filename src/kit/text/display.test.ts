@@ -1,7 +1,18 @@
-import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import * as fc from 'fast-check';
 
-import { jsonLines, printable } from './printable.ts';
+import { quoted, jsonLines, printable, duration } from './display.ts';
+
+describe('quoted', () => {
+  it.each([
+    ['short', 'short'],
+    ['a'.repeat(100), 'a'.repeat(100)],
+    ['a'.repeat(101), `${'a'.repeat(100)}…`],
+    [`${'a'.repeat(99)}😀`, `${'a'.repeat(99)}\uFFFD…`],
+  ])('%s', (text, expected) => {
+    expect(quoted(text)).toBe(expected);
+  });
+});
 
 const shown = (text: string): unknown => JSON.parse(printable(JSON.stringify(text)));
 
@@ -44,5 +55,18 @@ describe('jsonLines', () => {
         expect(JSON.parse(lines)).toEqual({ text });
       }),
     );
+  });
+});
+
+describe('duration', () => {
+  it.each([
+    [0, '0 ms'],
+    [12.4, '12 ms'],
+    [1_000, '1.0 s'],
+    [1_249, '1.2 s'],
+    [60_000, '1 min 0 s'],
+    [200_400, '3 min 20 s'],
+  ])('formats %d ms', (ms, text) => {
+    expect(duration(ms)).toBe(text);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fitsWildcard } from './wildcard.ts';
+import { fitsWildcard } from './patterns.ts';
 
 describe('fitsWildcard', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { systemAmbient } from './system-ambient.ts';
+import { systemAmbient } from './ambient.ts';
 
 describe('systemAmbient', () => {
   it('mints ids of a prefix and 32 hex digits', () => {
