@@ -9,7 +9,7 @@ import { SETTINGS_NOT_SERVED } from './settings-not-served.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-const pages = ['*.md', 'docs/**/*.md', 'examples/*.md']
+const pages = ['*.md', '.github/*.md', 'docs/**/*.md', 'examples/*.md']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .map((file) => ({ file, text: read(file) }));
 
@@ -26,6 +26,14 @@ describe('documents', () => {
   it('are found', () => {
     expect(pages.length).toBeGreaterThan(15);
     expect(mentions(/\]\(([^)\s]+)\)/g).length).toBeGreaterThan(30);
+  });
+
+  it('are few enough to be kept true', () => {
+    const words = pages.reduce((sum, { text }) => sum + text.trim().split(/\s+/).length, 0);
+    expect(
+      words,
+      'All pages together have at most 70,000 words. Merge what two pages say, or delete what no reader opens; git has it.',
+    ).toBeLessThanOrEqual(70_000);
   });
 
   it('are up to date if they are generated', async () => {
