@@ -8,7 +8,7 @@ import { systemAmbient } from '../src/kit/ambient.ts';
 import { requestEnd } from '../src/observe/request-end.ts';
 import { LogWriter } from '../src/requests/log-writer.ts';
 import { ANY_REQUEST, RequestLog } from '../src/requests/request-log.ts';
-import { openStore } from '../src/store/open-store.ts';
+import { openStore } from '../src/compose/open-store.ts';
 
 /**
  * Measures what the log of requests costs: `node bench/request-log.ts [seconds]`. The same notes and spans as those of a real

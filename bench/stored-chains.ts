@@ -6,7 +6,7 @@ import type { Item, Produced } from '../src/canonical/request/item.ts';
 import { KeyIds } from '../src/keys/key-ids.ts';
 import { systemAmbient } from '../src/kit/ambient.ts';
 import { responseBody, turnBody } from '../src/state/stored-turn.ts';
-import { openStore } from '../src/store/open-store.ts';
+import { openStore } from '../src/compose/open-store.ts';
 import type { Position } from '../src/store/store.ts';
 import { KEY } from './proxy-side.ts';
 

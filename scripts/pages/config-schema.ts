@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
+import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
 import { MCP_FIELDS } from '../../src/config/mcp-file.ts';
 import { PRICE_FIELDS } from '../../src/config/prices.ts';
-import { SETTINGS } from '../../src/config/schema.ts';
 import { fileKeyOf, type SettingRow } from '../../src/config/setting-row.ts';
 
 const schemaOf = (type: z.ZodType): object => {
@@ -22,7 +22,7 @@ const propertyOf = (row: SettingRow): object => ({
 
 const settings = (): Readonly<Record<string, object>> =>
   Object.fromEntries(
-    Object.entries<SettingRow>(SETTINGS)
+    Object.entries(ALL_SETTINGS)
       .filter(([, { environmentOnly }]) => environmentOnly !== true)
       .map(([name, row]) => [fileKeyOf(name), propertyOf(row)]),
   );

@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../src/config/schema.ts';
+import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
 import { GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {
@@ -21,7 +21,7 @@ const line = (name: string, row: SettingRow): string =>
   `| \`${name}\`${row.secret ? ' (secret)' : ''} | ${defaultOf(row)} | ${allowedOf(row)} | ${row.description} |`;
 
 /** Every setting with its row, by group and slice. */
-const SORTED = Object.entries<SettingRow>(SETTINGS).toSorted(
+const SORTED = Object.entries(ALL_SETTINGS).toSorted(
   ([, one], [, other]) => SLICES.indexOf(one.slice) - SLICES.indexOf(other.slice),
 );
 

@@ -1,17 +1,21 @@
 import { join } from 'node:path';
 
 import { apisOf } from '../../src/compose/apis.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import type { RouteRow } from '../../src/compose/feature.ts';
+import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { FEATURES } from '../../src/compose/features.ts';
+import { featureRoutes, mergeRoutes } from '../../src/compose/open-features.ts';
+import { mergeRows } from '../../src/kit/collections/merge-rows.ts';
 import { INFER } from '../../src/http/guards/scopes.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
 import type { Route } from '../../src/http/server.ts';
 import { HTTP_NOTES } from './http-notes.ts';
 
 /**
- * What each route is for. A route without a line here, a line without a route, or another access stops the script: to
+ * What each route is for; features say it themselves. A route without a line here, a line without a route, or another access stops the script: to
  * open a route is a decision about security.
  */
-const PURPOSES: Readonly<Record<string, string>> = {
+const OWN_PURPOSES: Readonly<Record<string, string>> = {
   'key POST /v1/responses': 'Runs one turn. `stream: true` answers with server-sent events, else with JSON.',
   'key POST /v1/responses/compact':
     'Compacts a long conversation into a JSON object whose `output` is the next `input`; see [compaction](compaction.md).',
@@ -117,12 +121,6 @@ const PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/conversations/{id}':
     'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`.',
   'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses.',
-  'key GET /v1/usage':
-    'The usage of the key that asks, by hours or days. `start_time`, `end_time` (Unix seconds), `bucket_width` (`1h`, `1d`). For this and the next ones see [usage](usage.md).',
-  'key GET /v1/organization/usage/completions':
-    "The usage of all keys, in OpenAI's form: `start_time` (required), `end_time`, `bucket_width` (`1h`, `1d`), `group_by`, `api_key_ids`, `models`, `batch`, `limit`, `page`.",
-  'key GET /v1/codex/usage/summary':
-    'The usage of all keys in the form of `/v1/usage`: requests, tokens, errors and latency, by bucket, model, client and key.',
   'key GET /v1/codex/requests':
     'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, `status` (`running`, `ok`, `failed`, `4xx`, `429` …), `error`, `model`, `key`, `client`, `from` and `to` (Unix seconds), `q` (the beginning of an id).',
   'key GET /v1/codex/requests/live':
@@ -152,6 +150,35 @@ const PURPOSES: Readonly<Record<string, string>> = {
     'Numbers for Prometheus, see [metrics](metrics.md). `local`: with a key, or without one for a program on this machine itself.',
 };
 
+/** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
+const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+
+type Described = Pick<RouteRow, 'access' | 'about' | 'after'>;
+
+const ACCESS_FIRST = /^(open|local|key) (.*)$/;
+
+/** All of them in the order of the routes, by their access, method and path. */
+const PURPOSES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(
+    mergeRows<Described>(
+      Object.fromEntries(
+        Object.entries(OWN_PURPOSES).map(([name, about]) => {
+          const [, access, route = ''] = ACCESS_FIRST.exec(name) ?? [];
+          return [route, { access: access as Route['access'], about }];
+        }),
+      ),
+      FEATURES.map(({ routes = {} }) =>
+        Object.fromEntries(
+          Object.entries<RouteRow>(routes).map(([name, { access, about, after }]) => [
+            withoutPattern(name),
+            { access, about, ...(after === undefined ? {} : { after: withoutPattern(after) }) },
+          ]),
+        ),
+      ),
+    ),
+  ).map(([route, { access, about }]) => [`${access} ${route}`, about]),
+);
+
 const notCalled = (): never => {
   throw new Error('the routes are listed here, not served');
 };
@@ -166,51 +193,49 @@ type ListedRoute = Required<Pick<Route, 'method' | 'path' | 'access' | 'scopes'>
 
 /** The route table of a server that is not started. */
 export const listRoutes = (): readonly ListedRoute[] =>
-  routeTable({
-    apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, {
-      tokenizer: { textOf: notCalled },
-      signer: untouched,
+  mergeRoutes(
+    routeTable({
+      apis: apisOf(loadConfig({ PROXY_STATE_DIR: NO_STATE }), untouched, {
+        tokenizer: { textOf: notCalled },
+        signer: untouched,
+      }),
+      turns: untouched,
+      countLine: { enter: notCalled },
+      storedResponses: untouched,
+      kept: null,
+      mayKeep: notCalled,
+      forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0, gate: untouched },
+      models: { names: notCalled },
+      keyDirectory: untouched,
+      mcp: { list: notCalled },
+      codex: {
+        codexModels: notCalled,
+        clock: { now: notCalled },
+        clients: notCalled,
+        codexAccount: notCalled,
+        settings: {},
+        sources: {},
+        codexVersion: '',
+        takesFeedback: false,
+      },
+      keys: { admin: null, storage: null, clock: { now: notCalled } },
+      keyProof: { keys: [], limit: untouched },
+      login: { signIns: untouched, overriddenBy: null },
+      requests: untouched,
+      captures: untouched,
+      metrics: { print: notCalled, contentType: '' },
+      front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
+      console: untouched,
+      isReady: notCalled,
+      backendHealth: notCalled,
     }),
-    turns: untouched,
-    countLine: { enter: notCalled },
-    storedResponses: untouched,
-    kept: null,
-    mayKeep: notCalled,
-    forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0, gate: untouched },
-    models: { names: notCalled },
-    keyDirectory: untouched,
-    usage: untouched,
-    limitsOf: notCalled,
-    mcp: { list: notCalled },
-    codex: {
-      codexModels: notCalled,
-      clock: { now: notCalled },
-      clients: notCalled,
-      codexAccount: notCalled,
-      settings: {},
-      sources: {},
-      codexVersion: '',
-      takesFeedback: false,
-    },
-    keys: { admin: null, storage: null, clock: { now: notCalled } },
-    keyProof: { keys: [], limit: untouched },
-    login: { signIns: untouched, overriddenBy: null },
-    requests: untouched,
-    captures: untouched,
-    metrics: { print: notCalled, contentType: '' },
-    front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
-    console: untouched,
-    isReady: notCalled,
-    backendHealth: notCalled,
-  }).map(({ method, path: pattern, access, scopes = INFER }) => ({
+    FEATURES.map((one) => featureRoutes(one, {})),
+  ).map(({ method, path: pattern, access, scopes = INFER }) => ({
     method,
     path: withoutPattern(pattern),
     access,
     scopes: access === 'open' ? [] : scopes,
   }));
-
-/** `/v1/models/:id{.+}` is how the router writes `/v1/models/{id}`. */
-const withoutPattern = (pattern: string): string => pattern.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}');
 
 /** The routes, and notes on their answers. */
 export const describedRoutes = (): readonly string[] => Object.keys(PURPOSES);

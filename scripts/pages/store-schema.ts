@@ -1,17 +1,13 @@
 import { DatabaseSync } from 'node:sqlite';
 
-import { MIGRATIONS } from '../../src/store/migrations/migrate.ts';
+import { FEATURES } from '../../src/compose/features.ts';
+import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { mergeRows } from '../../src/kit/collections/merge-rows.ts';
 import { SCHEMA_WORDS } from '../../src/store/migrations/migration.ts';
+import type { TableNotes } from '../../src/store/part.ts';
 import type { Tables } from '../../src/store/tables.ts';
 
-type Notes = {
-  readonly [Table in Exclude<keyof Tables, 'schema_version'>]: {
-    readonly about: string;
-    readonly columns: { readonly [Name in keyof Tables[Table]]: string };
-  };
-};
-
-const NOTES: Notes = {
+const OWN_TABLES: TableNotes<Omit<Tables, 'schema_version'>> = {
   segments: {
     about: 'An append-only list of turns: a conversation, or a chain of responses.',
     columns: {
@@ -172,36 +168,6 @@ const NOTES: Notes = {
       amounts: 'JSON: name of the limit, id of its window, amount',
     },
   },
-  usage: {
-    about:
-      'What a server process served in an hour for a key, model and client. Rows with the same labels are added up when they are read.',
-    columns: {
-      id: '',
-      hour: 'the start of the hour in which the requests ended',
-      key_id: 'the id of the API key',
-      model:
-        'as the request named it; `other` for more than 50 names of a key in an hour; empty: the request failed before it was known',
-      client: 'the detected client; empty: the same',
-      expires_at: '',
-      requests: '',
-      client_errors: 'rejected for what the client sent',
-      limit_errors: 'answered with 429',
-      upstream_errors: 'failures of the backend, or of the account at it',
-      server_errors: 'failures of this server',
-      cancelled: 'the client disconnected or cancelled',
-      input_tokens: '',
-      cached_tokens: 'of the input',
-      cache_write_tokens: 'of the input',
-      output_tokens: '',
-      reasoning_tokens: 'of the output',
-      image_input_tokens: 'of the image model; in no other column',
-      image_output_tokens: 'the same',
-      duration_ms: 'the sum of the durations of answered requests',
-      first_events:
-        'a histogram of the milliseconds to the first event: `bucket:count`, each bucket 19 % wider than the one before',
-      durations: 'the same for the whole durations',
-    },
-  },
   kept_bytes: {
     about:
       'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',
@@ -214,6 +180,11 @@ const NOTES: Notes = {
   },
 };
 
+const NOTES: TableNotes = mergeRows<TableNotes[string]>(
+  OWN_TABLES,
+  FEATURES.map(({ store }) => store?.tables ?? {}),
+);
+
 interface Column {
   readonly name: string;
   readonly type: string;
@@ -222,9 +193,9 @@ interface Column {
 }
 
 /** The tables as the migrations make them. */
-const tableRows = (database: DatabaseSync, table: keyof Notes): readonly string[] => {
+const tableRows = (database: DatabaseSync, table: string): readonly string[] => {
   const columns = database.prepare(`pragma table_info(${table})`).all() as unknown as readonly Column[];
-  const notes: Readonly<Record<string, string>> = NOTES[table].columns;
+  const notes: Readonly<Record<string, string>> = NOTES[table]?.columns ?? {};
   return columns.map(({ name, type, notnull, pk }) => {
     const isOptional = notnull === 0 && pk === 0;
     const kind = `${type.toLowerCase()}${isOptional ? '?' : ''}${pk > 0 ? ', key' : ''}`;
@@ -235,13 +206,13 @@ const tableRows = (database: DatabaseSync, table: keyof Notes): readonly string[
 
 export const describeStoreSchema = (): string => {
   const database = new DatabaseSync(':memory:');
-  for (const migration of MIGRATIONS) {
+  for (const migration of STORE_SCHEMA.migrations) {
     for (const statement of migration(SCHEMA_WORDS.sqlite)) database.exec(statement);
   }
-  const tables = (Object.keys(NOTES) as (keyof Notes)[]).flatMap((table) => [
+  const tables = Object.entries(NOTES).flatMap(([table, { about }]) => [
     `## \`${table}\``,
     '',
-    NOTES[table].about,
+    about,
     '',
     ...tableRows(database, table),
     '',
@@ -250,7 +221,7 @@ export const describeStoreSchema = (): string => {
   return [
     '# Schema of the store',
     '',
-    `Version ${MIGRATIONS.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them with their indexes, and every start brings a database up to date.`,
+    `Version ${STORE_SCHEMA.migrations.length}. SQLite and PostgreSQL have the same tables; \`src/store/migrations\` makes them with their indexes, and every start brings a database up to date.`,
     'Times are milliseconds since the Unix epoch, `?` means that a column may be null, and `owner` is the id of the API key that a row belongs to; for a configured key a hash, which only the database has. After `expires_at` a row is unknown, and the sweep deletes it. The reasons are in [0020](decisions/0020-the-store.md).',
     '',
     'A _sealed_ column is text in one of three forms:',

@@ -12,7 +12,7 @@ import { profileOf } from '../../src/codex/capabilities/profile.ts';
 import { directLogin, type BackendTarget } from '../../src/codex/home/backend.ts';
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import { wholeHistory, type History } from '../../src/codex/translate/fit-history.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/compose/feature-tables.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
 import { atCodexPaths } from '../../src/http/codex/own-paths.ts';

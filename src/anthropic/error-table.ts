@@ -1,4 +1,5 @@
 import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
 
 /** How Anthropic's API reports a failure. */
 interface AnthropicError {
@@ -23,8 +24,8 @@ const BAD_GATEWAY = error(502, 'api_error');
 const UNAVAILABLE = error(503, 'api_error');
 const TIMED_OUT = error(504, 'timeout_error');
 
-/** Every failure as Anthropic's API reports it. A new failure does not compile without a row. */
-export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
+/** The failures of the catalogue as Anthropic's API reports them. A new one does not compile without a row. */
+const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   invalid_value: FIELD,
   invalid_type: FIELD,
   missing_required_parameter: FIELD,
@@ -116,4 +117,29 @@ export const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   store_unavailable: UNAVAILABLE,
   server_overloaded: OVERLOADED,
   upstream_overloaded: OVERLOADED,
+};
+
+/** The failures of features, by their status. */
+const BY_STATUS: Readonly<Record<number, AnthropicError>> = {
+  400: INVALID,
+  401: error(401, 'authentication_error'),
+  403: error(403, 'permission_error'),
+  404: NOT_FOUND,
+  408: error(408, 'timeout_error'),
+  409: error(409, 'invalid_request_error'),
+  413: error(413, 'request_too_large'),
+  429: LIMITED,
+  502: BAD_GATEWAY,
+  503: UNAVAILABLE,
+  504: TIMED_OUT,
+};
+
+/** How Anthropic's API reports this failure. */
+export const anthropicError = ({
+  kind,
+  status,
+  row,
+}: Pick<Failure, 'kind' | 'status' | 'row'>): AnthropicError => {
+  if (row === undefined) return ANTHROPIC_ERRORS[kind as FailureCode];
+  return BY_STATUS[status] ?? (status < 500 ? error(status, 'invalid_request_error') : BROKEN);
 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURES, type FailureCode } from '../canonical/failure/failure-catalogue.ts';
 import { failure, type Failure } from '../canonical/failure/failure.ts';
 import { missing } from '../apis/validation.ts';
-import { ANTHROPIC_ERRORS } from './error-table.ts';
+import { anthropicError } from './error-table.ts';
 import { anthropicErrors } from './errors.ts';
 
 const messageOf = (kind: FailureCode, param: string | null, message: string): string => {
@@ -52,7 +52,7 @@ describe('anthropicErrors', () => {
 
   it('differs from the status of the catalogue in these rows only', () => {
     const other = Object.entries(FAILURES).flatMap(([kind, { status }]) => {
-      const row = ANTHROPIC_ERRORS[kind as FailureCode];
+      const row = anthropicError({ kind: kind as FailureCode, status });
       return row.status === status ? [] : [`${kind} ${status} ${row.status}`];
     });
     expect(other).toEqual([

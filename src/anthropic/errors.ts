@@ -1,11 +1,11 @@
 import type { Failure } from '../canonical/failure/failure.ts';
 import { errorHeaders } from '../apis/error-headers.ts';
 import type { ErrorForm } from '../turns/api.ts';
-import { ANTHROPIC_ERRORS } from './error-table.ts';
+import { anthropicError } from './error-table.ts';
 
 /** The error object. Further fields of a failure, such as `details`, are part of it. */
 const projectError = (failed: Failure) => ({
-  type: ANTHROPIC_ERRORS[failed.kind].type,
+  type: anthropicError(failed).type,
   message: messageOf(failed),
   ...failed.more,
 });
@@ -18,7 +18,7 @@ export const anthropicErrorBody = (failed: Failure) => ({
 
 /** Anthropic's errors. */
 export const anthropicErrors: ErrorForm = (failed, requestId) => {
-  const { status, isFinal = false } = ANTHROPIC_ERRORS[failed.kind];
+  const { status, isFinal = false } = anthropicError(failed);
   return {
     status,
     headers: { ...errorHeaders(failed), ...(isFinal ? { 'x-should-retry': 'false' } : {}) },
@@ -27,8 +27,9 @@ export const anthropicErrors: ErrorForm = (failed, requestId) => {
 };
 
 /** Anthropic's form has no `param`: the message names the field first, as in `max_tokens: Field required`. */
-const messageOf = ({ kind, message, param }: Failure): string => {
-  if (param === null || ANTHROPIC_ERRORS[kind].isAboutField !== true) return message;
+const messageOf = (failed: Failure): string => {
+  const { kind, message, param } = failed;
+  if (param === null || anthropicError(failed).isAboutField !== true) return message;
   if (param === '') return message.replace(/^Invalid type for '': /, 'body: ');
   if (kind === 'missing_required_parameter') return `${param}: Field required`;
   const opening = OPENINGS.map((text) => `${text} '${param}': `).find((text) => message.startsWith(text));

@@ -6,8 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { systemAmbient } from '../kit/ambient.ts';
-import { MIGRATIONS } from '../store/migrations/migrate.ts';
-import { openStore } from '../store/open-store.ts';
+import { openStore, STORE_SCHEMA } from '../compose/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { sharedPostgres } from '../../test/support/postgres.ts';
 import { runCommandLine } from './run.ts';
@@ -95,7 +94,7 @@ describe('db', () => {
       err: '',
       out: [
         `database    SQLite, ${path.join(directory, 'state.db')}`,
-        `schema      version ${MIGRATIONS.length}`,
+        `schema      version ${STORE_SCHEMA.migrations.length}`,
         `size        ${size}`,
         'responses   2',
         'turns       2 in 2 conversations and chains',
@@ -189,7 +188,7 @@ describe('db', () => {
     database.exec('insert into schema_version values (99, 0)');
     database.close();
     expect((await run(['status'])).out).toContain(
-      `version 99, which is newer than this program (${MIGRATIONS.length})\n`,
+      `version 99, which is newer than this program (${STORE_SCHEMA.migrations.length})\n`,
     );
     writeFileSync(
       path.join(directory, 'state.db'),

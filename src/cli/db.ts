@@ -2,6 +2,7 @@ import { jsonLines } from '../kit/text/display.ts';
 import path from 'node:path';
 
 import { storeFile } from '../compose/describe-store.ts';
+import { STORE_SCHEMA } from '../compose/open-store.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
 import type { StoreStatus } from '../store/admin/store-status.ts';
@@ -15,7 +16,9 @@ export const db: Run = async (flags, world, [action = '', argument = '']) => {
   const { state } = await loadSettings(world.environment);
   const file = storeFile(state);
   const { databaseUrl, keys } = state;
-  const admin = await plainly(openAdmin({ databaseUrl, file, keys, clock: systemAmbient.clock }));
+  const admin = await plainly(
+    openAdmin({ databaseUrl, file, keys, clock: systemAmbient.clock, schema: STORE_SCHEMA }),
+  );
   if (admin === null) throw new PlainError(`Nothing is stored yet: there is no ${file}.`);
   try {
     await plainly(actionNamed(action)(admin, world, { argument, isJson: flags.has('json') }));

@@ -1,11 +1,10 @@
-import { SETTINGS } from '../config/schema.ts';
-import type { SettingRow } from '../config/setting-row.ts';
+import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import type { Command } from './command.ts';
 import { COMMANDS } from './table.ts';
 
 /** The everyday settings with the first sentence of their description. */
 const everyday = (): readonly (readonly [string, string])[] =>
-  Object.entries<SettingRow>(SETTINGS)
+  Object.entries(ALL_SETTINGS)
     .filter(([, { group }]) => group === 'everyday')
     .map(([name, { description }]) => [name, firstSentence(description)]);
 

@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { SETTINGS } from '../config/schema.ts';
-import type { SettingRow } from '../config/setting-row.ts';
+import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import { shellQuoted } from '../kit/text/display.ts';
 
 /** How this program was started, which decides the command lines shown to the user. */
@@ -33,10 +32,9 @@ const carriedTo = (command: string): readonly string[] => {
   return command === 'connect' ? [...ADDRESS, ...CARRIED] : CARRIED;
 };
 
-const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[];
+const SETTING_NAMES = Object.keys(ALL_SETTINGS);
 
-const isSecret = (name: keyof typeof SETTINGS): boolean =>
-  (SETTINGS as Readonly<Record<string, SettingRow>>)[name]?.secret === true;
+const isSecret = (name: string): boolean => ALL_SETTINGS[name]?.secret === true;
 
 const isSet = (value: string | undefined): value is string => value !== undefined && value.trim() !== '';
 

@@ -1,5 +1,6 @@
 import { untrusted } from '../codex/home/trusted-path.ts';
-import { ConfigError, loadConfig } from '../config/load.ts';
+import { loadConfig } from '../compose/feature-tables.ts';
+import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 
 /** Loads the configuration. Throws `ConfigError` if it is invalid, or if another user may change its file. */

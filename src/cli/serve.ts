@@ -4,6 +4,7 @@ import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
 import { banner, type BannerFacts } from '../compose/banner.ts';
 import type { Config } from '../config/schema.ts';
+import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
 import { createCors } from '../http/guards/cors.ts';
@@ -52,7 +53,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   const logger = createLogger({
     level: config.log.level,
     destination: logLines(sink, config.log.format, world),
-    secrets: secretsOf(config),
+    secrets: secretsOf(config, ALL_SETTINGS),
   });
   sink.onResumed((lines) => logger.warn({ lines }, 'log lines were dropped'));
   for (const warning of config.warnings) logger.warn(warning);

@@ -11,7 +11,9 @@ import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
+import { turnApis } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/ambient.ts';
@@ -20,12 +22,17 @@ import { CodexWatch, type CodexReport } from '../observe/codex-watch.ts';
 import type { Logger } from '../observe/log.ts';
 import type { LogSink } from '../observe/log-sink.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { TESTED_CODEX } from '../version.ts';
 import { apisOf } from './apis.ts';
 import { openSockets, turnDeps } from './edge.ts';
+import { ALL_METRICS } from './feature-tables.ts';
+import { FEATURES } from './features.ts';
 import { openGateway } from './gateway.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
+import { openFeatures } from './open-features.ts';
+import { OpenParts } from './open-parts.ts';
 import { placeFolders } from './folders.ts';
 import { describeStore } from './describe-store.ts';
 import { openSharedMemory } from './shared-memory.ts';
@@ -85,24 +92,46 @@ const LOOK_EVERY_MS = 2_000;
 /** After the last answer, interrupts of aborted turns may still be in progress. */
 const LAST_INTERRUPTS_MS = 2_000;
 
-/** The composition root: the only file that knows every part. */
+/** The composition root. A start that fails closes what it has opened. */
 export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
+  const parts = new OpenParts((err, part) => deps.logger.error({ err, part }, 'could not be closed'));
+  try {
+    return await openApp(given, deps, parts);
+  } catch (error) {
+    await parts.close();
+    throw error;
+  }
+};
+
+const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<App> => {
   const { environment, logger, log } = deps;
   const config = await placeFolders(given, logger);
-  const metrics = createMetrics();
+  const metrics = createMetrics(ALL_METRICS);
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const forwarding = await openForwarding(config, { environment, metrics });
+  const forwarding = parts.add('forwarding', await openForwarding(config, { environment, metrics }));
   const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
+  const state = parts.add('state', await openState(config, { logger, metrics }));
+  const { store } = state;
+  const { signer, keyIds } = state.signatures;
+  const shared = parts.add('shared memory', await openSharedMemory(store, config, logger));
+  const threads = parts.add('threads', openThreads(config, { logger, metrics, times: deps.threadTimes }));
+  const apis = apisOf(config, metrics, { tokenizer: threads.tokenizer, signer });
+  /** The backend is opened last: those who end its turns are there before it, and close after it. */
+  const models: ModelDirectory = { names: () => active.models.names() };
+  const gateway = parts.add(
+    'gateway',
+    await openGateway(config, { ...deps, ownKey, store, keyIds, apis, models, metrics }),
+  );
+  const features = await openFeatures(
+    FEATURES,
+    { environment, ambient: systemAmbient, logger, store, apis: turnApis(apis), models },
+    { config, metrics, parts, offers: gateway },
+  );
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
-  const state = await openState(config, { logger, metrics });
-  const shared = await openSharedMemory(state.store, config, logger);
-  const unread = openUnreadTotal(config, metrics);
-  const reasoning = openReasoningMemory(config, metrics, shared);
-  const threads = openThreads(config, { logger, metrics, times: deps.threadTimes });
-  const { tokenizer, guide, formats } = threads;
-  const mcp = await openMcpServers(config, environment, logger);
+  if (captures !== null) parts.add('captures', captures);
+  const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
   const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
     ...deps,
@@ -111,35 +140,22 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     homes,
     cacheIds: shared.cacheIds,
     metrics,
-    tokenizer,
-    guide,
-    unread,
-    reasoning,
+    ...threads,
+    unread: openUnreadTotal(config, metrics),
+    reasoning: openReasoningMemory(config, metrics, shared),
     origins: new ReasoningOrigins(),
     mcp,
-  }).catch(async (error: unknown) => {
-    await mcp.close();
-    await captures.close();
-    await shared.close();
-    await state.close();
-    throw error;
   });
-  const signIns = openSignIns(config, { ...deps, homes, active });
-  const { store } = state;
-  const { signer, keyIds } = state.signatures;
-  const apis = apisOf(config, metrics, { tokenizer, signer });
-  const gateway = await openGateway(config, { ...deps, ownKey, store, keyIds, apis, active, metrics });
-  const { authenticate, cors, observer } = gateway;
-  const background = openBackground(config, { ...deps, ...gateway, state, metrics });
+  parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
+  const signIns = parts.add('sign-ins', openSignIns(config, { ...deps, homes, active }));
+  const observer = observerOf([...features.observers, ...gateway.observers], { metrics, logger });
+  const background = openBackground(config, { ...deps, ...gateway, observer, state, metrics });
   const turns = {
     engine: active.engine,
     models: active.models,
-    tokens: tokenizer,
-    formats,
-    sideTurns: createSideTurns(
-      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-      { engine: active.engine, models: active.models, logger, metrics },
-    ),
+    tokens: threads.tokenizer,
+    formats: threads.formats,
+    sideTurns: sideTurnsOf(config, { engine: active.engine, models: active.models, logger, metrics }),
     captures,
     states: state.states,
     background,
@@ -147,23 +163,25 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], gateway.isAdmin),
   };
   const server = createServer({
-    routes: routesOf(config, {
-      apis,
-      turns,
-      state,
-      forwarding,
-      active,
-      homes,
-      signIns,
-      ownKey,
-      metrics,
-      gateway,
-      captures,
-      exchanges: () => server.exchanges,
-      backendHealth: () => watch.health(),
-    }),
-    authenticate,
-    cors,
+    routes: features.routesWith(
+      routesOf(config, {
+        apis,
+        turns,
+        state,
+        forwarding,
+        active,
+        homes,
+        signIns,
+        ownKey,
+        metrics,
+        gateway,
+        captures,
+        exchanges: () => server.exchanges,
+        backendHealth: () => watch.health(),
+      }),
+    ),
+    authenticate: gateway.authenticate,
+    cors: gateway.cors,
     observer,
     ambient: systemAmbient,
     logger,
@@ -172,30 +190,51 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
   background?.start(apis, turns);
-  const { exchanges } = server;
-  const sockets = openSockets(config, { ...deps, ...gateway, apis, turns, exchanges, metrics });
+  const sockets = parts.add(
+    'sockets',
+    openSockets(config, { ...deps, ...gateway, apis, turns, exchanges: server.exchanges, metrics }),
+  );
   return {
     fetch: server.fetch,
     upgrades: sockets,
     refuse: (failed, origin) => server.refuse(failed, origin),
-    state: () => active.backend.state,
-    standardModel: async () => (await active.models.names()).list.standard,
+    ...aboutBackend(active),
     store: describeStore(config.state),
     ownKey,
-    workers: () => active.backend.workers(),
     codex: () => codexWatch.report(),
-    answersUnderWay: () => exchanges.count,
+    answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
       gateway.requests.log.feed.close();
-      const drained = Promise.all([exchanges.drain(timeoutMs), background?.drain(timeoutMs)]);
+      const drained = Promise.all(
+        [server.exchanges, features, background].map(async (one) => one?.drain(timeoutMs)),
+      );
       sockets.drain();
       await drained;
-      for (const part of [signIns, sockets, forwarding, threads]) await part.close();
-      await active.close(LAST_INTERRUPTS_MS);
-      for (const part of [mcp, captures, gateway, shared, state]) await part?.close();
+      await parts.close();
     },
   };
 };
+
+const observerOf = (
+  observers: readonly RequestObserver[],
+  { metrics, logger }: { readonly metrics: Metrics; readonly logger: Logger },
+): RequestObserver =>
+  allObservers(observers, (err) => {
+    metrics.observerErrors.inc();
+    logger.error({ err }, 'observer of requests failed');
+  });
+
+const sideTurnsOf = (
+  { clients, http }: Config,
+  deps: Parameters<typeof createSideTurns>[1],
+): ReturnType<typeof createSideTurns> =>
+  createSideTurns({ ...clients, keepaliveMs: http.sseKeepaliveMs }, deps);
+
+const aboutBackend = (active: ActiveBackend): Pick<App, 'state' | 'standardModel' | 'workers'> => ({
+  state: () => active.backend.state,
+  standardModel: async () => (await active.models.names()).list.standard,
+  workers: () => active.backend.workers(),
+});
 
 const openUnreadTotal = ({ load }: Config, metrics: Metrics): UnreadTotal =>
   new UnreadTotal({

@@ -6,6 +6,7 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { WorkerDescription, WorkerPool } from '../codex/worker/supervisor.ts';
 import type { StartWorker } from '../codex/worker/worker.ts';
 import type { Config } from '../config/schema.ts';
+import { ALL_SETTINGS } from './feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
 import { compactionOf } from '../codex/capabilities/compaction.ts';
@@ -237,7 +238,7 @@ export const engineOf = (
     wasRenewedSince,
   });
   const stepDeps: BackendStepDeps = {
-    secrets: secretsOf(config),
+    secrets: secretsOf(config, ALL_SETTINGS),
     usesAccessToken: chosen.kind === 'login' && chosen.accessToken !== null,
     turnTimeoutMs: config.upstream.turnTimeoutMs,
     tokenizer: deps.tokenizer,

@@ -1,6 +1,7 @@
 import path from 'node:path';
 
 import type { Config } from '../config/schema.ts';
+import { ALL_SETTINGS } from './feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
@@ -21,7 +22,11 @@ export const captureOf = async (
     directory: captureDir ?? path.join(config.state.dir, 'captures'),
     isAlways: captureDir !== null,
     clock: systemAmbient.clock,
-    secrets: [...secretsOf(config), ...config.http.apiKeys, ...(ownKey === null ? [] : [ownKey])],
+    secrets: [
+      ...secretsOf(config, ALL_SETTINGS),
+      ...config.http.apiKeys,
+      ...(ownKey === null ? [] : [ownKey]),
+    ],
     settings: { version: VERSION, config: translatorSettings(config) },
     onOrder: (order) => logger.warn(order, 'the next requests and their answers are written to files'),
     onLost(reason, requestId, err) {

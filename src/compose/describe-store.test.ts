@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { loadConfig } from '../config/load.ts';
+import { loadConfig } from './feature-tables.ts';
 import { describeStore } from './describe-store.ts';
 
 const described = (environment: Record<string, string>): string =>

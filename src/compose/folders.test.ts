@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import type { McpServer, McpTransport } from '../canonical/mcp/mcp-server.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig } from './feature-tables.ts';
 import { placeFolders } from './folders.ts';
 
 let state = '';

@@ -11,19 +11,17 @@ import type { KeyIds } from '../keys/key-ids.ts';
 import { LiveKeys } from '../keys/live-keys.ts';
 import { NO_NAMED_KEYS, type KeyDirectory } from '../keys/key.ts';
 import { systemAmbient } from '../kit/ambient.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
 import type { Store } from '../store/store.ts';
 import { openConsole } from './console.ts';
-import type { UsageReader } from '../usage/usage-reader.ts';
 import { openRequestLog, type OpenRequestLog } from './request-log.ts';
-import { openUsage } from './usage.ts';
 import type { Api } from '../turns/api.ts';
 import { telemetryOf } from './telemetry.ts';
 import type { KeyGate } from '../keys/key-gate.ts';
 import { openLimits, type OpenLimits } from './limits.ts';
-import type { ActiveBackend } from './active-backend.ts';
 
 export interface GatewayDeps {
   /** The key of an installation without a configured one. */
@@ -35,7 +33,7 @@ export interface GatewayDeps {
   readonly metrics: Metrics;
   readonly apis: readonly Api[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly active: Pick<ActiveBackend, 'models'>;
+  readonly models: ModelDirectory;
 }
 
 /** Who may use the server, how much, and what is known about it. */
@@ -52,9 +50,8 @@ export interface Gateway {
   readonly gate: KeyGate;
   readonly limitsOf: OpenLimits['statusOf'];
   readonly storage: OpenLimits['storage'];
-  /** Watches every request. */
-  readonly observer: RequestObserver;
-  readonly usage: UsageReader;
+  /** They watch every request. */
+  readonly observers: readonly RequestObserver[];
   /** What is known about requests. */
   readonly requests: OpenRequestLog;
   close(): Promise<void>;
@@ -62,15 +59,13 @@ export interface Gateway {
 
 export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Gateway> => {
   const { http } = config;
-  const { store, active, logger, metrics } = deps;
+  const { store, models, logger, metrics } = deps;
   const { byKey, live, admin } = await openKeys(config, deps);
   const telemetry = await telemetryOf(deps.environment, logger);
   const keys = live ?? NO_NAMED_KEYS;
   const console = openConsole(http, { byKey, keys, store });
-  const usage = openUsage(config, deps);
-  const limits = openLimits(config, { store, directory: keys, models: active.models, metrics, logger });
+  const limits = openLimits(config, { store, directory: keys, models, metrics, logger });
   const requests = openRequestLog(config, { ...deps, keyNames: (id) => keys.byId(id)?.name ?? null });
-  const observers = [usage.recorder, requests.log, ...(telemetry === null ? [] : [telemetry.observer])];
   return {
     console,
     requests,
@@ -82,15 +77,10 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     gate: limits.gate,
     storage: limits.storage,
     limitsOf: (keyId) => limits.statusOf(keyId),
-    observer: allObservers(observers, (err) => {
-      metrics.observerErrors.inc();
-      logger.error({ err }, 'observer of requests failed');
-    }),
-    usage: usage.reader,
+    observers: [requests.log, ...(telemetry === null ? [] : [telemetry.observer])],
     async close() {
       await limits.close();
       await requests.log.close();
-      await usage.recorder.stop();
       await live?.close();
       await telemetry?.close();
     },

@@ -17,6 +17,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { VERSION } from '../version.ts';
 import { aboutServer } from './about-server.ts';
 import { clientsOf } from './clients.ts';
+import { ALL_SETTINGS } from './feature-tables.ts';
 import type { ActiveBackend } from './active-backend.ts';
 import type { Gateway } from './gateway.ts';
 import type { OpenState } from './state.ts';
@@ -25,16 +26,7 @@ import { overridesLogin } from './sign-ins.ts';
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly gateway: Pick<
     Gateway,
-    | 'authenticate'
-    | 'console'
-    | 'keyAdmin'
-    | 'requests'
-    | 'usage'
-    | 'limitsOf'
-    | 'storage'
-    | 'gate'
-    | 'keys'
-    | 'isAdmin'
+    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'storage' | 'gate' | 'keys' | 'isAdmin'
   >;
   readonly captures: OpenCaptures;
   readonly exchanges: () => Exchanges;
@@ -47,10 +39,10 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
   readonly metrics: Metrics;
 }
 
-/** The routes of the server, each with the parts that it needs. */
+/** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, usage, limitsOf, gate, keys, authenticate, requests, isAdmin } = parts.gateway;
+  const { console, keyAdmin, gate, keys, authenticate, requests, isAdmin } = parts.gateway;
   const { metrics, captures, exchanges } = parts;
   return routeTable({
     apis,
@@ -67,8 +59,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     keyDirectory: keys,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
-    usage,
-    limitsOf,
     keys: { admin: keyAdmin, storage: parts.gateway.storage, clock: systemAmbient.clock },
     keyProof: {
       keys: ownKey === null ? config.http.apiKeys : [ownKey.key],
@@ -103,8 +93,8 @@ const codexRouteDeps = (config: Config, homes: CodexHomes, active: ActiveBackend
   codexModels: () => active.backend.codexModels(),
   clock: systemAmbient.clock,
   clients: clientsOf(),
-  settings: shownSettings(config),
-  sources: shownSources(config),
+  settings: shownSettings(config, ALL_SETTINGS),
+  sources: shownSources(config, ALL_SETTINGS),
   codexVersion: homes.binary.version,
   takesFeedback: config.codex.feedback,
 });

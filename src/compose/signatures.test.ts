@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { gatewayError } from '../canonical/failure/failure.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig } from './feature-tables.ts';
 import { createLogger } from '../observe/log.ts';
 import type { Store } from '../store/store.ts';
 import { openSignatures } from './signatures.ts';

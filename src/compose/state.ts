@@ -13,7 +13,7 @@ import { RecentItems, createReferredItems } from '../state/referred-items.ts';
 import { createStoredResponses, type StoredResponses } from '../state/stored-responses.ts';
 import { StoredChats } from '../state/stored-chats.ts';
 import { createTurnStates, type StateParts } from '../state/turn-states.ts';
-import { openStore } from '../store/open-store.ts';
+import { openStore } from './open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreOptions } from '../store/store-options.ts';
 import { startSweeper } from '../store/sweeper.ts';

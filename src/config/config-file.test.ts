@@ -6,8 +6,9 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { ConfigError, loadConfig } from './load.ts';
-import { SETTINGS, type Config, type SettingName } from './schema.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ConfigError } from './load.ts';
+import type { Config } from './schema.ts';
 import { secretsOf } from './secrets.ts';
 import { fileKeyOf, type SettingRow } from './setting-row.ts';
 
@@ -39,15 +40,13 @@ const problemsOf = (run: () => unknown): readonly string[] => {
 
 const at = (text: string): string => `Config file ${file}: ${text}`;
 
-const rows = (Object.entries(SETTINGS) as [SettingName, SettingRow][]).filter(
-  ([, { environmentOnly }]) => environmentOnly !== true,
-);
+const rows = Object.entries(ALL_SETTINGS).filter(([, { environmentOnly }]) => environmentOnly !== true);
 
 const valueOf = (config: Config, { slice, field }: SettingRow): unknown =>
   (config[slice] as Readonly<Record<string, unknown>>)[field];
 
 /** For types that take free text: some values, as text and as JSON. */
-const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])[]>> = {
+const SAMPLES: Partial<Record<string, readonly (readonly [string, unknown])[]>> = {
   CODEX_ACCESS_TOKEN: [
     ['at-0123456789', 'at-0123456789'],
     ['eyJhbGciOiJub25lIn0.e30.c2ln', 'eyJhbGciOiJub25lIn0.e30.c2ln'],
@@ -92,7 +91,7 @@ const SAMPLES: Partial<Record<SettingName, readonly (readonly [string, unknown])
 };
 
 /** A valid value of a setting: as an environment variable, and as JSON. */
-const sampleOf = (name: SettingName, row: SettingRow): fc.Arbitrary<readonly [string, unknown]> => {
+const sampleOf = (name: string, row: SettingRow): fc.Arbitrary<readonly [string, unknown]> => {
   const samples = SAMPLES[name];
   if (samples !== undefined) return fc.constantFrom(...samples);
   if (row.type.isPath) return fc.constantFrom(['/srv/x', '/srv/x'], ['~/x', '~/x']);
@@ -170,7 +169,7 @@ describe('the config file', () => {
     expect(config.mcpServers).toMatchObject([
       { label: 'a', transport: { cwd: path.join(directory, 'work'), env: { T: 't0ken' } } },
     ]);
-    expect(secretsOf(config)).toEqual(['t0ken']);
+    expect(secretsOf(config, ALL_SETTINGS)).toEqual(['t0ken']);
     const other = path.join(directory, 'mcp.json');
     writeFileSync(other, '{"mcpServers": {"b": {"command": "y"}}}');
     const named = loadFile(content, { PROXY_MCP_CONFIG: other });

@@ -5,8 +5,7 @@ import type { ModelPrices } from '../canonical/models/prices.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
 import { readJsonFile } from './json-file.ts';
 import { readPrices } from './prices.ts';
-import { SETTINGS } from './schema.ts';
-import { fileKeyOf, type SettingRow } from './setting-row.ts';
+import { fileKeyOf, type SettingTable } from './setting-row.ts';
 
 /** The settings of a config file, not yet checked. */
 export interface ConfigFile {
@@ -19,15 +18,11 @@ export interface ConfigFile {
   readonly problems: readonly string[];
 }
 
-const NAMES: ReadonlyMap<string, string> = new Map(
-  Object.keys(SETTINGS).map((name) => [fileKeyOf(name), name]),
-);
-
 /** A problem of the file, or of one of its keys. */
 export const fileProblem = (file: string, text: string): string => `Config file ${file}: ${text}`;
 
 /** `isNamed`: `PROXY_CONFIG` names it. Otherwise it is the `config.json` of the state directory. */
-export const readConfigFile = (file: string, isNamed: boolean): ConfigFile | null => {
+export const readConfigFile = (file: string, isNamed: boolean, table: SettingTable): ConfigFile | null => {
   if (!isNamed && !exists(file)) return null;
   const read = readJsonFile(file);
   const nothing = { path: file, values: new Map(), mcpServers: null, prices: {} };
@@ -35,7 +30,7 @@ export const readConfigFile = (file: string, isNamed: boolean): ConfigFile | nul
   if (!isJsonObject(read.value)) {
     return { ...nothing, problems: [fileProblem(file, 'must contain a JSON object.')] };
   }
-  return sortKeys(file, isNamed, read.value);
+  return sortKeys(file, isNamed, read.value, table);
 };
 
 /** True for a link without a target, and for a file in a folder that may not be read: both are mistakes to report. */
@@ -47,13 +42,14 @@ const exists = (file: string): boolean => {
   }
 };
 
-const sortKeys = (file: string, isNamed: boolean, object: JsonObject): ConfigFile => {
+const sortKeys = (file: string, isNamed: boolean, object: JsonObject, table: SettingTable): ConfigFile => {
+  const names = new Map(Object.keys(table).map((name) => [fileKeyOf(name), name]));
   const { $schema: _, mcpServers, prices: given, ...settings } = object;
   const values = new Map<string, unknown>();
   const problems: string[] = [];
   for (const [key, value] of Object.entries(settings)) {
-    const name = NAMES.get(key);
-    const problem = name === undefined ? unknownKey(key) : misplacedKey(key, name, isNamed);
+    const name = names.get(key);
+    const problem = name === undefined ? unknownKey(key, table) : misplacedKey(key, name, isNamed, table);
     if (name !== undefined && problem === null) values.set(name, value);
     else problems.push(fileProblem(file, problem ?? ''));
   }
@@ -68,15 +64,15 @@ const sortKeys = (file: string, isNamed: boolean, object: JsonObject): ConfigFil
   return { path: file, values, mcpServers: isJsonObject(mcpServers) ? mcpServers : null, prices, problems };
 };
 
-const unknownKey = (key: string): string => {
+const unknownKey = (key: string, table: SettingTable): string => {
   const shown = JSON.stringify(key.slice(0, 100));
-  return Object.hasOwn(SETTINGS, key)
+  return Object.hasOwn(table, key)
     ? `unknown key ${shown}: here it is called "${fileKeyOf(key)}".`
     : `unknown key ${shown}: docs/configuration.md lists the keys.`;
 };
 
-const misplacedKey = (key: string, name: string, isNamed: boolean): string | null => {
-  const { environmentOnly } = (SETTINGS as Readonly<Record<string, SettingRow>>)[name] ?? {};
+const misplacedKey = (key: string, name: string, isNamed: boolean, table: SettingTable): string | null => {
+  const { environmentOnly } = table[name] ?? {};
   if (environmentOnly === true) return `${key}: can only be set in the environment, as ${name}.`;
   return name === 'PROXY_STATE_DIR' && !isNamed
     ? `${key}: this file is in the state directory itself. Set PROXY_STATE_DIR, or name a config file with PROXY_CONFIG.`

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { ConfigError, loadConfig } from './load.ts';
+import { loadConfig } from '../compose/feature-tables.ts';
+import { ConfigError } from './load.ts';
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {
   try {

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { describe, expect, it, vi } from 'vitest';
 
-import { loadConfig } from './load.ts';
-import { SETTINGS } from './schema.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
@@ -11,7 +10,7 @@ vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
 describe('loadConfig', () => {
   it('says where each value comes from', () => {
     const { sources } = loadConfig({ PORT: '0', PROXY_DEMO: '' });
-    const others = Object.keys(SETTINGS).filter((name) => name !== 'PORT');
+    const others = Object.keys(ALL_SETTINGS).filter((name) => name !== 'PORT');
     expect(sources).toEqual({
       ...Object.fromEntries(others.map((name) => [name, 'default'])),
       PORT: 'environment',

@@ -2,8 +2,8 @@ import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 
-import { defaultConfig } from '../../test/support/default-config.ts';
-import { loadConfig } from './load.ts';
+import { defaultConfig, type WholeConfig } from '../../test/support/default-config.ts';
+import { loadConfig } from '../compose/feature-tables.ts';
 import type { Config } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.
@@ -225,7 +225,7 @@ describe('loadConfig', () => {
         "PROXY_SANDBOX_MODE has no effect: codex's own tools are switched off.",
         "PROXY_APPROVAL_POLICY has no effect: codex's own tools are switched off.",
       ],
-    } satisfies Omit<Config, 'sources'>);
+    } satisfies Omit<WholeConfig, 'sources'>);
   });
 
   it('takes an empty value for one that was not chosen', () => {

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { isJsonObject } from '../kit/json/json.ts';
 import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
 import { NO_SERVERS, readMcpFile, readMcpServers, type McpFile } from './mcp-file.ts';
-import { SETTINGS, type Config, type SettingName, type Source } from './schema.ts';
-import { fileKeyOf, SLICES, type SettingRow } from './setting-row.ts';
+import { SETTINGS, type Config, type Source } from './schema.ts';
+import { fileKeyOf, SLICES, type SettingRow, type SettingTable } from './setting-row.ts';
 import { absolutePath } from './value.ts';
 
 /** Lists everything that is wrong with the settings. */
@@ -21,9 +21,6 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 type Parsed = { readonly value: unknown } | { readonly problem: string };
-
-const rowOf = (name: SettingName): SettingRow => SETTINGS[name];
-const NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
 /** `KEY=` in an env file counts as not set. */
 const textOf = (env: Environment, name: string): string | null => env[name]?.trim() || null;
@@ -56,8 +53,7 @@ interface Read {
   readonly source: Source;
 }
 
-const readSetting = (name: SettingName, env: Environment, file: ConfigFile | null): Read => {
-  const row = rowOf(name);
+const readSetting = (name: string, row: SettingRow, env: Environment, file: ConfigFile | null): Read => {
   const text = textOf(env, name);
   if (text !== null) {
     const parsed = fromText(row, text);
@@ -79,28 +75,29 @@ const explained = (parsed: Parsed, place: string, allowed: string): Parsed =>
     : parsed;
 
 /** The file of `PROXY_CONFIG`, or else `config.json` in the state directory; null: neither exists. */
-const openConfigFile = (env: Environment): ConfigFile | null => {
+const openConfigFile = (env: Environment, settings: SettingTable): ConfigFile | null => {
   const named = textOf(env, 'PROXY_CONFIG');
-  const { parsed } = readSetting(named === null ? 'PROXY_STATE_DIR' : 'PROXY_CONFIG', env, null);
+  const { PROXY_CONFIG, PROXY_STATE_DIR } = SETTINGS;
+  const { parsed } =
+    named === null
+      ? readSetting('PROXY_STATE_DIR', PROXY_STATE_DIR, env, null)
+      : readSetting('PROXY_CONFIG', PROXY_CONFIG, env, null);
   // Reading all settings reports this problem.
   if ('problem' in parsed) return null;
   const found = parsed.value as string;
-  return readConfigFile(named === null ? configFileIn(found) : found, named !== null);
+  return readConfigFile(named === null ? configFileIn(found) : found, named !== null, settings);
 };
 
-const unknownKeys = (env: Environment): string[] =>
+const unknownKeys = (env: Environment, settings: SettingTable): string[] =>
   Object.keys(env)
-    .filter((name) => name.startsWith('PROXY_') && env[name] !== undefined && !Object.hasOwn(SETTINGS, name))
+    .filter((name) => name.startsWith('PROXY_') && env[name] !== undefined && !Object.hasOwn(settings, name))
     .toSorted()
     .map((name) => `${name} is not a setting of this server and has no effect.`);
 
-const withoutEffect = (sources: Readonly<Record<string, Source>>): string[] =>
-  NAMES.flatMap((name) => {
-    const { noEffect } = rowOf(name);
-    return noEffect === undefined || sources[name] === 'default'
-      ? []
-      : [`${name} has no effect: ${noEffect}.`];
-  });
+const withoutEffect = (sources: Readonly<Record<string, Source>>, settings: SettingTable): string[] =>
+  Object.entries(settings).flatMap(([name, { noEffect }]) =>
+    noEffect === undefined || sources[name] === 'default' ? [] : [`${name} has no effect: ${noEffect}.`],
+  );
 
 /** The slices with the base URL and the key of a provider. */
 const PROVIDERS = ['upstream', 'embeddings', 'transcriptions'];
@@ -132,17 +129,17 @@ const deepFreeze = <T>(value: T): T => {
   return value;
 };
 
-/** Reads the environment and the config file. Throws `ConfigError` if anything is not allowed. */
-export const loadConfig = (env: Environment): Config => {
-  const file = openConfigFile(env);
+/** Reads these settings from the environment and the config file. Throws `ConfigError` if anything is not allowed. */
+export const readConfig = (env: Environment, settings: SettingTable): Config => {
+  const file = openConfigFile(env, settings);
   const slices: Record<string, Record<string, unknown>> = Object.fromEntries(
     SLICES.map((slice) => [slice, {}]),
   );
   const sources: Record<string, Source> = {};
   const problems = [...(file?.problems ?? [])];
-  for (const name of NAMES) {
-    const { slice, field } = rowOf(name);
-    const { parsed, source } = readSetting(name, env, file);
+  for (const [name, row] of Object.entries(settings)) {
+    const { slice, field } = row;
+    const { parsed, source } = readSetting(name, row, env, file);
     sources[name] = source;
     if ('problem' in parsed) problems.push(parsed.problem);
     else Object.assign(slices[slice] ?? {}, { [field]: parsed.value });
@@ -152,8 +149,8 @@ export const loadConfig = (env: Environment): Config => {
   problems.push(...mcp.problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const warnings = [
-    ...unknownKeys(env),
-    ...withoutEffect(sources),
+    ...unknownKeys(env, settings),
+    ...withoutEffect(sources, settings),
     ...keysWithoutProvider(slices),
     ...mcp.warnings,
   ];

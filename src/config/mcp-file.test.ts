@@ -4,7 +4,8 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { ConfigError, loadConfig } from './load.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ConfigError } from './load.ts';
 import type { Config } from './schema.ts';
 import { secretsOf } from './secrets.ts';
 
@@ -99,7 +100,7 @@ describe('the file of PROXY_MCP_CONFIG', () => {
       a: { command: 'x', env: { TOKEN: 'env-secret' } },
       b: { url: 'https://h/mcp?key=query-secret', headers: { Authorization: 'Bearer header-secret' } },
     });
-    expect(secretsOf(config)).toEqual([
+    expect(secretsOf(config, ALL_SETTINGS)).toEqual([
       'env-secret',
       'Bearer header-secret',
       'header-secret',

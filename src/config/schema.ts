@@ -4,12 +4,15 @@ import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';
 import { PROVIDER_SETTINGS } from './provider-settings.ts';
-import type { SettingRow, Slice } from './setting-row.ts';
+import type { SettingRow, SettingTable, Slice } from './setting-row.ts';
 import { STATE_SETTINGS } from './state-settings.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
 import type { ValueType } from './value.ts';
 
-/** Every setting. `Config`, the loader, docs/configuration.md and docs/config.schema.json are made from this table. */
+/**
+ * The settings that belong to no feature. `Config`, the loader, docs/configuration.md and docs/config.schema.json are made
+ * from this table and those of the features.
+ */
 export const SETTINGS = {
   ...CLIENT_SETTINGS,
   ...FAMILY_SETTINGS,
@@ -20,18 +23,30 @@ export const SETTINGS = {
 };
 
 type Settings = typeof SETTINGS;
-export type SettingName = keyof Settings;
 
 type Value<R extends SettingRow> =
   | (R['type'] extends ValueType<infer Output> ? Output : never)
   | (null extends R['default'] ? null : never);
 
-type RowOf<S extends Slice> = Extract<Settings[SettingName], { readonly at: `${S}.${string}` }>;
+type RowOf<S extends Slice> = Extract<Settings[keyof Settings], { readonly at: `${S}.${string}` }>;
 type FieldOf<S extends Slice, At> = At extends `${S}.${infer Field}` ? Field : never;
 
 export type Source = 'environment' | 'config file' | 'default';
 
-/** The whole configuration: frozen, read once, passed on in slices. */
+/** The values of a table by their fields: what a feature gets of the configuration. */
+export type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table as FieldOf<Slice, Table[Name]['at']>]: Value<Table[Name]>;
+};
+
+export const valuesOf = <Table extends SettingTable>(table: Table, config: Config): ValuesOf<Table> =>
+  Object.fromEntries(
+    Object.values(table).map(({ slice, field }) => [
+      field,
+      (config[slice] as Readonly<Record<string, unknown>>)[field],
+    ]),
+  ) as ValuesOf<Table>;
+
+/** The whole configuration: frozen, read once, passed on in slices. The settings of features have no types here. */
 export type Config = {
   readonly [S in Slice]: { readonly [R in RowOf<S> as FieldOf<S, R['at']>]: Value<R> };
 } & {
@@ -40,7 +55,7 @@ export type Config = {
   /** What tokens cost, for limits of keys; only the config file has them. */
   readonly prices: ModelPrices;
   /** Where each value comes from. */
-  readonly sources: Readonly<Record<SettingName, Source>>;
+  readonly sources: Readonly<Record<string, Source>>;
   /** Mistakes that do not stop the start, such as a misspelt key. */
   readonly warnings: readonly string[];
 };

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 
-import { loadConfig } from './load.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 import { secretsOf } from './secrets.ts';
 
 it('finds every secret of a configuration', () => {
-  expect(secretsOf(loadConfig({}))).toEqual([]);
+  expect(secretsOf(loadConfig({}), ALL_SETTINGS)).toEqual([]);
   const environment = {
     PROXY_API_KEY: 'sk-a,sk-b',
     PROXY_UPSTREAM_API_KEY: 'c',
@@ -14,7 +14,7 @@ it('finds every secret of a configuration', () => {
     PROXY_DATABASE_URL: 'postgres://u:p@h/d',
     PROXY_STORE_KEY: `${'0a'.repeat(32)},${'0b'.repeat(32)}`,
   };
-  expect(secretsOf(loadConfig(environment))).toEqual([
+  expect(secretsOf(loadConfig(environment), ALL_SETTINGS)).toEqual([
     'sk-a',
     'sk-b',
     'c',

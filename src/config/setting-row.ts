@@ -61,7 +61,12 @@ export interface SettingRow {
   readonly noEffect?: string;
   /** The first sentence is also the line of `--help`. */
   readonly description: string;
+  /** Of a feature's setting: the one before it in the docs. */
+  readonly after?: string;
 }
+
+/** Settings by their names in the environment. */
+export type SettingTable = Readonly<Record<string, SettingRow>>;
 
 /** A row as the tables have it; `at` says the slice and the field, and without a default it is null. */
 type Given = Omit<SettingRow, 'group' | 'slice' | 'field' | 'default'> & { readonly default?: string };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { loadConfig } from './load.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 import { shownSettings } from './shown-settings.ts';
 
 it('shows numbers and known words, and no free text', () => {
@@ -14,6 +14,7 @@ it('shows numbers and known words, and no free text', () => {
       PROXY_MODEL_ALIASES: '{"private":"gpt-5.5"}',
       PROXY_MAX_QUEUED_TURNS: '7',
     }),
+    ALL_SETTINGS,
   );
   expect(JSON.stringify(shown)).not.toMatch(/private|state/);
   expect(shown).toMatchObject({

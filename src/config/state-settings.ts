@@ -32,13 +32,6 @@ export const STATE_SETTINGS = {
     description:
       'How much is kept for each API key: stored responses, conversations, chat completions, and the events of streams. Beyond it, requests that would be stored get 429 `storage_limit_exceeded`. A named key can have [its own limit](keys.md#storage). 0: no limit.',
   }),
-  PROXY_USAGE_DAYS: deployment({
-    at: 'state.usageDays',
-    type: decimalNumber(0.05, 36_500, 'days'),
-    default: '400',
-    description:
-      'How long the usage of keys is kept: numbers of requests and tokens for each hour, without any content. With `PROXY_STORE=off` it is kept in memory, since the start of the server.',
-  }),
   PROXY_STORE_KEY: deployment({
     at: 'state.keys',
     type: storeKeyList,

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { usageStore } from '../features/usage/store.ts';
+import { partOf } from '../store/part.ts';
 import type { Store } from '../store/store.ts';
 import { KeyIds, withShownIds } from './key-ids.ts';
 
@@ -57,11 +59,13 @@ describe('a store with shown ids', () => {
     ids,
   );
 
+  const usage = partOf(store, usageStore);
+
   it('translates shown ids to the owners of its rows, and back', async () => {
     expect(store.kind).toBe('sqlite');
     await store.turns.size(shown, { segment: shown, pos: 0 });
-    await store.usage.sums({ keyIds: [shown, NAMED], by: ['keyId'] } as never);
-    await store.usage.put([{ keyId: shown }, { keyId: '' }] as never);
+    await usage.sums({ keyIds: [shown, NAMED], by: ['keyId'] } as never);
+    await usage.put([{ keyId: shown }, { keyId: '' }] as never);
     await store.requests.list({ keyId: shown } as never);
     expect(asked).toEqual([
       [OWNER, { segment: shown, pos: 0 }],
@@ -79,7 +83,7 @@ describe('a store with shown ids', () => {
       { keyId: null },
       { keyId: NAMED },
     ]);
-    expect(await store.usage.sums({} as never)).toEqual([{ keyId: shown, requests: 1 }]);
+    expect(await usage.sums({} as never)).toEqual([{ keyId: shown, requests: 1 }]);
     expect(await store.chats.find(shown, 'x')).toEqual({ id: 'x', metadata: { owner: OWNER } });
   });
 });

@@ -7,7 +7,12 @@ export interface MetricRow<K extends Kind = Kind, Label extends string = string>
   readonly help: string;
   readonly labels: readonly Label[];
   readonly buckets?: readonly number[];
+  /** Of a feature's metric: the one before it in the docs. */
+  readonly after?: string;
 }
+
+/** Metrics by their names in the code. */
+export type MetricTable = Readonly<Record<string, MetricRow>>;
 
 /** Without labels there is no `Label`: TypeScript would infer `string`. */
 type Row<K extends Kind> = <const Label extends string = never>(

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { assertNever } from '../kit/assert-never.ts';
 import { COMPATIBILITY_METRICS } from './compatibility-metrics.ts';
-import { counter, gauge, histogram, type MetricRow } from './metric-row.ts';
+import { counter, gauge, histogram, type MetricRow, type MetricTable } from './metric-row.ts';
 import { STORE_METRICS } from './store-metrics.ts';
 import { TRANSPORT_METRICS } from './transport-metrics.ts';
 
-/** All metrics; docs/metrics.md is generated from this table. */
+/** The metrics that belong to no feature; docs/metrics.md is generated from this table and those of the features. */
 export const METRICS = {
   requests: counter('proxy_requests_total', 'Answered requests, by route and HTTP status.', [
     'route',
@@ -192,19 +192,16 @@ export const METRICS = {
   ...COMPATIBILITY_METRICS,
 } as const;
 
-type Table = typeof METRICS;
-type Keys<Kind extends MetricRow['kind']> = {
-  [K in keyof Table]: Table[K]['kind'] extends Kind ? K : never;
-}[keyof Table];
-type LabelOf<K extends keyof Table> = Table[K]['labels'][number];
+type MetricOf<Row extends MetricRow> = {
+  readonly counter: Counter<Row['labels'][number]>;
+  readonly gauge: Gauge<Row['labels'][number]>;
+  readonly histogram: Histogram<Row['labels'][number]>;
+}[Row['kind']];
 
-export type Metrics = {
-  readonly [K in Keys<'counter'>]: Counter<LabelOf<K>>;
-} & {
-  readonly [K in Keys<'gauge'>]: Gauge<LabelOf<K>>;
-} & {
-  readonly [K in Keys<'histogram'>]: Histogram<LabelOf<K>>;
-} & {
+/** The metrics of a table: what a feature gets of all metrics. */
+export type MetricsOf<Table extends MetricTable> = { readonly [Name in keyof Table]: MetricOf<Table[Name]> };
+
+export type Metrics = MetricsOf<typeof METRICS> & {
   /** The metrics in Prometheus format, and their content type. */
   readonly print: () => Promise<string>;
   readonly contentType: string;
@@ -242,10 +239,10 @@ const shielded = <M extends Counter | Gauge | Histogram>(metric: M): M => {
 };
 
 /** Uses its own registry, so that two apps in one process (as in tests) do not share numbers. */
-export const createMetrics = (): Metrics => {
+export const createMetrics = (table: MetricTable = METRICS): Metrics => {
   const registry = new Registry();
   const metrics = Object.fromEntries(
-    Object.entries<MetricRow>(METRICS).map(([key, row]) => [key, shielded(createMetric(row, registry))]),
+    Object.entries(table).map(([key, row]) => [key, shielded(createMetric(row, registry))]),
   );
   return {
     ...metrics,
@@ -255,8 +252,8 @@ export const createMetrics = (): Metrics => {
 };
 
 /** The table of docs/metrics.md. */
-export const describeMetrics = (): string => {
-  const rows = Object.values<MetricRow>(METRICS).map((row) => {
+export const describeMetrics = (table: MetricTable): string => {
+  const rows = Object.values(table).map((row) => {
     const labels = row.labels.map((label) => `\`${label}\``).join(', ');
     return `| \`${row.name}\` | ${row.kind}${labels === '' ? '' : ` by ${labels}`} | ${row.help} |`;
   });

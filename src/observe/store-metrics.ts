@@ -19,11 +19,6 @@ export const STORE_METRICS = {
     'Operations of the store that failed, by operation and error code.',
     ['operation', 'code'],
   ),
-  usageLost: counter(
-    'proxy_usage_lost_total',
-    'Requests whose usage was not recorded, by reason: `memory` (too much waits for the database), `stop` (the database was away when the server stopped).',
-    ['reason'],
-  ),
   keyRefusals: counter(
     'proxy_key_refusals_total',
     'Requests refused because of what their API key may do or has used, by error code.',

@@ -1,6 +1,6 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { TraceSpan } from '../canonical/context/trace.ts';
-import type { ErrorSource } from '../canonical/failure/error-source.ts';
+import type { ErrorSource } from '../canonical/failure/catalogue-row.ts';
 import { failure, type Failure } from '../canonical/failure/failure.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { RequestEnd, RequestSummary, SessionFacts } from '../observe/request-end.ts';
@@ -160,7 +160,7 @@ const errorOf = (
 
 /** Without the words of the model, which this message quotes. */
 const messageOf = ({ kind, message }: Failure): string =>
-  kind === 'image_not_generated' ? failure(kind).message : message;
+  kind === 'image_not_generated' ? failure('image_not_generated').message : message;
 
 /** Enough until the year 5188. */
 const TIME_DIGITS = 9;

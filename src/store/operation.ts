@@ -3,10 +3,10 @@ import type { Kysely } from 'kysely';
 import type { Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
-/** What every query gets. */
-export interface Query {
+/** What every query gets. `Own`: the tables of the feature that it belongs to. */
+export interface Query<Own = unknown> {
   /** A connection. For a write it is in a transaction. */
-  readonly db: Kysely<Tables>;
+  readonly db: Kysely<Tables & Own>;
   readonly seal: Seal;
   /** Rows that expire at this time or before are unknown. */
   readonly now: number;
@@ -29,22 +29,30 @@ export type OperationsOf<Part> = {
     : never;
 };
 
-type Run<Args extends readonly unknown[], Result> = (query: Query, ...args: Args) => Promise<Result>;
+type Run<Args extends readonly unknown[], Result, Own> = (
+  query: Query<Own>,
+  ...args: Args
+) => Promise<Result>;
 
-export const read = <Args extends readonly unknown[], Result>(
-  run: Run<Args, Result>,
-): Operation<Args, Result> => ({ isWrite: false, run, changed: () => null });
+/** A connection has the tables of every feature; only their queries know their types. */
+const anyQuery = <Args extends readonly unknown[], Result, Own>(
+  run: Run<Args, Result, Own>,
+): Operation<Args, Result>['run'] => run as unknown as Operation<Args, Result>['run'];
+
+export const read = <Args extends readonly unknown[], Result, Own>(
+  run: Run<Args, Result, Own>,
+): Operation<Args, Result> => ({ isWrite: false, run: anyQuery(run), changed: () => null });
 
 /** A write that does not wait for the disk, if the database can do that. */
-export const relaxed = <Args extends readonly unknown[], Result>(
-  run: Run<Args, Result>,
-): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run, changed: () => null });
+export const relaxed = <Args extends readonly unknown[], Result, Own>(
+  run: Run<Args, Result, Own>,
+): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run: anyQuery(run), changed: () => null });
 
 /** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
-export const write = <Args extends readonly unknown[], Result>(
-  run: Run<Args, Result>,
+export const write = <Args extends readonly unknown[], Result, Own>(
+  run: Run<Args, Result, Own>,
   changed: (result: Result, ...args: Args) => string | null = () => null,
-): Operation<Args, Result> => ({ isWrite: true, run, changed });
+): Operation<Args, Result> => ({ isWrite: true, run: anyQuery(run), changed });
 
 /** Whose operation it is, for fairness. Most begin with an owner or a row that has one. Others take turns by what they begin with. */
 export const keyOf = ([first]: readonly unknown[]): string => {

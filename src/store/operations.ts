@@ -1,4 +1,7 @@
+import { migrationsWith } from './migrations/migrate.ts';
+import type { Migration } from './migrations/migration.ts';
 import type { Operation } from './operation.ts';
+import type { StorePart } from './part.ts';
 import { chatOperations } from './queries/chats.ts';
 import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
@@ -9,9 +12,8 @@ import { memoryOperations } from './queries/memory.ts';
 import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
 import { segmentOperations } from './queries/all-segments.ts';
-import { sweep } from './queries/sweep.ts';
+import { sweepWith } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
-import { usageOperations } from './queries/usage.ts';
 import type { StoreOptions } from './store-options.ts';
 import type { Store } from './store.ts';
 
@@ -26,41 +28,50 @@ const PARTS = {
   requests: requestOperations,
   segments: segmentOperations,
   limits: limitOperations,
-  usage: usageOperations,
   kept: keptOperations,
 };
 
 export type AnyOperation = Operation<readonly unknown[], unknown>;
 
-/** Every operation by its name, such as `turns.commit`. */
-export const OPERATIONS: ReadonlyMap<string, AnyOperation> = new Map([
-  ...Object.entries(PARTS).flatMap(([part, operations]) =>
-    Object.entries(operations).map(
-      ([name, operation]) => [`${part}.${name}`, operation as unknown as AnyOperation] as const,
+/** What a database can do, with the parts of features. */
+export interface StoreSchema {
+  readonly migrations: readonly Migration[];
+  /** Every operation by its name, such as `turns.commit`. */
+  readonly operations: ReadonlyMap<string, AnyOperation>;
+}
+
+export const schemaWith = (features: readonly StorePart[]): StoreSchema => ({
+  migrations: migrationsWith(features.map(({ migrations }) => migrations)),
+  operations: new Map([
+    ...[
+      ...Object.entries(PARTS),
+      ...features.map(({ name, operations }) => [name, operations] as const),
+    ].flatMap(([part, operations]) =>
+      Object.entries(operations).map(
+        ([name, operation]) => [`${part}.${name}`, operation as AnyOperation] as const,
+      ),
     ),
-  ),
-  ['sweep', sweep as unknown as AnyOperation],
-]);
+    ['sweep', sweepWith(features.flatMap(({ sweep = [] }) => sweep)) as unknown as AnyOperation],
+  ]),
+});
 
 export type RunOperation = (name: string, args: readonly unknown[]) => Promise<unknown>;
 
 /** The methods of a store, each of which runs its operation, and reports how long that took. */
 export const methodsOf = (
+  { operations }: Pick<StoreSchema, 'operations'>,
   runOperation: RunOperation,
   { onOperation }: Pick<StoreOptions, 'onOperation'> = {},
 ): Omit<Store, 'kind' | 'watch' | 'close'> => {
   const run = onOperation === undefined ? runOperation : measured(runOperation, onOperation);
-  const parts = Object.entries(PARTS).map(([part, operations]) => [
-    part,
-    Object.fromEntries(
-      Object.keys(operations).map((name) => [
-        name,
-        (...args: readonly unknown[]) => run(`${part}.${name}`, args),
-      ]),
-    ),
-  ]);
+  const parts: Record<string, Record<string, unknown>> = {};
+  for (const name of operations.keys()) {
+    const [part = '', method] = name.split('.');
+    if (method === undefined) continue;
+    parts[part] = { ...parts[part], [method]: (...args: readonly unknown[]) => run(name, args) };
+  }
   return {
-    ...(Object.fromEntries(parts) as Pick<Store, keyof typeof PARTS>),
+    ...(parts as unknown as Pick<Store, keyof typeof PARTS>),
     sweep: (limit) => run('sweep', [limit]) as Promise<number>,
   };
 };

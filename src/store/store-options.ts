@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/ambient.ts';
+import type { StoreSchema } from './operations.ts';
 
 export interface StoreOptions {
   /** A PostgreSQL database; null: SQLite in `file`. */
@@ -10,6 +11,9 @@ export interface StoreOptions {
   /** For each operation, including its wait for earlier ones. */
   readonly timeoutMs: number;
   readonly clock: Clock;
+  readonly schema: StoreSchema;
+  /** The module of the thread that has the SQLite file open. It calls `serveFile` with the same schema. */
+  readonly thread: URL;
   /** Called for every operation that has ended: `null` if it succeeded. For metrics and logs. */
   readonly onOperation?: (name: string, milliseconds: number, error: unknown) => void;
   /** Called when the database is lost and when it is back. */

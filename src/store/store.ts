@@ -3,7 +3,6 @@ import type { KeyStore } from './ports/keys.ts';
 import type { LimitStore } from './ports/limits.ts';
 import type { RequestStore } from './ports/requests.ts';
 import type { SegmentStore } from './ports/segments.ts';
-import type { UsageStore } from './ports/usage.ts';
 
 /**
  * The port for everything that is kept between requests. Its methods know rows and texts, not APIs: a `body` is JSON that
@@ -12,8 +11,8 @@ import type { UsageStore } from './ports/usage.ts';
  *
  * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
  * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
- * `turns.commit`, `events.append`, `memory.put`, `requests.add`, `limits.settle`, `limits.giveBack` or `usage.put` again
- * with the same arguments is safe.
+ * `turns.commit`, `events.append`, `memory.put`, `requests.add`, `limits.settle` or `limits.giveBack` again
+ * with the same arguments is safe. The parts of features are here too: `partOf` finds one.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -27,7 +26,6 @@ export interface Store {
   readonly requests: RequestStore;
   readonly segments: SegmentStore;
   readonly limits: LimitStore;
-  readonly usage: UsageStore;
   readonly kept: KeptStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database

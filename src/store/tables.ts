@@ -1,7 +1,7 @@
 import type { ResponseStatus } from './store.ts';
 
 /**
- * The tables, the same in both databases. Times are milliseconds since the Unix epoch. A `Sealed` column is what a `Seal`
+ * The tables, the same in both databases; those of features are with their feature. Times are milliseconds since the Unix epoch. A `Sealed` column is what a `Seal`
  * made of a text.
  */
 export interface Tables {
@@ -19,7 +19,6 @@ export interface Tables {
   requests: RequestTable;
   limit_counters: LimitCounterTable;
   limit_reservations: LimitReservationTable;
-  usage: UsageTable;
   kept_bytes: KeptBytesTable;
   schema_version: SchemaVersionTable;
 }
@@ -184,33 +183,6 @@ export interface LimitReservationTable {
   expires_at: number;
   /** JSON: the name of each limit, the id of its window, and the amount. */
   amounts: string;
-}
-
-/** What one process served in an hour for a key, model and client. */
-export interface UsageTable {
-  id: string;
-  hour: number;
-  key_id: string;
-  model: string;
-  client: string;
-  expires_at: number;
-  requests: number;
-  client_errors: number;
-  limit_errors: number;
-  upstream_errors: number;
-  server_errors: number;
-  cancelled: number;
-  input_tokens: number;
-  cached_tokens: number;
-  cache_write_tokens: number;
-  output_tokens: number;
-  reasoning_tokens: number;
-  image_input_tokens: number;
-  image_output_tokens: number;
-  duration_ms: number;
-  /** Histograms of milliseconds. */
-  first_events: string;
-  durations: string;
 }
 
 /** A part of the bytes that are kept for an API key: the sum of its rows counts. Only triggers write it. */

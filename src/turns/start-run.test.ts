@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { turnDeps } from '../compose/edge.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig } from '../compose/feature-tables.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { OPEN_GATE, type TurnGate } from './turn-gate.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { METRICS } from '../../src/observe/metrics.ts';
+import { ALL_METRICS } from '../../src/compose/feature-tables.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
@@ -14,7 +14,7 @@ const SCRAPED = new Set(['instance', 'job']);
 
 /** The names of all series of this server, with their labels. */
 const SERIES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  Object.values(METRICS).flatMap(({ name, kind, labels }): [string, Set<string>][] =>
+  Object.values(ALL_METRICS).flatMap(({ name, kind, labels }): [string, Set<string>][] =>
     kind === 'histogram'
       ? ['bucket', 'sum', 'count'].map((part) => [`${name}_${part}`, new Set([...labels, 'le'])])
       : [[name, new Set(labels)]],

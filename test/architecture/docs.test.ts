@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { printPages, stalePages } from '../../scripts/docs.ts';
-import { SETTINGS } from '../../src/config/schema.ts';
+import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
 import { SETTINGS_NOT_SERVED } from './settings-not-served.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -85,7 +85,7 @@ describe('documents', () => {
     ).toEqual([]);
     const settings = mentions(/\b(PROXY_[A-Z_]*[A-Z])\b/g).filter(({ file, name }) => {
       const isExplained = file === 'docs/requirements.md' && SETTINGS_NOT_SERVED.includes(name);
-      return !Object.hasOwn(SETTINGS, name) && !isExplained;
+      return !Object.hasOwn(ALL_SETTINGS, name) && !isExplained;
     });
     expect(said(settings), 'Pages name settings that exist: correct the name.').toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('documents', () => {
 
   it('describe every setting', () => {
     const described = mentions(/^\| `([A-Z_]+)`/gm).filter(({ file }) => file === 'docs/configuration.md');
-    expect(described.map(({ name }) => name).toSorted()).toEqual(Object.keys(SETTINGS).toSorted());
+    expect(described.map(({ name }) => name).toSorted()).toEqual(Object.keys(ALL_SETTINGS).toSorted());
   });
 
   it('begin with two commands that work on a fresh clone', () => {

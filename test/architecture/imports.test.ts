@@ -47,8 +47,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
-  // What requests used.
-  usage: [...CENTRE, 'observe', 'store/ports'],
   // The log of requests.
   requests: [...CENTRE, 'observe', 'store/ports'],
   // Who may use the server, and how much.
@@ -84,12 +82,41 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'forward',
     'observe',
     'threads',
-    'usage',
     'node:',
     'hono',
     '@hono/node-server',
     'busboy',
     'ws',
+  ],
+  // The contract of features: types of what they get and bring.
+  'compose/feature.ts': [
+    ...CENTRE,
+    'config',
+    'engine',
+    'http',
+    'keys',
+    'observe',
+    'store',
+    'store/store.ts',
+    'turns/api.ts',
+  ],
+  // A feature hangs on the pipeline and knows no other feature.
+  features: [
+    ...CENTRE,
+    'apis',
+    'compose/feature.ts',
+    'config',
+    'engine',
+    'http',
+    'keys',
+    'observe',
+    'openai',
+    'store',
+    'store/store.ts',
+    'turns',
+    'turns/api.ts',
+    'zod',
+    'kysely',
   ],
   // The clients that can be set up, and the formats of their settings files.
   connect: [...CENTRE, 'node:', 'smol-toml', 'yaml'],
@@ -100,10 +127,12 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'apis',
     'capture',
     'codex',
+    'compose/feature.ts',
     'config',
     'connect',
     'demo',
     'engine',
+    'features',
     'forward',
     'http',
     'keys',
@@ -118,8 +147,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'tokenizer',
     'turns',
+    'threads',
     'turns/api.ts',
-    'usage',
     'version',
     'node:',
     'undici',
@@ -132,6 +161,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'connect',
     // The doctor shows a model in its own process what codex adds to a request.
     'demo',
+    // Their commands.
+    'features',
     'http',
     'keys',
     'observe',
@@ -206,6 +237,21 @@ describe('imports', () => {
     ).toEqual([]);
   });
 
+  it('of a feature are only in the list, in the command line, and in the feature itself', () => {
+    const featureOf = (file: string): string | null => /^src\/features\/([^/]+)\//.exec(file)?.[1] ?? null;
+    const others = imports.filter(({ file, specifier }) => {
+      if (!specifier.startsWith('.')) return false;
+      const to = featureOf(path.posix.join(path.posix.dirname(file), specifier));
+      return (
+        to !== null &&
+        to !== featureOf(file) &&
+        file !== 'src/compose/features.ts' &&
+        !file.startsWith('src/cli/')
+      );
+    });
+    expect(said(others)).toEqual([]);
+  });
+
   it('have no cycles', () => {
     const next = new Map(
       [...new Set(imports.map((one) => one.from))].map((from) => [
@@ -241,8 +287,8 @@ describe('imports', () => {
     ).toEqual([]);
     const whoMayImport = (layer: string): string[] =>
       Object.keys(RULES).filter((from) => from !== layer && RULES[from]?.includes(layer));
-    expect(whoMayImport('http')).toEqual(['compose', 'cli']);
-    expect(whoMayImport('openai')).toEqual(['http', 'compose']);
+    expect(whoMayImport('http')).toEqual(['compose/feature.ts', 'features', 'compose', 'cli']);
+    expect(whoMayImport('openai')).toEqual(['http', 'features', 'compose']);
     expect(RULES['codex']).not.toContain('openai');
   });
 });

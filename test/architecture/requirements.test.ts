@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { SETTINGS } from '../../src/config/schema.ts';
-import { METRICS } from '../../src/observe/metrics.ts';
+import { ALL_METRICS, ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
 import { SETTINGS_NOT_SERVED } from './settings-not-served.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -68,7 +67,7 @@ describe('the requirements page', () => {
   it('names existing settings, or states that they are not served', () => {
     const settings = named(/\b(PROXY_[A-Z_]*[A-Z])\b/g);
     expect(settings.length).toBeGreaterThan(6);
-    const absent = settings.filter((name) => !Object.hasOwn(SETTINGS, name));
+    const absent = settings.filter((name) => !Object.hasOwn(ALL_SETTINGS, name));
     expect([...new Set(absent)].toSorted()).toEqual(SETTINGS_NOT_SERVED.toSorted());
     const claimed = rows.filter(({ requirement, status }) =>
       SETTINGS_NOT_SERVED.some((name) => requirement.includes(name) && status !== 'not served'),
@@ -85,7 +84,7 @@ describe('the requirements page', () => {
     const endpoints = named(/`((?:GET|POST) \/[^`\s]*)`/g);
     expect(endpoints.length).toBeGreaterThan(2);
     expect(endpoints.filter((name) => !routes.has(name))).toEqual([]);
-    const known = new Set<string>(Object.values(METRICS).map(({ name }) => name));
+    const known = new Set<string>(Object.values(ALL_METRICS).map(({ name }) => name));
     const metrics = named(/`(proxy_[a-z_]+)/g);
     expect(metrics.length).toBeGreaterThan(0);
     expect(metrics.filter((name) => !known.has(name))).toEqual([]);

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { createApp, type App } from '../../src/compose/app.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/compose/feature-tables.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { listen } from '../../src/http/listen/listen.ts';
-import { isJsonObject } from '../../src/kit/json/json.ts';
-import type { JsonObject } from '../../src/kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { writeAccessToken } from './access-tokens.ts';
 import { startChatGptBackend, type ChatGptBackend } from './backend.ts';

@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 
+import { usageStore } from '../../src/features/usage/store.ts';
+import { partOf } from '../../src/store/part.ts';
 import { listRoutes } from '../../scripts/pages/http-api.ts';
 import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
 import { mintRecordId, recordOf, rowOf } from '../../src/requests/record.ts';
 import { conversationBody } from '../../src/state/stored-turn.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/compose/open-store.ts';
 import { openSocket } from '../support/client-socket.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
 import { otelEnvironment } from '../support/otel-environment.ts';
@@ -61,7 +63,7 @@ const writeEarlierRows = async (): Promise<void> => {
       turn: null,
     });
     const hour = Math.floor(now / 3_600_000) * 3_600_000;
-    await store.usage.put([usageRow(`usage-${name}`, { keyId: owner, hour, expiresAt })]);
+    await partOf(store, usageStore).put([usageRow(`usage-${name}`, { keyId: owner, hour, expiresAt })]);
     const request = {
       requestId: `earlier-${name}`,
       method: 'POST',

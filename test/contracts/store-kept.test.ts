@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { MIGRATIONS, migrate } from '../../src/store/migrations/migrate.ts';
+import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { migrate } from '../../src/store/migrations/migrate.ts';
 import { kyselyOn } from '../../src/store/connection-dialect.ts';
 import {
   commit,
@@ -141,12 +142,12 @@ describe.each(['sqlite', 'postgres'] as const)('a database of an earlier version
   it('is counted when it is migrated', async () => {
     const database = await openDatabase(kind);
     const db = kyselyOn(kind, database.query);
-    await migrate(db, kind, 1, MIGRATIONS.slice(0, 6));
+    await migrate(db, kind, 1, STORE_SCHEMA.migrations.slice(0, 6));
     const segment = "'s', 'alice', 'chain', null, null, 0, null, null, 'j12345678k', 1, 1, 1, null, null";
     await database.sql(`insert into segments values (${segment})`);
     await database.sql("insert into turns values ('s', 0, 'k', 'alice', null, 9, 'j12345678ü')");
     await database.sql("insert into run_events values ('r', 0, 0, 1, 9, 'j12345678x')");
-    await migrate(db, kind, 2);
+    await migrate(db, kind, 2, STORE_SCHEMA.migrations);
     const rows = await database.sql("select sum(bytes) as bytes from kept_bytes where owner = 'alice'");
     expect(Number(rows[0]?.['bytes'])).toBe(500 + 10 + 500 + 11);
     await database.sql('delete from run_events');

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { kyselyOn } from '../../src/store/connection-dialect.ts';
-import { MIGRATIONS, migrate, schemaVersion } from '../../src/store/migrations/migrate.ts';
+import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
+import { migrate, schemaVersion } from '../../src/store/migrations/migrate.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { commitChain, describeStores, KEYS, openDatabase, type Database } from '../support/store-harness.ts';
 
@@ -42,15 +43,17 @@ const TABLES: readonly (keyof Tables)[] = [
   'memory',
 ];
 
+const MIGRATIONS = STORE_SCHEMA.migrations;
+
 it.each(['sqlite', 'postgres'] as const)('%s: every version is brought to the newest one', async (kind) => {
   const fresh = await openDatabase(kind);
-  await migrate(kyselyOf(fresh), kind, 1);
+  await migrate(kyselyOf(fresh), kind, 1, MIGRATIONS);
   for (let version = 1; version <= MIGRATIONS.length; version += 1) {
     const database = await openDatabase(kind);
     await migrate(kyselyOf(database), kind, 1, MIGRATIONS.slice(0, version));
     expect(await schemaVersion(kyselyOf(database))).toBe(version);
     if (version === 1) for (const row of FIRST_ROWS) await database.sql(row);
-    await migrate(kyselyOf(database), kind, 2);
+    await migrate(kyselyOf(database), kind, 2, MIGRATIONS);
     expect(await schemaVersion(kyselyOf(database))).toBe(MIGRATIONS.length);
     expect(await schemaOf(database)).toEqual(await schemaOf(fresh));
     const counts = await Promise.all(TABLES.map((table) => database.sql(`select * from ${table}`)));

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 
+import { usageStore } from '../../src/features/usage/store.ts';
+import { partOf } from '../../src/store/part.ts';
 import {
   commit,
   commitChain,
@@ -66,7 +68,7 @@ describeStores('the sweep', (open) => {
     for (let first = 0; first < 8; first += 1) {
       await store.events.append('alice', 'resp_x', { first, last: first, body: 'x' }, clock.time + DAY);
       await store.memory.put('reasoning', String(first), 'x', clock.time + DAY);
-      await store.usage.put([usageRow(String(first), { expiresAt: clock.time + DAY })]);
+      await partOf(store, usageStore).put([usageRow(String(first), { expiresAt: clock.time + DAY })]);
       await store.chats.add({
         id: String(first),
         owner: 'alice',

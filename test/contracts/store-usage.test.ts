@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import type { UsageStore } from '../../src/store/ports/usage.ts';
-import { MemoryUsage } from '../../src/usage/memory-usage.ts';
-import { NO_USAGE } from '../../src/usage/usage-counts.ts';
+import { MemoryUsage } from '../../src/features/usage/memory-usage.ts';
+import { usageStore, type UsageStore } from '../../src/features/usage/store.ts';
+import { NO_USAGE } from '../../src/features/usage/usage-counts.ts';
+import { partOf } from '../../src/store/part.ts';
 import { describeStores } from '../support/store-harness.ts';
 import { usageRow } from '../support/usage-rows.ts';
 
@@ -134,7 +135,7 @@ const keepsUsage = (open: () => Opened): void => {
 describeStores('usage', (open) =>
   keepsUsage(() => {
     const { store, clock } = open();
-    return { usage: store.usage, clock };
+    return { usage: partOf(store, usageStore), clock };
   }),
 );
 

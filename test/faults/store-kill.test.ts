@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/compose/open-store.ts';
 import type { Position } from '../../src/store/store.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 import { runs } from '../support/runs.ts';

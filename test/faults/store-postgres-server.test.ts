@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/compose/open-store.ts';
 import type { StoreChange, StoreOptions } from '../../src/store/store-options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startForwarder, type Forwarder } from '../support/pausable-forwarder.ts';

@@ -8,7 +8,7 @@ import type { Worker } from 'node:worker_threads';
 
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/compose/open-store.ts';
 import type { StoreChange, StoreOptions } from '../../src/store/store-options.ts';
 import type { Store } from '../../src/store/store.ts';
 import { mountDisk } from '../chaos/faults.ts';

@@ -1,9 +1,16 @@
 import { join, resolve } from 'node:path';
 
 import type { Config } from '../../src/config/schema.ts';
+import type { Slice } from '../../src/config/setting-row.ts';
+
+/** With the settings of features, which have no types in `Config`. */
+export type WholeConfig = {
+  readonly [Part in keyof Config]: Config[Part] &
+    (Part extends Slice ? Readonly<Record<string, unknown>> : unknown);
+};
 
 /** What every setting is without an environment and a config file, for a user with this home directory. */
-export const defaultConfig = (home: string): Omit<Config, 'sources'> => ({
+export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
   http: {
     port: 11_435,
     host: '127.0.0.1',

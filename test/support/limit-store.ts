@@ -1,9 +1,10 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
+import { STORE_SCHEMA } from '../../src/compose/open-store.ts';
 import type { Clock } from '../../src/kit/ambient.ts';
 import { kyselyOn } from '../../src/store/connection-dialect.ts';
 import { migrate } from '../../src/store/migrations/migrate.ts';
-import { methodsOf, OPERATIONS } from '../../src/store/operations.ts';
+import { methodsOf } from '../../src/store/operations.ts';
 import type { LimitStore } from '../../src/store/ports/limits.ts';
 import { createSeal } from '../../src/store/seal.ts';
 
@@ -15,11 +16,13 @@ export const memoryLimits = async (clock: Clock): Promise<LimitStore> => {
     const rows = statement.all(...(parameters as SQLInputValue[]));
     return { rows, changes: rows.length };
   });
-  await migrate(db, 'sqlite', 0);
+  await migrate(db, 'sqlite', 0, STORE_SCHEMA.migrations);
   const seal = createSeal([]);
   let last: Promise<unknown> = Promise.resolve();
-  return methodsOf((name, args) => {
-    const doing = last.then(() => OPERATIONS.get(name)!.run({ db, seal, now: clock.now() }, ...args));
+  return methodsOf(STORE_SCHEMA, (name, args) => {
+    const doing = last.then(() =>
+      STORE_SCHEMA.operations.get(name)!.run({ db, seal, now: clock.now() }, ...args),
+    );
     last = doing.catch(() => undefined);
     return doing;
   }).limits;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import OpenAI from 'openai';
 
 import { createApp, type App, type AppDeps } from '../../src/compose/app.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { ALL_SETTINGS, loadConfig } from '../../src/compose/feature-tables.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import {
   startModelServer,
@@ -72,7 +72,7 @@ export const startProxy = async (
   });
   const logger = createLogger({
     level: 'debug',
-    secrets: secretsOf(config),
+    secrets: secretsOf(config, ALL_SETTINGS),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
   const { socketTimes = {}, leaseEveryMs = 3_000, startWorker, ...listening } = behind;

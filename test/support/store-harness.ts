@@ -9,7 +9,7 @@ import { sharedPostgres } from './postgres.ts';
 import type { Execute } from '../../src/store/connection-dialect.ts';
 import { createPool } from '../../src/store/postgres/connections.ts';
 import { openAdmin } from '../../src/store/admin/open-admin.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore, STORE_SCHEMA } from '../../src/compose/open-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
 import type { NewTurn, Onto, Position, ResponseRow, Store } from '../../src/store/store.ts';
 
@@ -116,7 +116,7 @@ export const describeStores = (
         newId: (prefix) => `${prefix}_${(count += 1)}`,
         openAnother,
         async openWithoutKey(given) {
-          const admin = await openAdmin({ ...database.options, keys: given, clock });
+          const admin = await openAdmin({ ...database.options, keys: given, clock, schema: STORE_SCHEMA });
           await admin?.acceptKey();
           await admin?.close();
           return openAnother({ keys: given });

@@ -1,4 +1,4 @@
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/compose/open-store.ts';
 
 /**
  * Writes turns to a store until it is killed, and prints the response id of each one that was stored. Several chains are

@@ -1,5 +1,5 @@
-import type { UsageRow } from '../../src/store/ports/usage.ts';
-import { NO_USAGE } from '../../src/usage/usage-counts.ts';
+import type { UsageRow } from '../../src/features/usage/store.ts';
+import { NO_USAGE } from '../../src/features/usage/usage-counts.ts';
 
 /** A row of one answered request. */
 export const usageRow = (id: string, different: Partial<UsageRow> = {}): UsageRow => ({

@@ -1,12 +1,6 @@
+import type { ErrorSource } from './catalogue-row.ts';
 import type { Failure } from './failure.ts';
 import type { FailureCode } from './failure-catalogue.ts';
-
-/**
- * Who has to act, or whose limit it was. `client`: the request itself, also if the backend rejected it for what it contains.
- * `key`: what its key may do. `server`: this server. `account`: the login or plan of this server at the backend. `backend`:
- * the backend and the model. The request log shows it, and the errors of usage are counted by it.
- */
-export type ErrorSource = 'client' | 'key' | 'server' | 'account' | 'backend';
 
 /** Where the status alone would be misleading. */
 const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
@@ -41,5 +35,5 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   image_not_generated: 'backend',
 };
 
-export const errorSourceOf = ({ kind, status }: Pick<Failure, 'kind' | 'status'>): ErrorSource =>
-  SOURCES[kind] ?? (status < 500 ? 'client' : 'server');
+export const errorSourceOf = ({ kind, status, row }: Pick<Failure, 'kind' | 'status' | 'row'>): ErrorSource =>
+  row?.source ?? SOURCES[kind as FailureCode] ?? (status < 500 ? 'client' : 'server');

@@ -4,8 +4,8 @@ import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 
 /** An error as plain data, made from a row of the catalogue. `GatewayError` wraps it where code throws. */
 export interface Failure {
-  /** Its row in the catalogue. */
-  readonly kind: FailureCode;
+  /** Its row in the catalogue, or in the table of a feature. */
+  readonly kind: FailureCode | FeatureFailureCode;
   readonly status: number;
   readonly type: string;
   /** The `code` that the client sees: the row's name, or the upstream's own code. */
@@ -17,9 +17,15 @@ export interface Failure {
   readonly headers: Readonly<Record<string, string>>;
   /** Additional fields of the error object, for clients that read them. */
   readonly more?: JsonObject;
+  /** Of a feature's failure: its row, because the catalogue does not have it. */
+  readonly row?: CatalogueEntry;
 }
 
-interface FailureDetails {
+/** Only tables of features have it, so that a comparison with a misspelt code does not compile. */
+export type FeatureFailureCode = string & { readonly [IN_FEATURE]: true };
+declare const IN_FEATURE: unique symbol;
+
+export interface FailureDetails {
   readonly message?: string;
   readonly param?: string | null;
   readonly code?: string;
@@ -35,20 +41,32 @@ const cut = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text;
 
 export const failure = (kind: FailureCode, details: FailureDetails = {}): Failure => {
-  const row: CatalogueEntry = FAILURES[kind];
-  return {
-    kind,
-    status: row.status,
-    type: row.type,
-    code: details.code ?? kind,
-    message: cut(details.message ?? row.message, MAX_MESSAGE_CHARS),
-    param: details.param === undefined || details.param === null ? null : cut(details.param, MAX_PARAM_CHARS),
-    retryAfterSeconds: details.retryAfterSeconds ?? null,
-    // OpenAI clients retry 429 and 5xx automatically.
-    headers: row.final === true ? { 'x-should-retry': 'false' } : {},
-    ...(details.more === undefined ? {} : { more: details.more }),
-  };
+  const { row: _, ...failed } = failureFrom(kind, FAILURES[kind], details);
+  return { ...failed, kind };
 };
+
+/** A failure with its row, for the tables of features. */
+export const failureFrom = (
+  kind: string,
+  row: CatalogueEntry,
+  details: FailureDetails,
+): Failure & { readonly row: CatalogueEntry } => ({
+  kind: kind as FeatureFailureCode,
+  row,
+  status: row.status,
+  type: row.type,
+  code: details.code ?? kind,
+  message: cut(details.message ?? row.message, MAX_MESSAGE_CHARS),
+  param: details.param === undefined || details.param === null ? null : cut(details.param, MAX_PARAM_CHARS),
+  retryAfterSeconds: details.retryAfterSeconds ?? null,
+  // OpenAI clients retry 429 and 5xx automatically.
+  headers: row.final === true ? { 'x-should-retry': 'false' } : {},
+  ...(details.more === undefined ? {} : { more: details.more }),
+});
+
+/** The row of a failure. */
+export const rowOf = ({ kind, row }: Pick<Failure, 'kind' | 'row'>): CatalogueEntry =>
+  row ?? FAILURES[kind as FailureCode];
 
 export class GatewayError extends Error {
   readonly failure: Failure;

@@ -1,14 +1,15 @@
-import { SETTINGS, type Config, type SettingName } from '../../config/schema.ts';
+import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
+import type { Config } from '../../config/schema.ts';
 import { GROUPS } from '../../config/setting-row.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
-const namesOf = ({ sources }: Config): readonly SettingName[] =>
-  (Object.keys(sources) as SettingName[]).filter((name) => sources[name] !== 'default');
+const namesOf = ({ sources }: Config): readonly string[] =>
+  Object.keys(sources).filter((name) => sources[name] !== 'default');
 
 /** Which settings are set and where, by group. Without values, because some are secrets. */
 export const describeSources = (config: Config): string => {
   const groups = Object.entries(GROUPS).flatMap(([group, { title }]) => {
-    const names = namesOf(config).filter((name) => SETTINGS[name].group === group);
+    const names = namesOf(config).filter((name) => ALL_SETTINGS[name]?.group === group);
     const list = names.map((name) => `${name} (${config.sources[name]})`).join(', ');
     return names.length === 0 ? [] : [`${title}: ${list}`];
   });

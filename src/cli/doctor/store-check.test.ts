@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 
+import { STORE_SCHEMA } from '../../compose/open-store.ts';
 import { openConfiguredStore } from '../../compose/state.ts';
-import { loadConfig } from '../../config/load.ts';
+import { loadConfig } from '../../compose/feature-tables.ts';
 import { openAdmin } from '../../store/admin/open-admin.ts';
 import { storeCheck } from './store-check.ts';
 
@@ -46,7 +47,12 @@ it('reports a store that was encrypted with another key, and warns about rows wh
     grade: 'problem',
     says: expect.stringContaining('encrypted with a key that is not in PROXY_STORE_KEY'),
   });
-  const options = { databaseUrl: null, file: path.join(dir, 'state.db'), clock: { now: () => 0 } };
+  const options = {
+    databaseUrl: null,
+    file: path.join(dir, 'state.db'),
+    clock: { now: () => 0 },
+    schema: STORE_SCHEMA,
+  };
   const accept = async (current: readonly string[]): Promise<void> => {
     const admin = await openAdmin({ ...options, keys: current });
     await admin?.acceptKey();

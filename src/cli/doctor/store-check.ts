@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 
+import { STORE_SCHEMA } from '../../compose/open-store.ts';
 import { describeStore, storeFile } from '../../compose/describe-store.ts';
 import { openConfiguredStore } from '../../compose/state.ts';
 import type { Config } from '../../config/schema.ts';
@@ -47,7 +48,13 @@ export const storeCheck = (config: Config): Check => ({
 
 const rowsWithoutKey = async ({ state }: Config): Promise<number> => {
   const { databaseUrl, keys } = state;
-  const admin = await openAdmin({ databaseUrl, file: storeFile(state), keys, clock: systemAmbient.clock });
+  const admin = await openAdmin({
+    databaseUrl,
+    file: storeFile(state),
+    keys,
+    clock: systemAmbient.clock,
+    schema: STORE_SCHEMA,
+  });
   if (admin === null) return 0;
   try {
     const { content } = await admin.status();

@@ -3,8 +3,7 @@ import path from 'node:path';
 
 import { expect, it } from 'vitest';
 
-import { SETTINGS } from '../../config/schema.ts';
-import type { SettingRow } from '../../config/setting-row.ts';
+import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
 import { serviceVariables } from './variables.ts';
 
 it('takes the settings that are set, with absolute paths, and how the network is reached', () => {
@@ -39,7 +38,7 @@ it('takes the settings that are set, with absolute paths, and how the network is
 });
 
 it('never takes a secret, a password in a URL, or a line break', () => {
-  const secrets = Object.entries<SettingRow>(SETTINGS).filter(([, { secret }]) => secret === true);
+  const secrets = Object.entries(ALL_SETTINGS).filter(([, { secret }]) => secret === true);
   const environment = {
     ...Object.fromEntries(secrets.map(([name]) => [name, 'hunter2'])),
     HTTPS_PROXY: 'http://ann:hunter2@proxy.example:3128',

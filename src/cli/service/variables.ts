@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../config/schema.ts';
+import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
 import type { SettingRow } from '../../config/setting-row.ts';
 import { absolutePath } from '../../config/value.ts';
 
@@ -27,8 +27,7 @@ const TELEMETRY = /^OTEL_/;
 const TELEMETRY_SECRET = /^OTEL_\w*HEADERS$/;
 const TELEMETRY_PATH = /^OTEL_\w*(?:CERTIFICATE|CLIENT_KEY)$/;
 
-const settingNamed = (name: string): SettingRow | null =>
-  (SETTINGS as Readonly<Record<string, SettingRow>>)[name] ?? null;
+const settingNamed = (name: string): SettingRow | null => ALL_SETTINGS[name] ?? null;
 
 /**
  * The variables of this environment that the server reads. Paths become absolute. A secret is never among them: service
@@ -38,7 +37,7 @@ export const serviceVariables = (environment: Environment, directory: string): S
   const variables: Record<string, string> = {};
   const warnings: string[] = [];
   const telemetry = Object.keys(environment).filter((name) => TELEMETRY.test(name));
-  for (const name of [...Object.keys(SETTINGS), ...NETWORK, ...CERTIFICATES, ...telemetry]) {
+  for (const name of [...Object.keys(ALL_SETTINGS), ...NETWORK, ...CERTIFICATES, ...telemetry]) {
     const value = environment[name]?.trim() ?? '';
     if (value === '') continue;
     const setting = settingNamed(name);

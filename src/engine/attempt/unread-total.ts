@@ -36,7 +36,7 @@ export class UnreadTotal {
     return {
       add: (bytes) => {
         // Before these bytes are added: a single large event is allowed.
-        if (bytes > 0 && !this.#unread.fits(key, 0)) {
+        if (bytes > 0 && this.#unread.total > this.#options.maxBytes) {
           for (const one of this.#unread.yieldingTo(reader, 0) ?? [reader]) one.giveUp();
         }
         if (bytes > 0) this.#unread.hold(reader, bytes);

@@ -57,7 +57,9 @@ describe('sseResponse', () => {
     const chunks = await chunksOf(
       respond(all(frame(1), { event: 'e', data: book }, frame(2)), { keepaliveMs: 1 }),
     );
-    expect(chunks.join('')).toBe(`data: 1\n\nevent: e\ndata: ${JSON.stringify(book)}\n\ndata: 2\n\n`);
+    // Between two frames there may be a comment, on a busy machine.
+    const text = chunks.join('').replaceAll(/^: keepalive\n\n/gm, '');
+    expect(text).toBe(`data: 1\n\nevent: e\ndata: ${JSON.stringify(book)}\n\ndata: 2\n\n`);
     expect(chunks.length).toBeGreaterThan(3);
   });
 

@@ -29,7 +29,6 @@ import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import { forwardRoutes, type ForwardDeps } from './forward.ts';
-import { usageRoutes, type UsageRouteDeps } from '../usage/routes.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 import { websocketRoutes } from './websocket.ts';
 
@@ -45,8 +44,6 @@ export interface RouteDeps {
   readonly models: ModelDirectory;
   readonly keyDirectory: KeyDirectory;
   readonly mcp: McpDirectory;
-  readonly usage: UsageRouteDeps['usage'];
-  readonly limitsOf: UsageRouteDeps['limitsOf'];
   readonly codex: Omit<CodexRouteDeps, 'models' | 'keyDirectory' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;
@@ -67,7 +64,7 @@ export interface RouteDeps {
 /** The APIs at all of their paths. */
 export const turnApis = (apis: readonly Api[]): readonly Api[] => [...apis, ...atCodexPaths(apis)];
 
-/** All routes. */
+/** The routes that belong to no feature. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => [
   ...turnApis(deps.apis).map((api): Route => ({
     method: 'POST',
@@ -104,7 +101,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => [
   keyProofRoute(deps.keyProof),
   ...loginRoutes({ ...deps.login, bodies: deps.turns }),
   ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
-  ...usageRoutes(deps),
   ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
   ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
   ...frontRoutes(deps.front),

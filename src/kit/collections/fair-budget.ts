@@ -13,15 +13,20 @@ export interface FairBudgetOptions<Holder> {
   readonly first?: (own: readonly Holder[], asking: Holder) => Holder | undefined;
 }
 
+interface KeyShare<Holder> {
+  held: number;
+  /** In order of arrival. */
+  readonly holders: Map<Holder, number>;
+}
+
 /**
  * A limit that keys share: of bytes or of places. A key may have everything while it is alone. If there is not enough for
  * all, each has a right to an equal share, and the key furthest above it gives way first.
  */
 export class FairBudget<Holder extends { readonly key: string }> {
   readonly #options: FairBudgetOptions<Holder>;
-  /** In order of arrival. */
-  readonly #holders = new Map<string, Map<Holder, number>>();
-  readonly #held = new Map<string, number>();
+  /** Of the keys that hold something. */
+  readonly #shares = new Map<string, KeyShare<Holder>>();
   #total = 0;
 
   constructor(options: FairBudgetOptions<Holder>) {
@@ -34,35 +39,39 @@ export class FairBudget<Holder extends { readonly key: string }> {
 
   /** How many keys hold something. */
   get keys(): number {
-    return this.#held.size;
+    return this.#shares.size;
   }
 
   heldBy(key: string): number {
-    return this.#held.get(key) ?? 0;
+    return this.#shares.get(key)?.held ?? 0;
   }
 
   sizeOf(holder: Holder): number {
-    return this.#holders.get(holder.key)?.get(holder) ?? 0;
+    return this.#shares.get(holder.key)?.holders.get(holder) ?? 0;
   }
 
   /** Also beyond the capacity: whether it fits is for the caller to ask. */
   hold(holder: Holder, more: number): void {
     const { key } = holder;
-    const own = this.#holders.get(key) ?? new Map<Holder, number>();
-    this.#holders.set(key, own.set(holder, (own.get(holder) ?? 0) + more));
-    this.#add(key, more);
+    let own = this.#shares.get(key);
+    if (own === undefined) this.#shares.set(key, (own = { held: 0, holders: new Map() }));
+    own.holders.set(holder, (own.holders.get(holder) ?? 0) + more);
+    own.held += more;
+    this.#total += more;
   }
 
   /** Gives back a part, or everything. A holder that has nothing any more is forgotten. */
   release(holder: Holder, part = Infinity): void {
     const { key } = holder;
-    const own = this.#holders.get(key);
-    const size = own?.get(holder);
+    const own = this.#shares.get(key);
+    const size = own?.holders.get(holder);
     if (own === undefined || size === undefined) return;
-    if (part < size) own.set(holder, size - part);
-    else own.delete(holder);
-    if (own.size === 0) this.#holders.delete(key);
-    this.#add(key, -Math.min(part, size));
+    if (part < size) own.holders.set(holder, size - part);
+    else own.holders.delete(holder);
+    const less = Math.min(part, size);
+    own.held -= less;
+    this.#total -= less;
+    if (own.holders.size === 0) this.#shares.delete(key);
   }
 
   /** The most that this key can have. */
@@ -78,7 +87,7 @@ export class FairBudget<Holder extends { readonly key: string }> {
   /** Whether the key has at most its equal share, with this. One that has nothing has a right to something. */
   isWithinShare(key: string, more: number): boolean {
     const own = this.heldBy(key);
-    const keys = this.#held.size + (own === 0 ? 1 : 0);
+    const keys = this.#shares.size + (own === 0 ? 1 : 0);
     return own === 0 || own + more <= this.capacityFor(key) / keys;
   }
 
@@ -86,7 +95,8 @@ export class FairBudget<Holder extends { readonly key: string }> {
   yieldingTo(asking: Holder, more: number): readonly Holder[] | null {
     const { capacity, first } = this.#options;
     // Of two keys with the same, the one that asks gives way.
-    const held = new Map([[asking.key, 0], ...this.#held]);
+    const held = new Map([[asking.key, 0]]);
+    for (const [key, share] of this.#shares) held.set(key, share.held);
     held.set(asking.key, this.heldBy(asking.key) + more);
     const share = capacity / held.size;
     const yielding = new Set<Holder>();
@@ -107,15 +117,8 @@ export class FairBudget<Holder extends { readonly key: string }> {
   }
 
   #others(key: string, yielding: ReadonlySet<Holder>, asking: Holder): readonly Holder[] {
-    const own = [...(this.#holders.get(key)?.keys() ?? [])].filter((holder) => !yielding.has(holder));
+    const own = [...(this.#shares.get(key)?.holders.keys() ?? [])].filter((holder) => !yielding.has(holder));
     return key === asking.key && !own.includes(asking) ? [...own, asking] : own;
-  }
-
-  #add(key: string, more: number): void {
-    this.#total += more;
-    const held = this.heldBy(key) + more;
-    if (held === 0) this.#held.delete(key);
-    else this.#held.set(key, held);
   }
 }
 

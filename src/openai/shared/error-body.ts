@@ -1,6 +1,4 @@
-import type { CatalogueEntry } from '../../canonical/failure/catalogue-row.ts';
-import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
-import type { Failure } from '../../canonical/failure/failure.ts';
+import { rowOf, type Failure } from '../../canonical/failure/failure.ts';
 import { errorHeaders } from '../../apis/error-headers.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { ErrorForm } from '../../turns/api.ts';
@@ -21,15 +19,10 @@ export const errorBody = (failed: Failure): ErrorBody => ({
     message: failed.message,
     type: failed.type,
     param: failed.param,
-    code: isCodeless(failed) ? null : failed.code,
+    code: rowOf(failed).codeless === true ? null : failed.code,
     ...failed.more,
   },
 });
-
-const isCodeless = ({ kind }: Failure): boolean => {
-  const row: CatalogueEntry = FAILURES[kind];
-  return row.codeless === true;
-};
 
 /** The failure as it is, with OpenAI's error object. */
 export const openaiErrors: ErrorForm = (failed) => ({

@@ -29,7 +29,7 @@ export interface StoreAdmin {
   close(): Promise<void>;
 }
 
-type AdminOptions = Pick<StoreOptions, 'databaseUrl' | 'file' | 'keys' | 'clock'>;
+type AdminOptions = Pick<StoreOptions, 'databaseUrl' | 'file' | 'keys' | 'clock' | 'schema'>;
 
 /** Opens the database that is configured, as it is: nothing is made or migrated. Null: there is none yet. */
 export const openAdmin = async (options: AdminOptions): Promise<StoreAdmin | null> => {
@@ -47,14 +47,14 @@ const LOOK_EVERY_MS = 250;
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-const openSqlite = ({ file, keys, clock }: AdminOptions): StoreAdmin => {
+const openSqlite = ({ file, keys, clock, schema }: AdminOptions): StoreAdmin => {
   const database = openSqliteFile(file, { busyMs: BUSY_MS, isExisting: true });
   return {
     status: () =>
       readStatus(
         database.db,
         { kind: 'sqlite', place: file, bytes: sizeOf(file) + sizeOf(`${file}-wal`) },
-        { keys, now: clock.now() },
+        { keys, now: clock.now(), knownVersion: schema.migrations.length },
       ),
     async backup(target, onProgress) {
       // For its owner alone. SQLite writes only into a file that is empty.
@@ -99,7 +99,10 @@ const inThread = (file: string, statements: readonly string[]): Promise<void> =>
     worker.once('exit', () => resolve());
   });
 
-const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string): Promise<StoreAdmin> => {
+const openPostgres = async (
+  { keys, clock, schema }: AdminOptions,
+  databaseUrl: string,
+): Promise<StoreAdmin> => {
   const client = createClient({
     databaseUrl,
     timeoutMs: ADMIN_TIMEOUT_MS,
@@ -120,7 +123,7 @@ const openPostgres = async ({ keys, clock }: AdminOptions, databaseUrl: string):
       return readStatus(
         db,
         { kind: 'postgres', place, bytes: rows[0]?.bytes ?? 0 },
-        { keys, now: clock.now() },
+        { keys, now: clock.now(), knownVersion: schema.migrations.length },
       );
     },
     backup: (target) =>

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 
-import { MIGRATIONS, schemaVersion } from '../migrations/migrate.ts';
+import { schemaVersion } from '../migrations/migrate.ts';
 import { STORE_CHECK } from '../key-check.ts';
 import { keyIdsOf } from '../seal.ts';
 import type { Tables } from '../tables.ts';
@@ -64,13 +64,17 @@ const BODIES = [
 export const readStatus = async (
   db: Kysely<Tables>,
   about: Pick<StoreStatus, 'kind' | 'place' | 'bytes'>,
-  { keys, now }: { readonly keys: readonly string[]; readonly now: number },
+  {
+    keys,
+    now,
+    knownVersion,
+  }: { readonly keys: readonly string[]; readonly now: number; readonly knownVersion: number },
 ): Promise<StoreStatus> => {
   const tables = await db.introspection.getTables();
   const isEmpty = !tables.some(({ name }) => name === 'schema_version');
   const version = isEmpty ? 0 : await schemaVersion(db);
-  const content = version === MIGRATIONS.length ? await readContent(db, keys, now) : null;
-  return { ...about, schemaVersion: version, knownVersion: MIGRATIONS.length, content };
+  const content = version === knownVersion ? await readContent(db, keys, now) : null;
+  return { ...about, schemaVersion: version, knownVersion, content };
 };
 
 const readContent = async (

@@ -6,20 +6,33 @@ import { keys } from './0002-keys.ts';
 import { requests } from './0003-requests.ts';
 import { segmentLists } from './0004-segment-lists.ts';
 import { limits } from './0005-limits.ts';
-import { usage } from './0006-usage.ts';
 import { keptBytes } from './0007-kept-bytes.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
 
-/** All changes of the schema; the first makes version 1. */
-export const MIGRATIONS: readonly Migration[] = [
-  first,
-  keys,
-  requests,
-  segmentLists,
-  limits,
-  usage,
-  keptBytes,
-];
+/** The changes of the schema by the version that each makes. The others are those of features. */
+const MIGRATIONS: Readonly<Record<number, Migration>> = {
+  1: first,
+  2: keys,
+  3: requests,
+  4: segmentLists,
+  5: limits,
+  7: keptBytes,
+};
+
+/** All changes of the schema; the first makes version 1. Throws if a version is missing or taken twice. */
+export const migrationsWith = (
+  features: readonly Readonly<Record<number, Migration>>[],
+): readonly Migration[] => {
+  const all = [MIGRATIONS, ...features].flatMap((some) => Object.entries(some));
+  return all
+    .toSorted(([one], [other]) => Number(one) - Number(other))
+    .map(([version, migration], index) => {
+      if (Number(version) === index + 1) return migration;
+      throw new Error(
+        `Migration ${version} is not the next one: ${index + 1} is free, or a number is taken twice.`,
+      );
+    });
+};
 
 /** A database of a newer program: this one does not know what its columns mean. */
 export class NewerSchemaError extends Error {
@@ -48,7 +61,7 @@ export const migrate = async (
   db: Kysely<Tables>,
   kind: DatabaseKind,
   now: number,
-  migrations: readonly Migration[] = MIGRATIONS,
+  migrations: readonly Migration[],
 ): Promise<void> => {
   await db.schema
     .createTable('schema_version')

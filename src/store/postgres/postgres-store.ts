@@ -4,7 +4,7 @@ import { Slots } from '../../kit/async/limiter.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
 import { migrate, NewerSchemaError } from '../migrations/migrate.ts';
 import { keyOf } from '../operation.ts';
-import { methodsOf, OPERATIONS } from '../operations.ts';
+import { methodsOf, type StoreSchema } from '../operations.ts';
 import { checkStoreKey, WrongStoreKeyError } from '../key-check.ts';
 import { createSeal, type Seal } from '../seal.ts';
 import { unavailable, unexpected } from '../store-errors.ts';
@@ -33,11 +33,11 @@ const MAX_NOTIFICATION_BYTES = 7_999;
 
 /** Opens a PostgreSQL database. Rejects if it cannot be reached or is newer than this program. */
 export const openPostgresStore = async (
-  options: Omit<StoreOptions, 'databaseUrl' | 'file'> & { readonly databaseUrl: string },
+  options: Omit<StoreOptions, 'databaseUrl' | 'file' | 'thread'> & { readonly databaseUrl: string },
 ): Promise<Store> => {
-  const { databaseUrl, timeoutMs, clock } = options;
+  const { databaseUrl, timeoutMs, clock, schema } = options;
   const seal = createSeal(options.keys);
-  await migrateDatabase({ databaseUrl, timeoutMs }, seal, clock.now());
+  await migrateDatabase({ databaseUrl, timeoutMs }, schema, seal, clock.now());
   const instance = systemAmbient.ids.mint('store');
   const watchers = new Watchers();
   const pool = createPool({ databaseUrl, timeoutMs });
@@ -62,7 +62,7 @@ export const openPostgresStore = async (
     throw toStoreError(error);
   });
   const runNow = async (name: string, args: readonly unknown[]): Promise<unknown> => {
-    const operation = OPERATIONS.get(name);
+    const operation = schema.operations.get(name);
     if (operation === undefined) throw unexpected(new Error(`the store has no operation ${name}`));
     const now = clock.now();
     const { result, changed } = await transact(
@@ -98,7 +98,7 @@ export const openPostgresStore = async (
   };
   return {
     kind: 'postgres',
-    ...methodsOf(run, options),
+    ...methodsOf(schema, run, options),
     watch: (onChange) => watchers.add(onChange),
     async close() {
       isClosed = true;
@@ -116,7 +116,12 @@ const notificationOf = (instance: string, what: ResponseChange, responseId: stri
 };
 
 /** Several processes may start at once: one migrates, the others wait for it. */
-const migrateDatabase = async (options: ConnectionOptions, seal: Seal, now: number): Promise<void> => {
+const migrateDatabase = async (
+  options: ConnectionOptions,
+  { migrations }: StoreSchema,
+  seal: Seal,
+  now: number,
+): Promise<void> => {
   const client = createClient(options);
   // Its errors come from the queries, too.
   client.on('error', () => undefined);
@@ -126,7 +131,7 @@ const migrateDatabase = async (options: ConnectionOptions, seal: Seal, now: numb
     await client.query(`set local statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
     await client.query(`set local lock_timeout = ${MIGRATION_TIMEOUT_MS}`);
     await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await migrate(kyselyOf(client), 'postgres', now);
+    await migrate(kyselyOf(client), 'postgres', now, migrations);
     await checkStoreKey(kyselyOf(client), seal);
     await client.query('commit');
   } catch (error) {

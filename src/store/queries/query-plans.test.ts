@@ -5,10 +5,14 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { STORE_SCHEMA } from '../../compose/open-store.ts';
+import { usageStore } from '../../features/usage/store.ts';
 import { usageRow } from '../../../test/support/usage-rows.ts';
 import { kyselyOn } from '../connection-dialect.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { methodsOf, OPERATIONS } from '../operations.ts';
+import { methodsOf } from '../operations.ts';
+import { partOf } from '../part.ts';
+import type { Store } from '../store.ts';
 import type { RequestSearch } from '../ports/requests.ts';
 import { createSeal } from '../seal.ts';
 
@@ -25,9 +29,9 @@ const db = kyselyOn('sqlite', (sql, parameters) => {
 });
 const seal = createSeal([]);
 const called = new Set<string>();
-const store = methodsOf((name, args) => {
+const store = methodsOf(STORE_SCHEMA, (name, args) => {
   called.add(name);
-  return OPERATIONS.get(name)!.run({ db, seal, now: 1_000 }, ...args);
+  return STORE_SCHEMA.operations.get(name)!.run({ db, seal, now: 1_000 }, ...args);
 });
 afterAll(() => {
   database.close();
@@ -71,22 +75,11 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 
 /** Calls every method, so that every statement is seen. */
 beforeAll(async () => {
-  await migrate(db, 'sqlite', 0);
+  await migrate(db, 'sqlite', 0, STORE_SCHEMA.migrations);
   statements.clear();
-  const {
-    turns,
-    responses,
-    conversations,
-    events,
-    chats,
-    memory,
-    keys,
-    requests,
-    segments,
-    limits,
-    usage,
-    kept,
-  } = store;
+  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits, kept } =
+    store;
+  const usage = partOf(store as Store, usageStore);
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;
@@ -183,7 +176,7 @@ beforeAll(async () => {
 });
 
 it('sees every operation', () => {
-  expect([...OPERATIONS.keys()].filter((name) => !called.has(name))).toEqual([]);
+  expect([...STORE_SCHEMA.operations.keys()].filter((name) => !called.has(name))).toEqual([]);
   expect(statements.size).toBeGreaterThan(50);
 });
 

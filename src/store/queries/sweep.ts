@@ -1,14 +1,21 @@
+import type { Kysely } from 'kysely';
+
 import { write, type Query } from '../operation.ts';
 import type { LimitCounterTable } from '../tables.ts';
 import { cutSegment, deleteSegment, trimSegment } from './segments.ts';
 
-/** Deletes some expired rows of a table that no other row depends on. */
-const deleteExpired = async (
-  { db, now }: Query,
-  table: 'responses' | 'chat_completions' | 'requests' | 'limit_reservations' | 'usage',
+interface ExpiringTable {
+  id: string;
+  expires_at: number;
+}
+
+/** Deletes some expired rows of a table that no other row depends on. It has the columns `id` and `expires_at`. */
+export const deleteExpired = async (
+  { db, now }: Pick<Query, 'db' | 'now'>,
+  table: string,
   limit: number,
 ): Promise<number> => {
-  const { numDeletedRows } = await db
+  const { numDeletedRows } = await (db as unknown as Kysely<Record<string, ExpiringTable>>)
     .deleteFrom(table)
     .where('id', 'in', (of) =>
       of.selectFrom(table).select('id').where('expires_at', '<=', now).orderBy('expires_at').limit(limit),
@@ -136,8 +143,18 @@ const deleteSegments = async (query: Query, limit: number): Promise<number> => {
   return done;
 };
 
-/** A method of the store itself. */
-export const sweep = write(async (query: Query, limit: number): Promise<number> => {
+/** A method of the store itself. `parts` sweep the tables of features. */
+export const sweepWith = (parts: readonly Sweep[]) =>
+  write(async (query: Query, limit: number): Promise<number> => {
+    let swept = await sweep(query, limit);
+    for (const part of parts) swept += await part(query, limit);
+    return swept;
+  });
+
+/** Deletes some expired rows. Returns how many it looked at. */
+export type Sweep = (query: Query, limit: number) => Promise<number>;
+
+const sweep: Sweep = async (query, limit) => {
   const counts = [
     await deleteExpired(query, 'responses', limit),
     await deleteSegments(query, limit),
@@ -148,7 +165,6 @@ export const sweep = write(async (query: Query, limit: number): Promise<number> 
     // What they reserved counts as used.
     await deleteExpired(query, 'limit_reservations', limit),
     await deleteCounters(query, limit),
-    await deleteExpired(query, 'usage', limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
-});
+};

@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads';
 
 import type { GatewayError } from '../../canonical/failure/failure.ts';
-import { besideModule } from '../../threads/thread-pool.ts';
 import { keyOf } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
 import { errorOf, type FromThread, type Outcome, type ThreadSettings, type ToThread } from './protocol.ts';
 
 export interface DatabaseThreadOptions {
+  readonly module: URL;
   readonly file: string;
   readonly keys: readonly string[];
   /** For each operation, including its wait. */
@@ -122,8 +122,8 @@ export class DatabaseThread {
 
   /** `onOpen` gets what is wrong, or null. Only the first start of all has one. */
   #start(onOpen: ((problem: string | null) => void) | null): void {
-    const { file, keys, timeoutMs, now } = this.#options;
-    const worker = new Worker(besideModule(import.meta.url, 'sqlite-thread'), {
+    const { module, file, keys, timeoutMs, now } = this.#options;
+    const worker = new Worker(module, {
       workerData: { file, keys, busyMs: timeoutMs, now: now() } satisfies ThreadSettings,
       // It needs no variables. Node 22 warns about its SQLite.
       env: {},

@@ -1,12 +1,20 @@
 import { expect, it } from 'vitest';
 
+import { read, write } from '../operation.ts';
 import { JobLine } from './group-commit.ts';
 
 const MB = 1024 * 1024;
 
+const READ = 'turns.byKey';
+const WRITE = 'turns.commit';
+const OPERATIONS = new Map([
+  [READ, read(async () => null)],
+  [WRITE, write(async () => null)],
+]);
+
 /** What runs, in order: each entry is a transaction. */
 const orderOf = (...jobs: readonly (readonly [key: string, name: string, chars?: number])[]) => {
-  const line = new JobLine();
+  const line = new JobLine(OPERATIONS);
   for (const [id, [key, name, chars = 1]] of jobs.entries()) {
     line.add({ kind: 'run', id, name, key, chars, args: [], now: 0, deadline: 0n });
   }
@@ -16,9 +24,6 @@ const orderOf = (...jobs: readonly (readonly [key: string, name: string, chars?:
   }
   return order;
 };
-
-const READ = 'turns.byKey';
-const WRITE = 'turns.commit';
 
 it('a key that reads much delays another by one operation', () => {
   expect(orderOf(['a', READ], ['a', READ], ['a', READ], ['b', READ], ['b', WRITE])).toEqual([

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 import { FairLine } from '../../kit/async/limiter.ts';
 import { read, type Query } from '../operation.ts';
-import { OPERATIONS, type AnyOperation } from '../operations.ts';
+import type { AnyOperation, StoreSchema } from '../operations.ts';
 import type { Seal } from '../seal.ts';
 import { failedOutcome, type Job, type Outcome } from './protocol.ts';
 import { toStoreError } from './sqlite-errors.ts';
@@ -15,6 +15,11 @@ const MAX_GROUP_CHARS = 4 * 1024 * 1024;
 /** The operations that wait. Keys take turns: a key that reads or writes megabytes delays others by one operation. */
 export class JobLine {
   readonly #line = new FairLine<Job>();
+  readonly #operations: StoreSchema['operations'];
+
+  constructor(operations: StoreSchema['operations']) {
+    this.#operations = operations;
+  }
 
   add(job: Job): void {
     this.#line.join(job.key, job);
@@ -24,7 +29,7 @@ export class JobLine {
   next(): readonly Job[] {
     const [first] = this.#line.heads();
     if (first === undefined) return [];
-    if (!operationOf(first).isWrite) {
+    if (!operationOf(first, this.#operations).isWrite) {
       this.#line.serve(first.key, first);
       return [first];
     }
@@ -42,7 +47,7 @@ export class JobLine {
   }
 
   #writes(): readonly Job[] {
-    return [...this.#line.heads()].filter((job) => operationOf(job).isWrite);
+    return [...this.#line.heads()].filter((job) => operationOf(job, this.#operations).isWrite);
   }
 }
 
@@ -54,13 +59,16 @@ type Answer = (id: number, outcome: Outcome) => void;
  */
 export const runJobs = async (
   jobs: readonly Job[],
+  operations: StoreSchema['operations'],
   file: SqliteFile,
   seal: Seal,
   answer: Answer,
 ): Promise<void> => {
   // No one waits for the others any more.
-  const wanted = jobs.filter(({ deadline }) => deadline > process.hrtime.bigint());
-  const firstWrite = wanted.findIndex((job) => operationOf(job).isWrite);
+  const wanted = jobs
+    .filter(({ deadline }) => deadline > process.hrtime.bigint())
+    .map((job) => ({ ...job, operation: operationOf(job, operations) }));
+  const firstWrite = wanted.findIndex(({ operation }) => operation.isWrite);
   const reads = firstWrite < 0 ? wanted : wanted.slice(0, firstWrite);
   for (const job of reads) answer(job.id, await alone(job, file, seal));
   const group = firstWrite < 0 ? [] : wanted.slice(firstWrite);
@@ -79,20 +87,21 @@ const fileVersion = read(async ({ db }: Query): Promise<number> => {
   return rows[0]?.data_version ?? 0;
 }) as unknown as AnyOperation;
 
-const operationOf = ({ name }: Job): AnyOperation => {
-  const operation = name === FILE_VERSION ? fileVersion : OPERATIONS.get(name);
+interface PreparedJob extends Job {
+  readonly operation: AnyOperation;
+}
+
+const operationOf = ({ name }: Job, operations: StoreSchema['operations']): AnyOperation => {
+  const operation = name === FILE_VERSION ? fileVersion : operations.get(name);
   if (operation === undefined) throw new Error(`the store has no operation ${name}`);
   return operation;
 };
 
 /** Reads wait for no disk. */
-const isRelaxed = (job: Job): boolean => {
-  const { isWrite, isRelaxed: relaxed = false } = operationOf(job);
-  return relaxed || !isWrite;
-};
+const isRelaxed = ({ operation }: PreparedJob): boolean => operation.isRelaxed === true || !operation.isWrite;
 
-const runOne = (job: Job, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
-  operationOf(job).run({ db, seal, now: job.now }, ...job.args);
+const runOne = (job: PreparedJob, { db }: SqliteFile, seal: Seal): Promise<unknown> =>
+  job.operation.run({ db, seal, now: job.now }, ...job.args);
 
 /**
  * Lets the next statements wait for other processes until no one waits for the job any more. Later jobs, which have later
@@ -104,11 +113,11 @@ const waitUntil = (deadline: bigint, file: SqliteFile): void => {
 };
 
 /** In a transaction of its own. */
-const alone = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+const alone = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<Outcome> => {
   try {
     waitUntil(job.deadline, file);
     file.relax(isRelaxed(job));
-    file.exec(operationOf(job).isWrite ? 'begin immediate' : 'begin');
+    file.exec(job.operation.isWrite ? 'begin immediate' : 'begin');
     const result = await runOne(job, file, seal);
     file.exec('commit');
     return { result };
@@ -120,7 +129,7 @@ const alone = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> =
 
 /** In one transaction. Null: it failed as a whole, and nothing was written. */
 const together = async (
-  jobs: readonly Job[],
+  jobs: readonly PreparedJob[],
   file: SqliteFile,
   seal: Seal,
 ): Promise<readonly Outcome[] | null> => {
@@ -140,7 +149,7 @@ const together = async (
   }
 };
 
-const inSavepoint = async (job: Job, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+const inSavepoint = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<Outcome> => {
   file.exec('savepoint job');
   try {
     const result = await runOne(job, file, seal);

@@ -1,4 +1,4 @@
-import { methodsOf, OPERATIONS } from '../operations.ts';
+import { methodsOf } from '../operations.ts';
 import type { Store } from '../store.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { changeBy, Watchers } from '../watchers.ts';
@@ -9,6 +9,7 @@ import { FILE_VERSION } from './group-commit.ts';
 export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>): Promise<Store> => {
   const watchers = new Watchers();
   const thread = new DatabaseThread({
+    module: options.thread,
     file: options.file,
     keys: options.keys,
     timeoutMs: options.timeoutMs,
@@ -22,14 +23,14 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
   await thread.open();
   const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const result = await thread.run(name, args);
-    const responseId = OPERATIONS.get(name)?.changed(result, ...args) ?? null;
+    const responseId = options.schema.operations.get(name)?.changed(result, ...args) ?? null;
     if (responseId !== null) watchers.wake(responseId, changeBy(name));
     return result;
   };
   const polling = pollFile(thread, watchers);
   return {
     kind: 'sqlite',
-    ...methodsOf(run, options),
+    ...methodsOf(options.schema, run, options),
     watch: (onChange) => watchers.add(onChange),
     async close() {
       clearInterval(polling);

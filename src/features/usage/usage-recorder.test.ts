@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { requestEnd, type RequestNotes } from '../observe/request-end.ts';
-import type { UsageRow } from '../store/ports/usage.ts';
-import { NO_USAGE } from './usage-counts.ts';
-import { HOUR_MS } from './usage-hours.ts';
+import { requestEnd, type RequestNotes } from '../../observe/request-end.ts';
+import type { UsageRow } from './store.ts';
+import { HOUR_MS, NO_USAGE } from './usage-counts.ts';
 import { UsageRecorder, type UsageRecorderOptions } from './usage-recorder.ts';
 
 const START = 1_000 * HOUR_MS;

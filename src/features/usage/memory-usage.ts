@@ -1,6 +1,6 @@
-import type { Clock } from '../kit/ambient.ts';
-import { LatencyBuckets } from '../kit/collections/log-histogram.ts';
-import type { UsageLatency, UsageRange, UsageRow, UsageStore, UsageSum } from '../store/ports/usage.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { LatencyBuckets } from '../../kit/collections/log-histogram.ts';
+import type { UsageLatency, UsageRange, UsageRow, UsageStore, UsageSum } from './store.ts';
 import { addCounts, NO_USAGE } from './usage-counts.ts';
 
 /** About 1 KB each. */

@@ -1,10 +1,37 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { LogHistogram } from '../kit/collections/log-histogram.ts';
-import type { UsageCounts, UsageGroup, UsageLatency, UsageStore, UsageSum } from '../store/ports/usage.ts';
-import { bucketsIn, type BucketRange, type UsageBucket } from './usage-buckets.ts';
-import { addCounts, NO_USAGE } from './usage-counts.ts';
-import { HOUR_MS, hourOf } from './usage-hours.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { LogHistogram } from '../../kit/collections/log-histogram.ts';
+import type { UsageCounts, UsageGroup, UsageLatency, UsageStore, UsageSum } from './store.ts';
+import { addCounts, HOUR_MS, hourOf, NO_USAGE } from './usage-counts.ts';
+
+/** A part of a time range, in milliseconds; `end` is excluded. */
+interface UsageBucket {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface BucketRange {
+  readonly from: number;
+  readonly to: number;
+  readonly width: number;
+}
+
+/** Usage is recorded by the hour: a range begins and ends with whole hours. */
+export const wholeHours = (from: number, to: number): { readonly from: number; readonly to: number } => ({
+  from: hourOf(from),
+  to: hourOf(to + HOUR_MS - 1),
+});
+
+/** The first buckets of a range. They begin at whole hours or days of UTC, except for the first one. */
+const bucketsIn = ({ from, to, width }: BucketRange, limit: number): readonly UsageBucket[] => {
+  const buckets: UsageBucket[] = [];
+  for (let start = from; start < to && buckets.length < limit;) {
+    const end = Math.min(start - (start % width) + width, to);
+    buckets.push({ start, end });
+    start = end;
+  }
+  return buckets;
+};
 
 export interface UsageReaderDeps {
   readonly store: UsageStore;

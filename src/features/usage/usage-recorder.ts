@@ -1,11 +1,10 @@
-import type { Ambient } from '../kit/ambient.ts';
-import { LogHistogram } from '../kit/collections/log-histogram.ts';
-import { boundedLabel } from '../observe/bounded-label.ts';
-import type { RequestEnd, StartedRequest } from '../observe/request-end.ts';
-import type { RequestObserver, RequestWatch } from '../observe/request-observer.ts';
-import type { UsageCounts, UsageLabels, UsageRow, UsageStore } from '../store/ports/usage.ts';
-import { addCounts, countsOf, isCounted, NO_USAGE } from './usage-counts.ts';
-import { HOUR_MS, hourOf } from './usage-hours.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { LogHistogram } from '../../kit/collections/log-histogram.ts';
+import { boundedLabel } from '../../observe/bounded-label.ts';
+import type { RequestEnd, StartedRequest } from '../../observe/request-end.ts';
+import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
+import type { UsageCounts, UsageLabels, UsageRow, UsageStore } from './store.ts';
+import { addCounts, countsOf, HOUR_MS, hourOf, isCounted, NO_USAGE } from './usage-counts.ts';
 
 export interface UsageRecorderOptions {
   readonly store: Pick<UsageStore, 'put'>;

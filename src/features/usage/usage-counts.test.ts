@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure/failure.ts';
-import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
-import type { TurnEnding } from '../observe/observer.ts';
-import { requestEnd, type RequestEnd, type RequestNotes } from '../observe/request-end.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { FailureCode } from '../../canonical/failure/failure-catalogue.ts';
+import type { TurnEnding } from '../../observe/observer.ts';
+import { requestEnd, type RequestEnd, type RequestNotes } from '../../observe/request-end.ts';
 import { countsOf, isCounted, NO_USAGE } from './usage-counts.ts';
 
 const USAGE = {

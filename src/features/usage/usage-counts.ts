@@ -1,6 +1,12 @@
-import type { ErrorSource } from '../canonical/failure/error-source.ts';
-import type { RequestEnd } from '../observe/request-end.ts';
-import type { UsageCounts } from '../store/ports/usage.ts';
+import type { ErrorSource } from '../../canonical/failure/catalogue-row.ts';
+import type { RequestEnd } from '../../observe/request-end.ts';
+import type { UsageCounts } from './store.ts';
+
+export const HOUR_MS = 60 * 60_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** The start of the hour. */
+export const hourOf = (milliseconds: number): number => milliseconds - (milliseconds % HOUR_MS);
 
 export const NO_USAGE: UsageCounts = {
   requests: 0,

@@ -1,0 +1,100 @@
+import type { FeatureFailures } from '../canonical/failure/feature-failures.ts';
+import type { ValuesOf } from '../config/schema.ts';
+import type { SettingTable } from '../config/setting-row.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
+import type { Route } from '../http/server.ts';
+import type { LimitStatus } from '../keys/key-limits.ts';
+import type { PlacedRow } from '../kit/collections/merge-rows.ts';
+import type { Ambient } from '../kit/ambient.ts';
+import type { Logger } from '../observe/log.ts';
+import type { MetricTable } from '../observe/metric-row.ts';
+import type { MetricsOf } from '../observe/metrics.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
+import type { StorePart } from '../store/part.ts';
+import type { Store } from '../store/store.ts';
+import type { Api } from '../turns/api.ts';
+
+/** A route of a feature as docs and pins show it. What it does is among the `routes` of the open feature. */
+export interface RouteRow extends PlacedRow, Pick<Route, 'access' | 'scopes'> {
+  /** What it is for, in docs/http-api.md. */
+  readonly about: string;
+}
+
+/**
+ * What a feature adds to the tables of the server. Plain data: the command line, the docs and the SQLite thread load it
+ * without the code of the feature.
+ */
+export interface FeatureTables {
+  /** By their names in the environment. */
+  readonly settings?: SettingTable;
+  /** By their codes. `featureErrors` makes them. */
+  readonly failures?: FeatureFailures;
+  /** By their names in the code. */
+  readonly metrics?: MetricTable;
+  /** By method and path. */
+  readonly routes?: Readonly<Record<`${Route['method']} ${string}`, RouteRow>>;
+}
+
+type TableIn<Tables extends FeatureTables, Name extends keyof FeatureTables> =
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a table that it does not have is empty
+  Tables[Name] extends NonNullable<FeatureTables[Name]> ? Tables[Name] : Record<never, never>;
+
+/** What is there before the features are opened. */
+export interface Core {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly ambient: Ambient;
+  readonly logger: Logger;
+  /** Null: nothing is stored. */
+  readonly store: Store | null;
+  /** The APIs that run turns, at all of their paths. */
+  readonly apis: readonly Api[];
+  readonly models: ModelDirectory;
+}
+
+/** What features offer to those after them in the list. */
+export interface Offers {
+  /** The limits of a key and what it has used of them. */
+  readonly limitsOf: (keyId: string) => Promise<readonly LimitStatus[]>;
+}
+
+/** What a feature gets besides the core: its own settings and metrics, and what those before it offer. */
+export interface Own<Tables extends FeatureTables> {
+  readonly settings: ValuesOf<TableIn<Tables, 'settings'>>;
+  readonly metrics: MetricsOf<TableIn<Tables, 'metrics'>>;
+  readonly offers: Offers;
+}
+
+/** A feature that runs. */
+export interface OpenFeature<Tables extends FeatureTables = FeatureTables> {
+  /** What its routes do. */
+  readonly routes?: Readonly<Record<keyof TableIn<Tables, 'routes'> & string, Route['handle']>>;
+  /** Watches every request. */
+  readonly observer?: RequestObserver;
+  readonly offers?: Partial<Offers>;
+  /** Called first when the server stops: requests may still run for so long. */
+  drain?(timeoutMs: number): Promise<void>;
+  close?(): Promise<void>;
+}
+
+/** A capability of the server: everything about it is in one folder below src/features, and one line in `features.ts`. */
+export interface Feature extends FeatureTables {
+  readonly name: string;
+  readonly store?: StorePart;
+  open(core: Core, own: Own<FeatureTables>): Promise<OpenFeature>;
+}
+
+interface FeatureCode<Tables extends FeatureTables> {
+  readonly store?: StorePart;
+  /** Imports the code of the feature, so that only a server loads it. */
+  open(core: Core, own: Own<Tables>): Promise<OpenFeature<Tables>>;
+}
+
+/** Checks that a feature opens with its own tables. */
+export const feature = <Tables extends FeatureTables>(
+  name: string,
+  tables: Tables,
+  code: FeatureCode<Tables>,
+): Feature => {
+  const whole: unknown = { name, ...tables, ...code };
+  return whole as Feature;
+};

@@ -1,0 +1,5 @@
+import { usage } from '../features/usage/feature.ts';
+import type { Feature } from './feature.ts';
+
+/** The features of the server, in the order in which they are opened. They are closed in reverse. */
+export const FEATURES: readonly Feature[] = [usage];

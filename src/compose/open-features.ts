@@ -1,0 +1,73 @@
+import { valuesOf, type Config } from '../config/schema.ts';
+import type { Route } from '../http/server.ts';
+import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { RequestObserver } from '../observe/request-observer.ts';
+import type { Core, Feature, Offers, OpenFeature, RouteRow } from './feature.ts';
+import type { OpenParts } from './open-parts.ts';
+
+export interface OpenFeatures {
+  readonly observers: readonly RequestObserver[];
+  /** The routes of the server with those of the features at their places. */
+  routesWith(routes: readonly Route[]): readonly Route[];
+  drain(timeoutMs: number): Promise<void>;
+}
+
+interface FeatureDeps {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  /** What there is for the first feature. */
+  readonly offers: Offers;
+  /** Closes what was opened. */
+  readonly parts: OpenParts;
+}
+
+/** Opens the features one after the other. Rejects if one of them cannot be opened. */
+export const openFeatures = async (
+  features: readonly Feature[],
+  core: Core,
+  { config, metrics, offers: first, parts }: FeatureDeps,
+): Promise<OpenFeatures> => {
+  const opened: (readonly [Feature, OpenFeature])[] = [];
+  const offers: Offers = { ...first };
+  for (const one of features) {
+    const settings = valuesOf(one.settings ?? {}, config);
+    const running = parts.add(one.name, await one.open(core, { settings, metrics, offers }));
+    opened.push([one, running]);
+    Object.assign(offers, running.offers);
+  }
+  return {
+    observers: opened.flatMap(([, { observer = [] }]) => observer),
+    routesWith: (routes) =>
+      mergeRoutes(
+        routes,
+        opened.map(([one, { routes: handlers = {} }]) => featureRoutes(one, handlers)),
+      ),
+    async drain(timeoutMs) {
+      await Promise.all(opened.map(async ([, running]) => running.drain?.(timeoutMs)));
+    },
+  };
+};
+
+type FeatureRoute = Route & PlacedRow;
+
+/** The routes of a feature, by method and path. */
+export const featureRoutes = (
+  { routes = {} }: Pick<Feature, 'routes'>,
+  handlers: Readonly<Record<string, Route['handle']>>,
+): Readonly<Record<string, FeatureRoute>> =>
+  Object.fromEntries(
+    Object.entries<RouteRow>(routes).map(([name, row]) => {
+      const [method, path = ''] = name.split(' ');
+      const handle = handlers[name] as Route['handle'];
+      return [name, { ...row, method: method as Route['method'], path, handle }];
+    }),
+  );
+
+export const mergeRoutes = (
+  routes: readonly Route[],
+  features: readonly Readonly<Record<string, FeatureRoute>>[],
+): readonly Route[] =>
+  Object.values(
+    mergeRows(Object.fromEntries(routes.map((route) => [`${route.method} ${route.path}`, route])), features),
+  );
