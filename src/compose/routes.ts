@@ -26,12 +26,12 @@ import { overridesLogin } from './sign-ins.ts';
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly gateway: Pick<
     Gateway,
-    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'storage' | 'gate' | 'keys' | 'isAdmin'
+    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'storage' | 'isAdmin'
   >;
   readonly captures: OpenCaptures;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
-  readonly forwarding: Omit<RouteDeps['forward'], 'gate'>;
+  readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
   readonly homes: CodexHomes;
   readonly signIns: SignIns;
@@ -42,21 +42,19 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, gate, keys, authenticate, requests, isAdmin } = parts.gateway;
+  const { console, keyAdmin, authenticate, requests, isAdmin } = parts.gateway;
   const { metrics, captures, exchanges } = parts;
   return routeTable({
     apis,
     turns,
     storedResponses: state.responses,
     kept: state.kept,
-    mayKeep: (caller) => gate.keep(caller),
     countLine: createCountLine({
       clock: systemAmbient.clock,
       onRefused: (reason) => metrics.refused.inc({ reason }),
     }),
-    forward: { ...forwarding, gate },
+    forward: forwarding,
     models: active.models,
-    keyDirectory: keys,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
     keys: { admin: keyAdmin, storage: parts.gateway.storage, clock: systemAmbient.clock },

@@ -1,9 +1,15 @@
 import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
-import type { ModelInfo } from '../canonical/models/model-names.ts';
+import type { ModelFilter, ModelInfo } from '../canonical/models/model-names.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
-import { FREE_PASS, type GateAsk, type GatePass, type TurnGate } from '../turns/turn-gate.ts';
+import {
+  FREE_PASS,
+  type ForwardAsk,
+  type GateAsk,
+  type GatePass,
+  type TurnGate,
+} from '../turns/turn-gate.ts';
 import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE, RunMeter } from './run-meter.ts';
 import type { ApiKey, KeyDirectory, KeyLimit } from './key.ts';
 import { limitsFor, neededPrice, NOTHING_SPENT, type Expense, spentOf } from './key-limits.ts';
@@ -23,15 +29,6 @@ export interface KeyGateDeps {
   readonly onRefused: (code: string) => void;
 }
 
-/** A request that is passed on to another provider. */
-export interface ForwardAsk {
-  readonly caller: string;
-  /** Whether its body is text for a model, so that its bytes are tokens. */
-  readonly isText: boolean;
-  readonly bytes: number;
-  readonly signal: AbortSignal;
-}
-
 /** Holds named keys to their policy and their limits, and all keys to what is stored for them. */
 export class KeyGate implements TurnGate {
   readonly #deps: KeyGateDeps;
@@ -39,6 +36,11 @@ export class KeyGate implements TurnGate {
 
   constructor(deps: KeyGateDeps) {
     this.#deps = deps;
+  }
+
+  modelFilter(caller: string): ModelFilter | null {
+    const key = this.#deps.directory.byId(caller);
+    return key === null || key.models.length === 0 ? null : (model) => mayUseModel(key, model);
   }
 
   allow(ask: Parameters<TurnGate['allow']>[0]): Promise<OneOrMore<TurnRequest>> {
@@ -49,15 +51,11 @@ export class KeyGate implements TurnGate {
     return this.#counted(() => this.#enter(ask));
   }
 
-  /** Rejects if nothing more is stored for the key. */
   async keep(caller: string): Promise<void> {
     await this.#counted(async () => this.#deps.storage?.check(caller));
   }
 
-  /**
-   * Counts a forwarded request, which is not parsed: one request, and its bytes as tokens if it is text. A key that is held
-   * to models or to a cost may not send it. Returns a function to call at its end, with whether the provider answered.
-   */
+  /** A key that is held to models or to a cost may not send it: its model is unknown. */
   forward(ask: ForwardAsk): Promise<(hasAnswered: boolean) => void> {
     return this.#counted(() => this.#forward(ask));
   }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../canonical/failure/failure.ts';
-import { createModelNames, type ModelInfo, unknownModel } from '../canonical/models/model-names.ts';
+import { type ModelInfo, unknownModel } from '../canonical/models/model-names.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../canonical/request/turn-request.ts';
-import { mayUseModel, namesFor, withinEffort } from './key-policy.ts';
+import { mayUseModel, withinEffort } from './key-policy.ts';
 
 const request = (effort: string | null): TurnRequest => ({
   ...PLAIN_REQUEST,
@@ -63,32 +63,4 @@ describe('withinEffort', () => {
         "This key allows a reasoning effort of at most 'low', which the model 'm' does not support.",
     });
   });
-});
-
-const names = createModelNames(
-  {
-    models: ['gpt-5.2', 'o3'].map(unknownModel),
-    standard: 'gpt-5.2',
-    unlisted: ['o1', 'gpt-4'].map(unknownModel),
-  },
-  { house: 'o3', mine: 'gpt-5.2' },
-);
-
-it('shows a key the models that it may use, and their aliases', () => {
-  const shown = namesFor(names, { models: ['o*'] });
-  expect({
-    all: shown.all.map(({ id }) => id),
-    models: shown.list.models.map(({ id }) => id),
-    unlisted: shown.list.unlisted.map(({ id }) => id),
-    found: ['o3', 'house', 'gpt-5.2', 'mine', 'other'].map((name) => shown.find(name)?.id ?? null),
-  }).toEqual({
-    all: ['o3', 'house'],
-    models: ['o3'],
-    unlisted: ['o1'],
-    found: ['o3', 'house', null, null, null],
-  });
-});
-
-it('shows everything to a key without such a limit', () => {
-  expect([namesFor(names, null), namesFor(names, { models: [] })]).toEqual([names, names]);
 });

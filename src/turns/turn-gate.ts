@@ -1,11 +1,14 @@
 import type { Usage } from '../canonical/events/usage.ts';
+import type { ModelFilter } from '../canonical/models/model-names.ts';
 import type { Path } from '../canonical/request/path.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../kit/collections/lists.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 
-/** Decides whether a key may run these turns, and counts what they use. */
+/** Decides what a key may do: which models it uses, which turns it runs, what is stored for it. Counts what turns use. */
 export interface TurnGate {
+  /** Finds the models that the key may use by their names; null: it may use all of them. */
+  modelFilter(caller: string): ModelFilter | null;
   /**
    * The requests as the key may send them: an effort that a client left open can be lowered. Rejects with the refusal if the
    * key may not run them at all.
@@ -18,6 +21,22 @@ export interface TurnGate {
   enter(ask: GateAsk): Promise<GatePass>;
   /** Throws if the key runs no turn any more: it may have been revoked while a turn waited for its place. */
   check(caller: string): void;
+  /** Rejects if nothing more is stored for the key. */
+  keep(caller: string): Promise<void>;
+  /**
+   * Counts a request that is passed on to another provider, which is not parsed: one request, and its bytes as tokens if it
+   * is text. Rejects with the refusal. Returns a function to call at its end, with whether the provider answered.
+   */
+  forward(ask: ForwardAsk): Promise<(hasAnswered: boolean) => void>;
+}
+
+/** A request that is passed on to another provider. */
+export interface ForwardAsk {
+  readonly caller: string;
+  /** Whether its body is text for a model, so that its bytes are tokens. */
+  readonly isText: boolean;
+  readonly bytes: number;
+  readonly signal: AbortSignal;
 }
 
 export interface GateAsk {
@@ -71,7 +90,10 @@ export const FREE_PASS: GatePass = {
 
 /** Every key may run everything. */
 export const OPEN_GATE: TurnGate = {
+  modelFilter: () => null,
   allow: ({ requests }) => Promise.resolve(requests),
   enter: () => Promise.resolve(FREE_PASS),
   check() {},
+  keep: () => Promise.resolve(),
+  forward: () => Promise.resolve(() => {}),
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { knownModel, modelList } from '../../../test/support/models.ts';
-import { createModelNames, unknownModel } from './model-names.ts';
+import { createModelNames, unknownModel, usableNames } from './model-names.ts';
 
 const NAMES = createModelNames({
   models: [
@@ -172,5 +172,35 @@ describe('configured aliases', () => {
 
   it('do not change which model is the smallest', () => {
     expect(names.smallest?.id).toBe('gpt-6-mini');
+  });
+});
+
+describe('usableNames', () => {
+  const names = createModelNames(
+    {
+      models: ['gpt-5.2', 'o3'].map(unknownModel),
+      standard: 'gpt-5.2',
+      unlisted: ['o1', 'gpt-4'].map(unknownModel),
+    },
+    { house: 'o3', mine: 'gpt-5.2' },
+  );
+
+  it('keeps the models that may be used, and their aliases', () => {
+    const shown = usableNames(names, (model) => model.startsWith('o'));
+    expect({
+      all: shown.all.map(({ id }) => id),
+      models: shown.list.models.map(({ id }) => id),
+      unlisted: shown.list.unlisted.map(({ id }) => id),
+      found: ['o3', 'house', 'gpt-5.2', 'mine', 'other'].map((name) => shown.find(name)?.id ?? null),
+    }).toEqual({
+      all: ['o3', 'house'],
+      models: ['o3'],
+      unlisted: ['o1'],
+      found: ['o3', 'house', null, null, null],
+    });
+  });
+
+  it('keeps everything without a filter', () => {
+    expect(usableNames(names, null)).toBe(names);
   });
 });

@@ -81,6 +81,24 @@ export interface ModelNames {
   readonly smallest: ModelInfo | null;
 }
 
+/** Whether a model may be used. */
+export type ModelFilter = (model: string) => boolean;
+
+/** The names of the models that may be used, and their aliases. `mayUse`: null allows all. */
+export const usableNames = (names: ModelNames, mayUse: ModelFilter | null): ModelNames => {
+  if (mayUse === null) return names;
+  const usable = (models: readonly ModelInfo[]) => models.filter(({ id }) => mayUse(id));
+  return {
+    ...names,
+    all: names.all.filter(({ meaning }) => mayUse(meaning.model)),
+    list: { ...names.list, models: usable(names.list.models), unlisted: usable(names.list.unlisted) },
+    find(name) {
+      const found = names.find(name);
+      return found !== null && mayUse(found.meaning.model) ? found : null;
+    },
+  };
+};
+
 /** Names with this prefix mean the current default model. */
 export const FAMILY = 'codex-5';
 /** Suffixes for family names if the efforts of the default model are unknown. */

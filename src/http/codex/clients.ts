@@ -1,7 +1,6 @@
-import type { ModelNames } from '../../canonical/models/model-names.ts';
+import { usableNames, type ModelNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key.ts';
-import { namesFor } from '../../keys/key-policy.ts';
+import type { TurnGate } from '../../turns/turn-gate.ts';
 import type { Route } from '../server.ts';
 import { isHttps } from '../console/own-page.ts';
 
@@ -20,18 +19,18 @@ export interface ClientsRouteDeps {
   /** For a server at this address, and a key that may use these models. */
   readonly clients: (url: string, names: ModelNames) => readonly ConnectedClient[];
   readonly models: ModelDirectory;
-  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
+  readonly modelFilter: TurnGate['modelFilter'];
 }
 
 /** The clients that can be set up, for the address at which the caller reaches this server. */
-export const clientsRoute = ({ clients, models, keyDirectory }: ClientsRouteDeps): Route => ({
+export const clientsRoute = ({ clients, models, modelFilter }: ClientsRouteDeps): Route => ({
   method: 'GET',
   path: '/v1/codex/clients',
   access: 'key',
   scopes: ['infer', 'read'],
   async handle({ url, headers }, exchange) {
     const address = `${isHttps(headers) ? 'https' : 'http'}://${new URL(url).host}`;
-    const names = namesFor(await models.names(), keyDirectory.byId(exchange.caller()));
+    const names = usableNames(await models.names(), modelFilter(exchange.caller()));
     const data = clients(address, names).map(({ tryIt, ...client }) => ({
       object: 'codex.client' as const,
       ...client,

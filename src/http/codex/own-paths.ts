@@ -1,10 +1,10 @@
 import type { LimitWindow, RateLimit, RateLimits } from '../../canonical/models/account.ts';
+import type { ModelFilter } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import type { ApiKey, KeyDirectory } from '../../keys/key.ts';
-import { mayUseModel } from '../../keys/key-policy.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Api } from '../../turns/api.ts';
+import type { TurnGate } from '../../turns/turn-gate.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
@@ -17,7 +17,7 @@ export interface OwnPathsDeps {
   readonly codexModels: () => readonly JsonObject[];
   readonly clock: Clock;
   /** A key sees only the models that it may use. */
-  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
+  readonly modelFilter: TurnGate['modelFilter'];
 }
 
 /** The turn endpoints at the paths that codex uses with a ChatGPT login. */
@@ -33,7 +33,7 @@ export const ownPaths = ({
   codexAccount,
   codexModels,
   clock,
-  keyDirectory,
+  modelFilter,
 }: OwnPathsDeps): readonly Route[] => [
   {
     method: 'GET',
@@ -42,7 +42,7 @@ export const ownPaths = ({
     scopes: INFER_OR_READ,
     handle: (_, exchange) =>
       jsonResponse(
-        { models: usableModels(codexModels(), keyDirectory.byId(exchange.caller())) },
+        { models: usableModels(codexModels(), modelFilter(exchange.caller())) },
         {},
         exchange.signal,
       ),
@@ -60,15 +60,12 @@ export const ownPaths = ({
 export const modelsForCodex = (
   http: Request,
   { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
-  key: Pick<ApiKey, 'models'> | null,
+  mayUse: ModelFilter | null,
 ): { readonly models?: readonly JsonObject[] } =>
-  new URL(http.url).searchParams.has('client_version') ? { models: usableModels(codexModels(), key) } : {};
+  new URL(http.url).searchParams.has('client_version') ? { models: usableModels(codexModels(), mayUse) } : {};
 
-const usableModels = (
-  models: readonly JsonObject[],
-  key: Pick<ApiKey, 'models'> | null,
-): readonly JsonObject[] =>
-  key === null ? models : models.filter(({ slug }) => typeof slug === 'string' && mayUseModel(key, slug));
+const usableModels = (models: readonly JsonObject[], mayUse: ModelFilter | null): readonly JsonObject[] =>
+  mayUse === null ? models : models.filter(({ slug }) => typeof slug === 'string' && mayUse(slug));
 
 /** Rate limits in codex's format. Null: nothing is metered, and codex shows no limits. */
 export const codexUsage = (limits: RateLimits | null, nowMs: number): JsonObject => {

@@ -1,7 +1,7 @@
+import { usableNames } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { Scope } from '../../keys/caller.ts';
-import { namesFor } from '../../keys/key-policy.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
@@ -25,10 +25,10 @@ export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSe
 
 /** Information from the app-server and its account, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
-  const { codexAccount, models, keyDirectory, mcp, codexVersion } = deps;
+  const { codexAccount, models, modelFilter, mcp, codexVersion } = deps;
   return [
     asked('/v1/codex/models', INFER_OR_READ, async (caller) =>
-      projectCodexModels(namesFor(await models.names(), keyDirectory.byId(caller))),
+      projectCodexModels(usableNames(await models.names(), modelFilter(caller))),
     ),
     asked('/v1/codex/account', READ, async () => projectAccount(await codexAccount().account())),
     asked('/v1/codex/rate-limits', INFER_OR_READ, async () =>

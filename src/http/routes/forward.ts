@@ -1,7 +1,7 @@
 import { failureOf, gatewayError } from '../../canonical/failure/failure.ts';
 import type { Forwarder } from '../../forward/forwarder.ts';
-import type { KeyGate } from '../../keys/key-gate.ts';
 import type { Limiter } from '../../kit/async/limiter.ts';
+import type { TurnGate } from '../../turns/turn-gate.ts';
 import { passedOn } from '../answer/passed-on.ts';
 import { bodyStream } from '../body/body-stream.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -20,7 +20,7 @@ export interface ForwardDeps {
   readonly transcriptions: ForwardTarget | null;
   readonly maxBodyBytes: number;
   /** Holds keys to their limits. */
-  readonly gate: Pick<KeyGate, 'forward'>;
+  readonly gate: Pick<TurnGate, 'forward'>;
 }
 
 interface Endpoint {

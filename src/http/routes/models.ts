@@ -2,35 +2,35 @@ import {
   projectModels as anthropicModels,
   projectOneModel as anthropicModel,
 } from '../../anthropic/models.ts';
+import { usableNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key.ts';
-import { namesFor } from '../../keys/key-policy.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
 import { isForAnthropic } from '../answer/error-form.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { modelsForCodex, type OwnPathsDeps } from '../codex/own-paths.ts';
+import type { TurnGate } from '../../turns/turn-gate.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 
 export interface ModelRouteDeps {
   readonly models: ModelDirectory;
   /** A key sees only the models that it may use. */
-  readonly keyDirectory: Pick<KeyDirectory, 'byId'>;
+  readonly modelFilter: TurnGate['modelFilter'];
   readonly codex: Pick<OwnPathsDeps, 'codexModels'>;
 }
 
 /** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
-export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps): Route => ({
+export const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): Route => ({
   method: 'GET',
   path: '/v1/models',
   access: 'key',
   scopes: INFER_OR_READ,
   async handle(http, exchange) {
     const { signal } = exchange;
-    const key = keyDirectory.byId(exchange.caller());
-    const names = namesFor(await models.names(), key);
+    const mayUse = modelFilter(exchange.caller());
+    const names = usableNames(await models.names(), mayUse);
     if (!isForAnthropic(http)) {
-      return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, key) }, {}, signal);
+      return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, mayUse) }, {}, signal);
     }
     return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
   },
@@ -38,14 +38,14 @@ export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps):
 
 export const modelRoute = ({
   models,
-  keyDirectory,
-}: Pick<ModelRouteDeps, 'models' | 'keyDirectory'>): Route => ({
+  modelFilter,
+}: Pick<ModelRouteDeps, 'models' | 'modelFilter'>): Route => ({
   method: 'GET',
   path: '/v1/models/:id{.+}',
   access: 'key',
   scopes: INFER_OR_READ,
   async handle(http, exchange, { id = '' }) {
-    const names = namesFor(await models.names(), keyDirectory.byId(exchange.caller()));
+    const names = usableNames(await models.names(), modelFilter(exchange.caller()));
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
   },
 });

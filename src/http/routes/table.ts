@@ -1,6 +1,5 @@
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
-import type { KeyDirectory } from '../../keys/key.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
@@ -22,7 +21,7 @@ import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Route } from '../server.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
-import { conversationRoutes, type ConversationRouteDeps, type KeptConversations } from './conversations.ts';
+import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { cancelRoute } from './cancel-response.ts';
 import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
@@ -39,12 +38,10 @@ export interface RouteDeps {
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
   readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
-  readonly mayKeep: ConversationRouteDeps['mayKeep'];
-  readonly forward: ForwardDeps;
+  readonly forward: Omit<ForwardDeps, 'gate'>;
   readonly models: ModelDirectory;
-  readonly keyDirectory: KeyDirectory;
   readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'keyDirectory' | 'mcp' | 'bodies'> &
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly keys: KeyRouteDeps;
   readonly keyProof: KeyProofRouteDeps;
@@ -65,55 +62,60 @@ export interface RouteDeps {
 export const turnApis = (apis: readonly Api[]): readonly Api[] => [...apis, ...atCodexPaths(apis)];
 
 /** The routes that belong to no feature. */
-export const routeTable = (deps: RouteDeps): readonly Route[] => [
-  ...turnApis(deps.apis).map((api): Route => ({
-    method: 'POST',
-    path: api.path,
-    access: 'key',
-    errors: api.errors,
-    handle: serveTurn(api, deps.turns),
-  })),
-  ...countRoutes(deps.apis, deps.turns, deps.countLine),
-  ...websocketRoutes(deps.apis),
-  steerRoute(deps.turns),
-  ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
-  cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
-  ...conversationRoutes({ kept: deps.kept, mayKeep: deps.mayKeep, bodies: deps.turns }),
-  ...storedChatRoutes({ kept: deps.kept, mayKeep: deps.mayKeep, bodies: deps.turns }),
-  ...forwardRoutes(deps.forward),
-  ...unsupportedRoutes([
-    ...deps.apis.map((api) => `POST ${api.path}`),
-    ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),
-    'GET /v1/models',
-  ]),
-  modelListRoute(deps),
-  ...ownPaths({ ...deps.codex, keyDirectory: deps.keyDirectory }),
-  modelRoute(deps),
-  {
-    method: 'GET',
-    path: '/v1/mcp/tools',
-    access: 'key',
-    scopes: INFER_OR_READ,
-    handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
-  },
-  ...codexRoutes({ ...deps, ...deps.codex, bodies: deps.turns }),
-  ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
-  keyProofRoute(deps.keyProof),
-  ...loginRoutes({ ...deps.login, bodies: deps.turns }),
-  ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
-  ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
-  ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
-  ...frontRoutes(deps.front),
-  ...(deps.console === null ? [] : consoleRoutes(deps.console)),
-  { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
-  {
-    method: 'GET',
-    path: '/readyz',
-    access: 'open',
-    handle: (http) => readiness(http, deps),
-  },
-  ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
-];
+export const routeTable = (deps: RouteDeps): readonly Route[] => {
+  const { gate } = deps.turns;
+  const modelFilter = (caller: string) => gate.modelFilter(caller);
+  const mayKeep = (caller: string) => gate.keep(caller);
+  return [
+    ...turnApis(deps.apis).map((api): Route => ({
+      method: 'POST',
+      path: api.path,
+      access: 'key',
+      errors: api.errors,
+      handle: serveTurn(api, deps.turns),
+    })),
+    ...countRoutes(deps.apis, deps.turns, deps.countLine),
+    ...websocketRoutes(deps.apis),
+    steerRoute(deps.turns),
+    ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
+    cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
+    ...conversationRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
+    ...storedChatRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
+    ...forwardRoutes({ ...deps.forward, gate }),
+    ...unsupportedRoutes([
+      ...deps.apis.map((api) => `POST ${api.path}`),
+      ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),
+      'GET /v1/models',
+    ]),
+    modelListRoute({ ...deps, modelFilter }),
+    ...ownPaths({ ...deps.codex, modelFilter }),
+    modelRoute({ ...deps, modelFilter }),
+    {
+      method: 'GET',
+      path: '/v1/mcp/tools',
+      access: 'key',
+      scopes: INFER_OR_READ,
+      handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
+    },
+    ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
+    ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
+    keyProofRoute(deps.keyProof),
+    ...loginRoutes({ ...deps.login, bodies: deps.turns }),
+    ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
+    ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
+    ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
+    ...frontRoutes(deps.front),
+    ...(deps.console === null ? [] : consoleRoutes(deps.console)),
+    { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
+    {
+      method: 'GET',
+      path: '/readyz',
+      access: 'open',
+      handle: (http) => readiness(http, deps),
+    },
+    ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
+  ];
+};
 
 const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route => ({
   method: 'GET',
