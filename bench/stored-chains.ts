@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
 import type { Item, Produced } from '../src/canonical/request/item.ts';
-import { KeyIds } from '../src/keys/key-ids.ts';
+import { KeyIds } from '../src/store/key-ids.ts';
 import { systemAmbient } from '../src/kit/ambient.ts';
 import { responseBody, turnBody } from '../src/state/stored-turn.ts';
 import { openStore } from '../src/compose/open-store.ts';

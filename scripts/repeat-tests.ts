@@ -4,7 +4,7 @@
  *
  *   npm run test:repeat 10              ten runs
  *   npm run test:repeat -- 10 --busy    another process keeps every core busy meanwhile
- *   npm run test:repeat -- 50 src/keys  only these files
+ *   npm run test:repeat -- 50 src/store  only these files
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, existsSync } from 'node:fs';

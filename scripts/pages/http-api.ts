@@ -94,22 +94,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
-  'key GET /v1/codex/keys':
-    'The named keys, the newest first, without their secrets. `limit`, `after`. For this and the next ones see [keys](keys.md#over-http).',
-  'key POST /v1/codex/keys':
-    'Creates a key: `name`, and optionally `note`, `scopes`, `models`, `effort`, `addresses`, `concurrency`, `limits`, `expires_at`. Only this answer has its secret, as `key`.',
-  'key GET /v1/codex/keys/{id}': 'One of them.',
-  'key GET /v1/codex/keys/{id}/limits': 'The limits of a key, what it has used of them, and when they reset.',
-  'key POST /v1/codex/keys/{id}': 'Changes the given fields of a key.',
-  'key DELETE /v1/codex/keys/{id}': 'Revokes a key, which is final, and answers with it.',
-  'key POST /v1/codex/keys/{id}/rotate':
-    'Makes a new secret, which only this answer has, as `key`. Earlier ones work for `overlap_seconds` (a day).',
-  'key POST /v1/codex/keys/{id}/pause': 'Makes a key unusable until it is resumed.',
-  'key POST /v1/codex/keys/{id}/resume': 'Makes a paused key usable again.',
-  'key POST /v1/codex/keys/{id}/reset':
-    'Starts all limits of a key anew: what it has used so far does not count any more.',
-  'open GET /v1/codex/key-proof':
-    'Proves to a program on the machine of the server that this server knows its key, without showing it: `nonce` is 32 random bytes in base64url. The command [connect](clients/README.md#the-key-of-a-client) asks before it sends a key.',
   'key POST /v1/codex/login':
     'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out).',
   'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use.',
@@ -216,8 +200,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
         codexVersion: '',
         takesFeedback: false,
       },
-      keys: { admin: null, storage: null, clock: { now: notCalled } },
-      keyProof: { keys: [], limit: untouched },
       login: { signIns: untouched, overriddenBy: null },
       requests: untouched,
       captures: untouched,

@@ -102,34 +102,6 @@ const OWN_TABLES: TableNotes<Omit<Tables, 'schema_version'>> = {
       value: 'sealed',
     },
   },
-  api_keys: {
-    about:
-      'Named API keys; see [keys](keys.md). They are not deleted when they expire or are revoked: only if there are too many keys, the one that was revoked first is.',
-    columns: {
-      id: 'random, and the same after a rotation; the `owner` in other tables',
-      version: 'the number of its last change, by which other instances notice it',
-      hint: 'the ends of its newest secret',
-      created_at: '',
-      expires_at: 'null: never',
-      paused_at: '',
-      revoked_at: '',
-      last_used_at: 'up to a minute old',
-      body: 'its name, note, scopes and limits as JSON; not sealed, because it has no content',
-    },
-  },
-  api_key_secrets: {
-    about: 'The secrets of keys, only as hashes. After a rotation there are several for a while.',
-    columns: {
-      key_id: '',
-      hash: 'SHA-256 of the secret',
-      created_at: '',
-      expires_at: 'the end of the overlap of a rotation; null: none',
-    },
-  },
-  api_key_state: {
-    about: 'One row. Every change of a key takes the next version from it.',
-    columns: { id: '1', version: 'that of the last change of a key', keys: 'how many keys there are' },
-  },
   requests: {
     about:
       'The log of requests: facts about requests that have ended, no content. See [requests](requests.md).',
@@ -148,26 +120,6 @@ const OWN_TABLES: TableNotes<Omit<Tables, 'schema_version'>> = {
       spans: 'sealed; the parts of the request and their times',
     },
   },
-  limit_counters: {
-    about: 'What a key has used in the current window of one of its limits.',
-    columns: {
-      key_id: 'the id of the API key',
-      name: 'unit, window and model pattern of the limit',
-      window_id: 'the reservation that began the window: a reservation of another window does not change it',
-      used: 'tokens, requests, or millionths of the currency; includes what is reserved',
-      began_at: 'the first use in the window',
-      resets_at: 'the end of the window; the sweep deletes the row a day later',
-    },
-  },
-  limit_reservations: {
-    about: 'What a running request has reserved. Settling it deletes the row, so it happens once.',
-    columns: {
-      id: '',
-      key_id: 'the id of the API key',
-      expires_at: 'the instance has died: the sweep deletes the row, and the reserve counts as used',
-      amounts: 'JSON: name of the limit, id of its window, amount',
-    },
-  },
   kept_bytes: {
     about:
       'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',
@@ -182,7 +134,7 @@ const OWN_TABLES: TableNotes<Omit<Tables, 'schema_version'>> = {
 
 const NOTES: TableNotes = mergeRows<TableNotes[string]>(
   OWN_TABLES,
-  FEATURES.map(({ store }) => store?.tables ?? {}),
+  FEATURES.flatMap(({ store = [] }) => store).map(({ tables }) => tables),
 );
 
 interface Column {

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 
 import type { Item } from '../../src/canonical/request/item.ts';
 import {
+  createModelNames,
   type ModelInfo,
   type ModelNames,
   type ResolvedModel,
-  createModelNames,
 } from '../../src/canonical/models/model-names.ts';
 import type { OpenRecorder } from '../../src/canonical/context/trace.ts';
 import { profileOf } from '../../src/codex/capabilities/profile.ts';
@@ -31,7 +31,7 @@ import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { apisOf } from '../../src/compose/apis.ts';
-import { turnDeps } from '../../src/compose/edge.ts';
+import { bodyDeps, turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
 import { driverDeps } from '../../src/compose/driver.ts';
 import { wiringOf } from '../../src/compose/wiring.ts';
@@ -96,6 +96,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const engine = engineOf(...enginePartsOf(trace, config, { logger, metrics, tokenizer, guide }));
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
   const serve = serveTurn(api, {
+    ...bodyDeps(config, metrics),
     ...turnDeps(config, logger, metrics, [], () => true),
     engine,
     gate: OPEN_GATE,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { FAILURES, type FailureCode } from '../canonical/failure/failure-catalogue.ts';
-import { failure, type Failure } from '../canonical/failure/failure.ts';
+import { ALL_FAILURES } from '../compose/feature-tables.ts';
+import { failure, failureFrom, type Failure } from '../canonical/failure/failure.ts';
 import { missing } from '../apis/validation.ts';
 import { anthropicError } from './error-table.ts';
 import { anthropicErrors } from './errors.ts';
@@ -10,6 +11,10 @@ const messageOf = (kind: FailureCode, param: string | null, message: string): st
   const { body } = anthropicErrors(failure(kind, { param, message }), null);
   return (body as { readonly error: { readonly message: string } }).error.message;
 };
+
+/** Of the catalogue, or of a feature. */
+const failureIn = (kind: string): Failure =>
+  kind in FAILURES ? failure(kind as FailureCode) : failureFrom(kind, ALL_FAILURES[kind]!, {});
 
 describe('anthropicErrors', () => {
   it('reports a failure with its type, its request and its headers', () => {
@@ -51,8 +56,8 @@ describe('anthropicErrors', () => {
   });
 
   it('differs from the status of the catalogue in these rows only', () => {
-    const other = Object.entries(FAILURES).flatMap(([kind, { status }]) => {
-      const row = anthropicError({ kind: kind as FailureCode, status });
+    const other = Object.entries(ALL_FAILURES).flatMap(([kind, { status }]) => {
+      const row = anthropicError(failureIn(kind));
       return row.status === status ? [] : [`${kind} ${status} ${row.status}`];
     });
     expect(other).toEqual([
@@ -63,9 +68,8 @@ describe('anthropicErrors', () => {
   });
 
   it('tells clients not to repeat what cannot succeed', () => {
-    const kinds = Object.keys(FAILURES) as readonly FailureCode[];
-    const final = kinds.filter((kind) => {
-      const { headers } = anthropicErrors(failure(kind), null);
+    const final = Object.keys(ALL_FAILURES).filter((kind) => {
+      const { headers } = anthropicErrors(failureIn(kind), null);
       return headers['x-should-retry'] === 'false';
     });
     expect(final.toSorted()).toEqual([

@@ -2,9 +2,9 @@ import { requirePrivateState } from '../codex/home/private-folders.ts';
 import { openConfiguredStore } from '../compose/state.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
-import { MAX_KEYS, type ApiKey, projectKey } from '../keys/key.ts';
-import { KeyAdmin, type KeyWithSecret } from '../keys/key-admin.ts';
-import { readOverlap } from '../keys/read-policy.ts';
+import { MAX_KEYS, type ApiKey, projectKey } from '../features/keys/key.ts';
+import { KeyAdmin, type KeyWithSecret } from '../features/keys/key-admin.ts';
+import { readOverlap } from '../features/keys/read-policy.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { jsonLines, shownTime } from '../kit/text/display.ts';
 import type { Store } from '../store/store.ts';
@@ -14,6 +14,9 @@ import { describeKey, describeKeys } from './keys/describe-keys.ts';
 import { findKey } from './keys/find-key.ts';
 import { fieldsOf, overlapOf, POLICY_FLAGS } from './keys/read-flags.ts';
 import { loadSettings } from './load-settings.ts';
+import { partOf } from '../store/part.ts';
+import { keyStore } from '../features/keys/store.ts';
+import { limitStore } from '../features/keys/limit-store.ts';
 
 /** Makes and changes named keys in the database of the server, which may run meanwhile. */
 export const keys: Run = async (flags, world, [name = '', wanted = '']) => {
@@ -74,7 +77,11 @@ const callOf = (
     wanted,
   }: { readonly flags: Flags; readonly world: CommandContext; readonly wanted: string },
 ): Call => {
-  const admin = new KeyAdmin({ store: store.keys, limits: store.limits, ambient: systemAmbient });
+  const admin = new KeyAdmin({
+    store: partOf(store, keyStore),
+    limits: partOf(store, limitStore),
+    ambient: systemAmbient,
+  });
   const now = systemAmbient.clock.now();
   const isJson = flags.has('json');
   const print = (value: object): void => world.out(jsonLines(value));

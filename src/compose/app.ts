@@ -11,7 +11,6 @@ import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/api-key-file.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
-import { turnApis } from '../http/routes/table.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
@@ -26,7 +25,7 @@ import { allObservers, type RequestObserver } from '../observe/request-observer.
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { TESTED_CODEX } from '../version.ts';
 import { apisOf } from './apis.ts';
-import { openSockets, turnDeps } from './edge.ts';
+import { coreOf, openSockets, turnDeps } from './edge.ts';
 import { ALL_METRICS } from './feature-tables.ts';
 import { FEATURES } from './features.ts';
 import { openGateway } from './gateway.ts';
@@ -120,15 +119,10 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const apis = apisOf(config, metrics, { tokenizer: threads.tokenizer, signer });
   /** The backend is opened last: those who end its turns are there before it, and close after it. */
   const models: ModelDirectory = { names: () => active.models.names() };
-  const gateway = parts.add(
-    'gateway',
-    await openGateway(config, { ...deps, ownKey, store, keyIds, apis, models, metrics }),
-  );
-  const features = await openFeatures(
-    FEATURES,
-    { environment, ambient: systemAmbient, logger, store, apis: turnApis(apis), models },
-    { config, metrics, parts, offers: gateway },
-  );
+  const core = coreOf(config, { ...deps, ownKey, keyIds, store, apis, models, metrics });
+  const features = await openFeatures(FEATURES, core, { config, metrics, parts });
+  const { offers } = features;
+  const gateway = parts.add('gateway', await openGateway(config, { ...deps, store, apis, metrics, offers }));
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   if (captures !== null) parts.add('captures', captures);
   const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
@@ -160,6 +154,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     states: state.states,
     background,
     gate: gateway.gate,
+    ...core.bodies,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], gateway.isAdmin),
   };
   const server = createServer({

@@ -1,9 +1,16 @@
 import type { Config } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
-import { requestsOf, type Api } from '../turns/api.ts';
+import { type Api, requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/model-budgets.ts';
+import type { OwnKey } from '../http/guards/api-key-file.ts';
+import { configuredKeysOf } from '../http/guards/authenticate.ts';
+import { createTrustedProxies } from '../http/guards/client-address.ts';
+import { turnApis } from '../http/routes/table.ts';
+import type { KeyIds } from '../store/key-ids.ts';
+import type { Core } from './feature.ts';
+import type { BodyDeps } from '../http/body/read-body.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import { websocketApis } from '../http/routes/websocket.ts';
@@ -18,6 +25,41 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/request-end.ts';
 
+/** What limits the bodies of requests. */
+export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
+  bodies: createBodyBudget({
+    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
+    waitMs: config.load.queueTimeoutMs,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.bytesInFlight.set(bytes),
+    onRefused: () => metrics.refused.inc({ reason: 'bytes' }),
+  }),
+  maxBodyBytes: config.http.maxBodyBytes,
+});
+
+interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models'> {
+  readonly ownKey: OwnKey | null;
+  readonly keyIds: KeyIds;
+  readonly metrics: Metrics;
+}
+
+/** What features get besides their own settings. */
+export const coreOf = (
+  config: Config,
+  { environment, logger, store, apis, models, ownKey, keyIds, metrics }: CoreParts,
+): Core => ({
+  environment,
+  ambient: systemAmbient,
+  logger,
+  store,
+  apis: turnApis(apis),
+  models,
+  bodies: bodyDeps(config, metrics),
+  configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
+  prices: config.prices,
+  proxies: createTrustedProxies(config.http.trustedProxies),
+});
+
 /** The dependencies of all turns besides the engine. */
 export const turnDeps = (
   config: Config,
@@ -28,7 +70,16 @@ export const turnDeps = (
   isAdmin: (keyId: string) => boolean,
 ): Omit<
   TurnDeps,
-  'engine' | 'models' | 'tokens' | 'formats' | 'captures' | 'sideTurns' | 'states' | 'background' | 'gate'
+  | 'engine'
+  | 'models'
+  | 'tokens'
+  | 'formats'
+  | 'captures'
+  | 'sideTurns'
+  | 'states'
+  | 'background'
+  | 'gate'
+  | keyof BodyDeps
 > => ({
   ambient: systemAmbient,
   running: new RunningResponses(),
@@ -45,13 +96,6 @@ export const turnDeps = (
     },
     onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
     onRefused: (reason) => metrics.refused.inc({ reason }),
-  }),
-  bodies: createBodyBudget({
-    maxBytes: config.load.maxBytesInFlightMb * 1024 * 1024,
-    waitMs: config.load.queueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange: (bytes) => metrics.bytesInFlight.set(bytes),
-    onRefused: () => metrics.refused.inc({ reason: 'bytes' }),
   }),
   fetchImage: createImageFetcher({
     enabled: config.images.fetchEnabled,
@@ -87,7 +131,6 @@ export const turnDeps = (
     inStreams: config.tools.repairStreams,
     onRepair: (result) => metrics.toolRepairs.inc({ result }),
   },
-  maxBodyBytes: config.http.maxBodyBytes,
   keepaliveMs: config.http.sseKeepaliveMs,
   strictParams: config.api.strictParams,
 });

@@ -1,9 +1,13 @@
 import type { FeatureFailures } from '../canonical/failure/feature-failures.ts';
+import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
+import type { BodyDeps } from '../http/body/read-body.ts';
+import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
+import type { TrustedProxies } from '../http/guards/client-address.ts';
 import type { Route } from '../http/server.ts';
-import type { LimitStatus } from '../keys/key-limits.ts';
+import type { JsonObject } from '../kit/json/json.ts';
 import type { PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
@@ -13,6 +17,7 @@ import type { RequestObserver } from '../observe/request-observer.ts';
 import type { StorePart } from '../store/part.ts';
 import type { Store } from '../store/store.ts';
 import type { Api } from '../turns/api.ts';
+import type { TurnGate } from '../turns/turn-gate.ts';
 
 /** A route of a feature as docs and pins show it. What it does is among the `routes` of the open feature. */
 export interface RouteRow extends PlacedRow, Pick<Route, 'access' | 'scopes'> {
@@ -49,12 +54,28 @@ export interface Core {
   /** The APIs that run turns, at all of their paths. */
   readonly apis: readonly Api[];
   readonly models: ModelDirectory;
+  /** What models cost, from the config file. */
+  readonly prices: ModelPrices;
+  /** Limits the bodies of requests. */
+  readonly bodies: BodyDeps;
+  /** The keys of the settings, or that of the installation. */
+  readonly configuredKeys: ConfiguredKeys;
+  /** Finds the address of a client behind reverse proxies. */
+  readonly proxies: TrustedProxies;
 }
 
-/** What features offer to those after them in the list. */
+/** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
 export interface Offers {
-  /** The limits of a key and what it has used of them. */
-  readonly limitsOf: (keyId: string) => Promise<readonly LimitStatus[]>;
+  /** Finds the sender of a request. */
+  readonly authenticate: Authenticator;
+  /** Decides what a key may do. */
+  readonly gate: TurnGate;
+  /** Whether the key has the scope `admin`. Those of the configuration have it. */
+  readonly isAdmin: (keyId: string) => boolean;
+  /** The name of a key; null: it has none. */
+  readonly keyName: (keyId: string) => string | null;
+  /** The limits of a key and what it has used of them, as the API shows them. */
+  readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
 }
 
 /** What a feature gets besides the core: its own settings and metrics, and what those before it offer. */
@@ -79,12 +100,12 @@ export interface OpenFeature<Tables extends FeatureTables = FeatureTables> {
 /** A capability of the server: everything about it is in one folder below src/features, and one line in `features.ts`. */
 export interface Feature extends FeatureTables {
   readonly name: string;
-  readonly store?: StorePart;
+  readonly store?: StorePart | readonly StorePart[];
   open(core: Core, own: Own<FeatureTables>): Promise<OpenFeature>;
 }
 
 interface FeatureCode<Tables extends FeatureTables> {
-  readonly store?: StorePart;
+  readonly store?: StorePart | readonly StorePart[];
   /** Imports the code of the feature, so that only a server loads it. */
   open(core: Core, own: Own<Tables>): Promise<OpenFeature<Tables>>;
 }

@@ -1,5 +1,6 @@
+import { namedKeys } from '../features/keys/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [usage];
+export const FEATURES: readonly Feature[] = [namedKeys, usage];

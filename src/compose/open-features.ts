@@ -1,13 +1,17 @@
 import { valuesOf, type Config } from '../config/schema.ts';
+import { acceptConfigured, type ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { Route } from '../http/server.ts';
 import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';
+import { OPEN_GATE } from '../turns/turn-gate.ts';
 import type { Core, Feature, Offers, OpenFeature, RouteRow } from './feature.ts';
 import type { OpenParts } from './open-parts.ts';
 
 export interface OpenFeatures {
   readonly observers: readonly RequestObserver[];
+  /** What is offered by all of them. */
+  readonly offers: Offers;
   /** The routes of the server with those of the features at their places. */
   routesWith(routes: readonly Route[]): readonly Route[];
   drain(timeoutMs: number): Promise<void>;
@@ -16,20 +20,27 @@ export interface OpenFeatures {
 interface FeatureDeps {
   readonly config: Config;
   readonly metrics: Metrics;
-  /** What there is for the first feature. */
-  readonly offers: Offers;
   /** Closes what was opened. */
   readonly parts: OpenParts;
 }
+
+/** What there is without any feature: the keys of the configuration may do everything. */
+const firstOffers = (configured: ConfiguredKeys): Offers => ({
+  authenticate: acceptConfigured(configured),
+  gate: OPEN_GATE,
+  isAdmin: () => true,
+  keyName: () => null,
+  limitsOf: () => Promise.resolve([]),
+});
 
 /** Opens the features one after the other. Rejects if one of them cannot be opened. */
 export const openFeatures = async (
   features: readonly Feature[],
   core: Core,
-  { config, metrics, offers: first, parts }: FeatureDeps,
+  { config, metrics, parts }: FeatureDeps,
 ): Promise<OpenFeatures> => {
   const opened: (readonly [Feature, OpenFeature])[] = [];
-  const offers: Offers = { ...first };
+  const offers = firstOffers(core.configuredKeys);
   for (const one of features) {
     const settings = valuesOf(one.settings ?? {}, config);
     const running = parts.add(one.name, await one.open(core, { settings, metrics, offers }));
@@ -37,6 +48,7 @@ export const openFeatures = async (
     Object.assign(offers, running.offers);
   }
   return {
+    offers,
     observers: opened.flatMap(([, { observer = [] }]) => observer),
     routesWith: (routes) =>
       mergeRoutes(

@@ -4,7 +4,6 @@ import type { OpenCaptures } from '../capture/capture.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
-import { SignInLimit } from '../http/console/sign-in-limit.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';
@@ -24,10 +23,7 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<
-    Gateway,
-    'authenticate' | 'console' | 'keyAdmin' | 'requests' | 'storage' | 'isAdmin'
-  >;
+  readonly gateway: Pick<Gateway, 'authenticate' | 'console' | 'requests' | 'isAdmin'>;
   readonly captures: OpenCaptures;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
@@ -42,7 +38,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, keyAdmin, authenticate, requests, isAdmin } = parts.gateway;
+  const { console, authenticate, requests, isAdmin } = parts.gateway;
   const { metrics, captures, exchanges } = parts;
   return routeTable({
     apis,
@@ -57,11 +53,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     models: active.models,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
-    keys: { admin: keyAdmin, storage: parts.gateway.storage, clock: systemAmbient.clock },
-    keyProof: {
-      keys: ownKey === null ? config.http.apiKeys : [ownKey.key],
-      limit: new SignInLimit(systemAmbient.clock),
-    },
     login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {

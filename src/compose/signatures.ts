@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
 import type { Config } from '../config/schema.ts';
-import { KeyIds } from '../keys/key-ids.ts';
+import { KeyIds } from '../store/key-ids.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import { loadOrCreateSecret } from '../state/secret-file.ts';

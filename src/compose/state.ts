@@ -1,7 +1,7 @@
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
 import { describeStore, storeFile } from './describe-store.ts';
-import { withShownIds } from '../keys/key-ids.ts';
+import { withShownIds } from '../store/key-ids.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';

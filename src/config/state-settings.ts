@@ -25,13 +25,6 @@ export const STATE_SETTINGS = {
     description:
       'How long stored responses and chat completions are kept, counted from their creation, and conversations, counted from their last use. Fractions are allowed.',
   }),
-  PROXY_KEY_STORAGE_MB: deployment({
-    at: 'state.keyStorageMb',
-    type: wholeNumber(0, 1_000_000_000, 'MB'),
-    default: '5000',
-    description:
-      'How much is kept for each API key: stored responses, conversations, chat completions, and the events of streams. Beyond it, requests that would be stored get 429 `storage_limit_exceeded`. A named key can have [its own limit](keys.md#storage). 0: no limit.',
-  }),
   PROXY_STORE_KEY: deployment({
     at: 'state.keys',
     type: storeKeyList,

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 
 import { MESSAGES_PATH } from '../anthropic/messages/api.ts';
 import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
-import type { Scope } from '../keys/caller.ts';
+import { INFER, requireScope, type Scope } from './guards/scopes.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/display.ts';
 import { toAccessLine } from '../observe/access-log.ts';
@@ -22,7 +22,6 @@ import type { ErrorForm } from '../turns/api.ts';
 import type { BodyBudget } from '../turns/body-budget.ts';
 import { isLocalCaller, isOnThisMachine, reachedAt } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
-import { INFER, requireScope } from './guards/scopes.ts';
 
 /** A row of the route table. */
 export interface Route {

@@ -27,7 +27,6 @@ describe('createMetrics', () => {
       'proxy_bytes_unread 0',
       'proxy_reasoning_memory_bytes 0',
       'proxy_item_memory_bytes 0',
-      'proxy_limits_unsettled_total 0',
       'proxy_store_swept_total 0',
       'proxy_reasoning_recalled_total 0',
       'proxy_reasoning_dropped_total 0',

@@ -49,7 +49,7 @@ describe('requestEnd', () => {
   };
   const turn = (ending: TurnEnding) => ({ turn: { ending, usage: null, firstEventMs: 3, durationMs: 4 } });
   const lost = failure('worker_lost');
-  const refused = failure('key_paused');
+  const refused = failure('invalid_api_key');
   const completed: TurnEnding = { kind: 'ended', outcome: { kind: 'completed' } };
 
   it('has a value for everything that was never known', () => {

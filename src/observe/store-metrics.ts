@@ -19,15 +19,6 @@ export const STORE_METRICS = {
     'Operations of the store that failed, by operation and error code.',
     ['operation', 'code'],
   ),
-  keyRefusals: counter(
-    'proxy_key_refusals_total',
-    'Requests refused because of what their API key may do or has used, by error code.',
-    ['code'],
-  ),
-  limitsUnsettled: counter(
-    'proxy_limits_unsettled_total',
-    'Requests whose usage could not be counted for the limits of their key, because the store was unavailable: what they had reserved counts.',
-  ),
   requestLogLost: counter(
     'proxy_request_log_lost_total',
     'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `key` (too many requests of one key failed within a minute before the model was asked), `no_key` (the same without a valid key).',

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 
 import type { Seal } from './seal.ts';
+import type { ResponseChange } from './store.ts';
 import type { Tables } from './tables.ts';
 
 /** What every query gets. `Own`: the tables of the feature that it belongs to. */
@@ -20,6 +21,8 @@ export interface Operation<Args extends readonly unknown[], Result> {
   run(query: Query, ...args: Args): Promise<Result>;
   /** The id of the response whose readers are to be woken; null: of none. */
   changed(result: Result, ...args: Args): string | null;
+  /** What it changes of that response. */
+  readonly change: ResponseChange;
 }
 
 /** An operation for each method of a part of the store. */
@@ -39,20 +42,24 @@ const anyQuery = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
 ): Operation<Args, Result>['run'] => run as unknown as Operation<Args, Result>['run'];
 
+/** No response. */
+const UNCHANGED = { changed: () => null, change: 'status' } as const;
+
 export const read = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
-): Operation<Args, Result> => ({ isWrite: false, run: anyQuery(run), changed: () => null });
+): Operation<Args, Result> => ({ isWrite: false, run: anyQuery(run), ...UNCHANGED });
 
 /** A write that does not wait for the disk, if the database can do that. */
 export const relaxed = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
-): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run: anyQuery(run), changed: () => null });
+): Operation<Args, Result> => ({ isWrite: true, isRelaxed: true, run: anyQuery(run), ...UNCHANGED });
 
 /** Runs in a transaction of its own, or in a savepoint of one: what it throws undoes all that it did. */
 export const write = <Args extends readonly unknown[], Result, Own>(
   run: Run<Args, Result, Own>,
   changed: (result: Result, ...args: Args) => string | null = () => null,
-): Operation<Args, Result> => ({ isWrite: true, run: anyQuery(run), changed });
+  change: ResponseChange = 'status',
+): Operation<Args, Result> => ({ isWrite: true, run: anyQuery(run), changed, change });
 
 /** Whose operation it is, for fairness. Most begin with an owner or a row that has one. Others take turns by what they begin with. */
 export const keyOf = ([first]: readonly unknown[]): string => {

@@ -6,8 +6,6 @@ import { chatOperations } from './queries/chats.ts';
 import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
 import { keptOperations } from './queries/kept.ts';
-import { keyOperations } from './queries/keys.ts';
-import { limitOperations } from './queries/limits.ts';
 import { memoryOperations } from './queries/memory.ts';
 import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
@@ -24,10 +22,8 @@ const PARTS = {
   events: eventOperations,
   chats: chatOperations,
   memory: memoryOperations,
-  keys: keyOperations,
   requests: requestOperations,
   segments: segmentOperations,
-  limits: limitOperations,
   kept: keptOperations,
 };
 

@@ -1,6 +1,4 @@
 import type { KeptStore } from './ports/kept.ts';
-import type { KeyStore } from './ports/keys.ts';
-import type { LimitStore } from './ports/limits.ts';
 import type { RequestStore } from './ports/requests.ts';
 import type { SegmentStore } from './ports/segments.ts';
 
@@ -11,7 +9,7 @@ import type { SegmentStore } from './ports/segments.ts';
  *
  * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
  * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
- * `turns.commit`, `events.append`, `memory.put`, `requests.add`, `limits.settle` or `limits.giveBack` again
+ * `turns.commit`, `events.append`, `memory.put` or `requests.add` again
  * with the same arguments is safe. The parts of features are here too: `partOf` finds one.
  */
 export interface Store {
@@ -22,10 +20,8 @@ export interface Store {
   readonly events: EventStore;
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
-  readonly keys: KeyStore;
   readonly requests: RequestStore;
   readonly segments: SegmentStore;
-  readonly limits: LimitStore;
   readonly kept: KeptStore;
   /**
    * Called with the id of each response that changed. `*`: any may have changed, because the connection to the database
@@ -41,7 +37,7 @@ export type OnChange = (responseId: string, what: ResponseChange) => void;
 
 /**
  * It has new events, or something else of it changed: its status, or it was deleted. `key`: no response, but an announcement
- * about a key, in the form `id:what`.
+ * of a feature about a key.
  */
 export type ResponseChange = 'events' | 'status' | 'key';
 

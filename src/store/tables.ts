@@ -13,12 +13,7 @@ export interface Tables {
   chat_completions: ChatTable;
   chat_metadata: ChatMetadataTable;
   memory: MemoryTable;
-  api_keys: KeyTable;
-  api_key_secrets: KeySecretTable;
-  api_key_state: KeyStateTable;
   requests: RequestTable;
-  limit_counters: LimitCounterTable;
-  limit_reservations: LimitReservationTable;
   kept_bytes: KeptBytesTable;
   schema_version: SchemaVersionTable;
 }
@@ -120,34 +115,6 @@ export interface MemoryTable {
   value: Sealed;
 }
 
-export interface KeyTable {
-  id: string;
-  version: number;
-  hint: string;
-  created_at: number;
-  expires_at: number | null;
-  paused_at: number | null;
-  revoked_at: number | null;
-  last_used_at: number | null;
-  body: string;
-}
-
-export interface KeySecretTable {
-  key_id: string;
-  hash: string;
-  created_at: number;
-  expires_at: number | null;
-}
-
-/** One row, with the id 1. */
-export interface KeyStateTable {
-  id: number;
-  /** Of the last change of a key. */
-  version: number;
-  /** How many keys there are. */
-  keys: number;
-}
-
 /** A request that has ended. */
 export interface RequestTable {
   id: string;
@@ -162,27 +129,6 @@ export interface RequestTable {
   expires_at: number;
   body: Sealed;
   spans: Sealed;
-}
-
-/** What a key has used in the current window of one of its limits. */
-export interface LimitCounterTable {
-  key_id: string;
-  name: string;
-  /** The id of the reservation that began the window: no two windows have the same. */
-  window_id: string;
-  /** Includes what is reserved. */
-  used: number;
-  began_at: number;
-  resets_at: number;
-}
-
-/** What a running request has reserved. Without its row, it was settled. */
-export interface LimitReservationTable {
-  id: string;
-  key_id: string;
-  expires_at: number;
-  /** JSON: the name of each limit, the id of its window, and the amount. */
-  amounts: string;
 }
 
 /** A part of the bytes that are kept for an API key: the sum of its rows counts. Only triggers write it. */

@@ -19,9 +19,3 @@ export class Watchers {
     for (const watcher of this.#all) watcher(responseId, what);
   }
 }
-
-/** What an operation changes of the response that it names. */
-export const changeBy = (operation: string): ResponseChange => {
-  if (operation === 'keys.announce') return 'key';
-  return operation === 'events.append' ? 'events' : 'status';
-};

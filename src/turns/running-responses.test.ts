@@ -59,10 +59,10 @@ it('lets the caller speak to its own response, once it answers and until it ends
 });
 
 it('refuses what the key may not use, and what cannot interrupt the model', async () => {
-  const used = open({ steer: () => Promise.reject(gatewayError('key_limit_exceeded')) });
+  const used = open({ steer: () => Promise.reject(gatewayError('concurrency_limit')) });
   used.enter();
   used.listen();
-  expect([await used.steer('Go on.'), used.response.hasInput()]).toEqual(['key_limit_exceeded', false]);
+  expect([await used.steer('Go on.'), used.response.hasInput()]).toEqual(['concurrency_limit', false]);
   let asked = 0;
   // It ends while the reservation is made.
   const ending = open(

@@ -207,7 +207,7 @@ describe('a detached run', () => {
     const gate: TurnGate = {
       ...OPEN_GATE,
       check() {
-        if (isRevoked) throw gatewayError('key_revoked');
+        if (isRevoked) throw gatewayError('invalid_api_key');
       },
     };
     const revoke = async (): Promise<void> => {
@@ -215,7 +215,7 @@ describe('a detached run', () => {
     };
     const { prepared: ready, turn, holds } = await prepared(null, revoke, gate);
     const frames = await collect(ready.detach().events());
-    expect(frames[2]?.data).toMatchObject({ code: 'key_revoked' });
+    expect(frames[2]?.data).toMatchObject({ code: 'invalid_api_key' });
     expect([turn.pulled, holds()]).toEqual([[], []]);
   });
 

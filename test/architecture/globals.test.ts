@@ -57,10 +57,10 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
 
   'src/codex/loopback.ts: randomBytes': 'a secret',
   'src/http/console/sessions.ts: randomBytes': 'tokens and nonces',
-  'src/keys/key-secret.ts: randomBytes': 'secrets of keys',
+  'src/features/keys/key-secret.ts: randomBytes': 'secrets of keys',
   'src/cli/connect/prove.ts: randomBytes': 'a nonce: a predictable one could be answered by a recorded proof',
-  'src/http/codex/key-proof.ts: randomBytes': 'a salt',
-  'src/keys/live-keys.ts: performance': 'limits questions to the database, however a clock jumps',
+  'src/features/keys/routes.ts: randomBytes': 'a salt',
+  'src/features/keys/live-keys.ts: performance': 'limits questions to the database, however a clock jumps',
   'src/state/secret-file.ts: randomBytes': 'a key, and the name of a temporary file',
   'src/compose/signatures.ts: randomBytes': 'a key',
   'src/cli/doctor/probe.ts: randomUUID': 'a key',

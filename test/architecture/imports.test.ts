@@ -49,8 +49,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
   // The log of requests.
   requests: [...CENTRE, 'observe', 'store/ports'],
-  // Who may use the server, and how much.
-  keys: [...CENTRE, 'observe', 'store/ports', 'store/store.ts', 'turns', 'node:', 'ipaddr.js'],
   // Of the store only its port.
   state: [...CENTRE, 'engine', 'store/ports', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
   turns: [
@@ -71,7 +69,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'anthropic',
     'apis',
     'openai',
-    'keys',
     'requests',
     'state',
     'store/ports',
@@ -86,6 +83,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'hono',
     '@hono/node-server',
     'busboy',
+    'ipaddr.js',
     'ws',
   ],
   // The contract of features: types of what they get and bring.
@@ -94,10 +92,10 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'config',
     'engine',
     'http',
-    'keys',
     'observe',
     'store',
     'store/store.ts',
+    'turns',
     'turns/api.ts',
   ],
   // A feature hangs on the pipeline and knows no other feature.
@@ -108,7 +106,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'config',
     'engine',
     'http',
-    'keys',
     'observe',
     'openai',
     'store',
@@ -116,6 +113,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'turns',
     'turns/api.ts',
     'zod',
+    'node:',
     'kysely',
   ],
   // The clients that can be set up, and the formats of their settings files.
@@ -135,7 +133,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'features',
     'forward',
     'http',
-    'keys',
     'network',
     'observe',
     'openai',
@@ -164,7 +161,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     // Their commands.
     'features',
     'http',
-    'keys',
     'observe',
     'store',
     'store/store.ts',

@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { proofKeyOf, proofOf } from '../../src/keys/key-secret.ts';
+import { proofKeyOf, proofOf } from '../../src/features/keys/key-secret.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';
 import { CLAUDE, CLAUDE_FOLDER, HAS_CLAUDE } from '../support/claude-code.ts';
 import { closedHost } from '../support/closed-host.ts';

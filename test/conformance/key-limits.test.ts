@@ -5,7 +5,7 @@ import path from 'node:path';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 
-import type { KeyLimit } from '../../src/keys/key.ts';
+import type { KeyLimit } from '../../src/features/keys/key.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { isType, openSocket } from '../support/client-socket.ts';
 import { openProxy } from '../support/open-proxy.ts';

@@ -1,20 +1,23 @@
 import { expect, it, vi } from 'vitest';
 
 import { failureOf, gatewayError } from '../../src/canonical/failure/failure.ts';
-import { KeyAdmin } from '../../src/keys/key-admin.ts';
-import { LiveKeys } from '../../src/keys/live-keys.ts';
+import { KeyAdmin } from '../../src/features/keys/key-admin.ts';
+import { LiveKeys } from '../../src/features/keys/live-keys.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import type { Store } from '../../src/store/store.ts';
 import { describeStores, type StoreHarness } from '../support/store-harness.ts';
 import { until } from '../support/until.ts';
+import { partOf } from '../../src/store/part.ts';
+import { type KeyStore, keyStore } from '../../src/features/keys/store.ts';
+import { limitStore } from '../../src/features/keys/limit-store.ts';
 
 /** An instance, with a database that can be made read-only. */
 const instanceOf = async ({ clock }: StoreHarness, store: Store) => {
   const reports: string[] = [];
   const disk = { isFull: false };
-  const change: Store['keys']['change'] = (...args) =>
-    disk.isFull ? Promise.reject(gatewayError('store_unavailable')) : store.keys.change(...args);
-  const keys = { ...store.keys, change };
+  const change: KeyStore['change'] = (...args) =>
+    disk.isFull ? Promise.reject(gatewayError('store_unavailable')) : partOf(store, keyStore).change(...args);
+  const keys = { ...partOf(store, keyStore), change };
   const live = await LiveKeys.open({
     store: keys,
     clock,
@@ -32,7 +35,7 @@ const instanceOf = async ({ clock }: StoreHarness, store: Store) => {
   });
   const admin = new KeyAdmin({
     store: keys,
-    limits: store.limits,
+    limits: partOf(store, limitStore),
     ambient: { clock, ids: systemAmbient.ids },
     onChanged: () => live.changed(),
     live,

@@ -1,12 +1,16 @@
 import { expect, it } from 'vitest';
 
-import { openLimits, type OpenLimits } from '../../src/compose/limits.ts';
-import type { KeyLimit } from '../../src/keys/key.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
+import type { KeyLimit } from '../../src/features/keys/key.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { GatePass } from '../../src/turns/turn-gate.ts';
 import { askOf, KEY, limitOf, runTurn } from '../support/key-gate.ts';
 import { describeStores } from '../support/store-harness.ts';
+import { KeyGate } from '../../src/features/keys/key-gate.ts';
+import { readLimitStatus } from '../../src/features/keys/key-limits.ts';
+import { limitStore } from '../../src/features/keys/limit-store.ts';
+import { Reservations } from '../../src/features/keys/reservations.ts';
+import { systemAmbient } from '../../src/kit/ambient.ts';
+import { partOf } from '../../src/store/part.ts';
 
 /** The limits of a key as servers hold them that share a database. */
 
@@ -19,30 +23,45 @@ const usageOf = (inputTokens: number) => ({
   totalTokens: inputTokens,
 });
 
+interface LimitServer {
+  readonly gate: KeyGate;
+  status(): ReturnType<typeof readLimitStatus>;
+  close(): Promise<void>;
+}
+
 /** Reports of what was not counted. */
 const lost: unknown[] = [];
 
 describeStores('limits of a key', (open) => {
-  const server = (store: Store, id: string, limit: Partial<KeyLimit>): OpenLimits => {
+  const server = (store: Store, id: string, limit: Partial<KeyLimit>): LimitServer => {
     const key = { ...KEY, id, limits: [limitOf({ window: 'month', ...limit })] };
-    return openLimits(
-      { prices: {}, state: { keyStorageMb: 0 } },
-      {
-        store,
-        directory: { byId: () => key, refusalOf: () => null },
-        models: { names: () => expect.fail('no key has a ceiling for its effort') },
-        metrics: createMetrics(),
-        logger: { error: (...facts: readonly unknown[]) => void lost.push(facts) },
-      },
-    );
+    const limits = partOf(store, limitStore);
+    const reservations = new Reservations({
+      store: limits,
+      ambient: systemAmbient,
+      onUnsettled: (error) => void lost.push(error),
+    });
+    const gate = new KeyGate({
+      directory: { byId: () => key, refusalOf: () => null },
+      reservations,
+      storage: null,
+      prices: {},
+      modelInfo: () => expect.fail('no key has a ceiling for its effort'),
+      onRefused() {},
+    });
+    return {
+      gate,
+      status: () => readLimitStatus(key, limits),
+      close: () => reservations.close(),
+    };
   };
   /** The turns that are let in, of so many that ask at once. */
-  const enter = async (servers: readonly OpenLimits[], times: number): Promise<readonly GatePass[]> => {
+  const enter = async (servers: readonly LimitServer[], times: number): Promise<readonly GatePass[]> => {
     const asked = Array.from({ length: times }, (_, at) => servers[at % servers.length]!.gate.enter(askOf()));
     const answers = await Promise.allSettled(asked);
     return answers.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   };
-  const usedOf = async ({ statusOf }: OpenLimits, id: string) => (await statusOf(id))[0]?.used;
+  const usedOf = async ({ status }: LimitServer) => (await status())[0]?.used;
 
   it('lets in exactly as many requests as fit, on two servers, and counts all of them', async () => {
     const id = open().newId('key');
@@ -51,13 +70,13 @@ describeStores('limits of a key', (open) => {
     // Each server has let in a request before: what it knows then is old.
     const before = [...(await enter(servers.slice(0, 1), 1)), ...(await enter(servers.slice(1), 1))];
     const passes = [...before, ...(await enter(servers, 200))];
-    expect([passes.length, await usedOf(servers[0]!, id)]).toEqual([100, 100]);
+    expect([passes.length, await usedOf(servers[0]!)]).toEqual([100, 100]);
     for (const pass of passes) {
       runTurn(pass, usageOf(1));
       pass.leave();
     }
     await Promise.all(servers.map((one) => one.close()));
-    expect([await usedOf(servers[1]!, id), lost]).toEqual([100, []]);
+    expect([await usedOf(servers[1]!), lost]).toEqual([100, []]);
   });
 
   it('counts everything that it has let in, also when turns use more than they reserved', async () => {
@@ -70,7 +89,7 @@ describeStores('limits of a key', (open) => {
         pass.leave();
         sum += 5_000;
       }
-      await expect.poll(() => usedOf(limits, id)).toBe(sum);
+      await expect.poll(() => usedOf(limits)).toBe(sum);
     }
     await limits.close();
     expect([sum, lost]).toEqual([20 * 5_000, []]);

@@ -1,17 +1,21 @@
 import { expect, it } from 'vitest';
 
-import { failure, failureOf, type Failure } from '../../src/canonical/failure/failure.ts';
-import { KeyAdmin } from '../../src/keys/key-admin.ts';
-import { type HeldKeysOptions, LiveKeys } from '../../src/keys/live-keys.ts';
-import { hashOf } from '../../src/keys/key-secret.ts';
+import { failureOf, type Failure } from '../../src/canonical/failure/failure.ts';
+import { KeyAdmin } from '../../src/features/keys/key-admin.ts';
+import { type HeldKeysOptions, LiveKeys } from '../../src/features/keys/live-keys.ts';
+import { hashOf } from '../../src/features/keys/key-secret.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import type { Store } from '../../src/store/store.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
+import { partOf } from '../../src/store/part.ts';
+import { keyStore } from '../../src/features/keys/store.ts';
+import { limitStore } from '../../src/features/keys/limit-store.ts';
+import { keyError } from '../../src/features/keys/failures.ts';
 
 const adminOf = ({ clock }: StoreHarness, store: Store, onChanged?: () => Promise<void>): KeyAdmin =>
   new KeyAdmin({
-    store: store.keys,
-    limits: store.limits,
+    store: partOf(store, keyStore),
+    limits: partOf(store, limitStore),
     ambient: { clock, ids: systemAmbient.ids },
     ...(onChanged === undefined ? {} : { onChanged }),
   });
@@ -23,7 +27,7 @@ const liveOf = (
   held: Partial<HeldKeysOptions> = {},
 ): Promise<LiveKeys> =>
   LiveKeys.open({
-    store: store.keys,
+    store: partOf(store, keyStore),
     clock,
     pollMs: 2_147_483_647,
     onTrouble(error) {
@@ -73,7 +77,7 @@ describeStores('administrators of keys', (open) => {
     expect((await admin.pause(key.id)).key).toEqual({ ...changed, pausedAt });
     harness.clock.time += 1;
     expect((await admin.pause(key.id)).key).toEqual({ ...changed, pausedAt });
-    expect(live.refusalOf(key.id)?.failure).toEqual(failure('key_paused'));
+    expect(live.refusalOf(key.id)?.failure).toEqual(keyError('key_paused').failure);
     expect(await admin.resume(key.id)).toEqual(changed);
     expect(live.refusalOf(key.id)).toBe(null);
     expect(await admin.reset(key.id)).toEqual(changed);
@@ -89,7 +93,7 @@ describeStores('administrators of keys', (open) => {
         admin.rotate(key.id, 0),
       ].map(refusal),
     );
-    expect(refused).toEqual(refused.map(() => failure('key_already_revoked')));
+    expect(refused).toEqual(refused.map(() => keyError('key_already_revoked').failure));
     await live.close();
   });
 
@@ -171,8 +175,8 @@ describeStores('administrators of keys', (open) => {
   it('hear what they did wrong', async () => {
     const harness = open();
     const admin = adminOf(harness, harness.store);
-    expect(await refusal(admin.find('key_1'))).toEqual(failure('unknown_key'));
-    expect(await refusal(admin.rotate('key_1', 0))).toEqual(failure('unknown_key'));
+    expect(await refusal(admin.find('key_1'))).toEqual(keyError('unknown_key').failure);
+    expect(await refusal(admin.rotate('key_1', 0))).toEqual(keyError('unknown_key').failure);
     expect((await refusal(admin.create({ name: 'x', colour: 1 }))).param).toBe('colour');
     expect((await refusal(admin.list({ after: 'key_1', limit: 1 }))).param).toBe('after');
   });

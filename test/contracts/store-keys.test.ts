@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
-import type { KeyRow, KeyStore, NewKey } from '../../src/store/ports/keys.ts';
+import { type KeyRow, type KeyStore, keyStore, type NewKey } from '../../src/features/keys/store.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
+import { partOf } from '../../src/store/part.ts';
 
 const MAX = 10_000;
 
@@ -17,7 +18,7 @@ const newKey = (harness: StoreHarness, different: Partial<NewKey> = {}): NewKey 
 /** A key whose secret has the hash `hash of ID`. */
 const create = async (harness: StoreHarness, different: Partial<NewKey> = {}): Promise<KeyRow> => {
   const row = newKey(harness, different);
-  const created = await harness.store.keys.create(row, `hash of ${row.id}`, MAX);
+  const created = await partOf(harness.store, keyStore).create(row, `hash of ${row.id}`, MAX);
   if (created === null) throw new Error('the key was not created');
   return created;
 };
@@ -43,7 +44,7 @@ const unchanged = ({ expiresAt, pausedAt, revokedAt, body }: KeyRow) => ({
 describeStores('keys', (open) => {
   it('are created, found and changed', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const row = newKey(harness, { expiresAt: harness.clock.time + DAY });
     const created = await keys.create(row, 'hash', MAX);
     expect(created).toEqual({
@@ -63,7 +64,7 @@ describeStores('keys', (open) => {
 
   it('are changed only from the version that was read', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const row = await create(harness);
     expect(await keys.change('key_unknown', row.version, unchanged(row))).toBe(null);
     const changes = await Promise.all(
@@ -76,12 +77,12 @@ describeStores('keys', (open) => {
     const harness = open();
     const row = await create(harness, { expiresAt: harness.clock.time + 1 });
     harness.clock.time += DAY;
-    expect(await harness.store.keys.find(row.id)).toEqual(row);
+    expect(await partOf(harness.store, keyStore).find(row.id)).toEqual(row);
   });
 
   it('are listed page by page, the newest first', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const rows = [await create(harness), await create(harness)];
     rows.push(await create(harness, { createdAt: rows[1]!.createdAt }));
     const newest = rows.toReversed();
@@ -92,8 +93,8 @@ describeStores('keys', (open) => {
 
   it('are reported to every instance after a change, with all of their secrets', async () => {
     const harness = open();
-    const { keys } = harness.store;
-    const other = (await harness.openAnother()).keys;
+    const keys = partOf(harness.store, keyStore);
+    const other = partOf(await harness.openAnother(), keyStore);
     const seen = await versionOf(other);
     expect(await other.changedSince(seen)).toEqual({ version: seen, keys: [], secrets: [] });
     const one = await create(harness);
@@ -113,24 +114,24 @@ describeStores('keys', (open) => {
 
   it('are all counted when many are created at once, and keep their versions in order', async () => {
     const harness = open();
-    const before = await versionOf(harness.store.keys);
+    const before = await versionOf(partOf(harness.store, keyStore));
     const stores = [harness.store, await harness.openAnother()];
     const rows = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const row = newKey(harness);
-        return stores[index % 2]!.keys.create(row, `hash of ${row.id}`, MAX);
+        return partOf(stores[index % 2]!, keyStore).create(row, `hash of ${row.id}`, MAX);
       }),
     );
     expect(rows.map((row) => row!.version).toSorted((a, b) => a - b)).toEqual(
       rows.map((_, index) => before + 1 + index),
     );
     const [{ keys: counted } = {}] = await harness.sql('select keys from api_key_state');
-    expect(counted).toBe((await harness.store.keys.changedSince(0)).keys.length);
+    expect(counted).toBe((await partOf(harness.store, keyStore).changedSince(0)).keys.length);
   });
 
   it('keep earlier secrets until the end of the overlap', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const row = await create(harness);
     const first = `hash of ${row.id}`;
     const until = harness.clock.time + DAY;
@@ -147,7 +148,7 @@ describeStores('keys', (open) => {
 
   it('have at most ten secrets, of which the newest are kept', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const row = await create(harness);
     for (let count = 1; count <= 12; count += 1) {
       harness.clock.time += 1;
@@ -164,7 +165,7 @@ describeStores('keys', (open) => {
 
   it('get no new secret after they were revoked', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const row = await create(harness);
     await keys.change(row.id, row.version, { ...unchanged(row), revokedAt: 1 });
     expect(await keys.rotate(row.id, { hash: 'more', hint: '', until: 1 })).toBe(null);
@@ -174,7 +175,7 @@ describeStores('keys', (open) => {
 
   it('remember the last use, which is not a change', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const [one, two] = [await create(harness), await create(harness)];
     const version = await versionOf(keys);
     await keys.used([
@@ -190,7 +191,7 @@ describeStores('keys', (open) => {
 
   it('are bounded: the one that was revoked first makes room', async () => {
     const harness = open();
-    const { keys } = harness.store;
+    const keys = partOf(harness.store, keyStore);
     const [one, two] = [await create(harness), await create(harness)];
     const max = (await keys.changedSince(0)).keys.length;
     // Other tests revoked some.

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
-import type { LimitClaim, Reserved } from '../../src/store/ports/limits.ts';
+import { type LimitClaim, limitStore, type Reserved } from '../../src/features/keys/limit-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { partOf } from '../../src/store/part.ts';
 
 const MINUTE = 60_000;
 
@@ -20,11 +21,14 @@ const reserve = (
   keyId: string,
   limits: readonly LimitClaim[],
   { id = harness.newId('res'), store = harness.store }: { readonly id?: string; readonly store?: Store } = {},
-): Promise<Reserved> => store.limits.reserve({ id, keyId, expiresAt: harness.clock.time + DAY, limits });
+): Promise<Reserved> =>
+  partOf(store, limitStore).reserve({ id, keyId, expiresAt: harness.clock.time + DAY, limits });
 
 /** What the key has used, by the names of its limits. */
 const usedOf = async ({ store }: StoreHarness, keyId: string): Promise<Readonly<Record<string, number>>> =>
-  Object.fromEntries([...(await store.limits.status(keyId))].map(([name, { used }]) => [name, used]));
+  Object.fromEntries(
+    [...(await partOf(store, limitStore).status(keyId))].map(([name, { used }]) => [name, used]),
+  );
 
 describeStores('limits of keys', (open) => {
   it('are reserved until they are used up', async () => {
@@ -39,7 +43,7 @@ describeStores('limits of keys', (open) => {
     }
     const refused = { isReserved: false, name: 'tokens/minute/*', window: { used: 90, ...window } };
     expect(await reserve(harness, key, [claimOf(harness)])).toEqual(refused);
-    expect(await harness.store.limits.status(key)).toEqual(
+    expect(await partOf(harness.store, limitStore).status(key)).toEqual(
       new Map([['tokens/minute/*', { used: 90, ...window }]]),
     );
     expect(await reserve(harness, harness.newId('key'), [claimOf(harness)])).toMatchObject({
@@ -75,12 +79,12 @@ describeStores('limits of keys', (open) => {
       name: 'tokens/minute/*',
       window: { used: 0, beganAt: harness.clock.time, resetsAt: harness.clock.time + MINUTE },
     });
-    expect(await harness.store.limits.status(key)).toEqual(new Map());
+    expect(await partOf(harness.store, limitStore).status(key)).toEqual(new Map());
   });
 
   it('are settled once, with less or more than was reserved, and never below zero', async () => {
     const harness = open();
-    const { limits } = harness.store;
+    const limits = partOf(harness.store, limitStore);
     const key = harness.newId('key');
     const name = 'tokens/minute/*';
     const ids = ['a', 'b', 'c'].map((one) => harness.newId(one));
@@ -111,7 +115,7 @@ describeStores('limits of keys', (open) => {
     const key = harness.newId('key');
     const id = harness.newId('res');
     await reserve(harness, key, [claimOf(harness), claimOf(harness, { name: 'b', amount: 7 })], { id });
-    await harness.store.limits.settle(id, { b: 1 });
+    await partOf(harness.store, limitStore).settle(id, { b: 1 });
     expect(await usedOf(harness, key)).toEqual({ 'tokens/minute/*': 30, b: 1 });
   });
 
@@ -122,14 +126,14 @@ describeStores('limits of keys', (open) => {
     const old = harness.newId('res');
     await reserve(harness, key, [claimOf(harness, { amount: 100 })], { id: old });
     clock.time += MINUTE;
-    expect(await store.limits.status(key)).toEqual(new Map());
+    expect(await partOf(store, limitStore).status(key)).toEqual(new Map());
     expect(await reserve(harness, key, [claimOf(harness)])).toEqual({
       isReserved: true,
       windows: new Map([
         ['tokens/minute/*', { used: 30, beganAt: clock.time, resetsAt: clock.time + MINUTE }],
       ]),
     });
-    expect(await store.limits.settle(old, { 'tokens/minute/*': 1 })).toBe(true);
+    expect(await partOf(store, limitStore).settle(old, { 'tokens/minute/*': 1 })).toBe(true);
     expect(await usedOf(harness, key)).toEqual({ 'tokens/minute/*': 30 });
   });
 
@@ -140,10 +144,10 @@ describeStores('limits of keys', (open) => {
     const running = harness.newId('res');
     await reserve(harness, key, [claimOf(harness, { amount: 90 })], { id: running });
     await reserve(harness, other, [claimOf(harness)]);
-    await store.limits.reset(key);
-    expect(await store.limits.status(key)).toEqual(new Map());
+    await partOf(store, limitStore).reset(key);
+    expect(await partOf(store, limitStore).status(key)).toEqual(new Map());
     expect(await reserve(harness, key, [claimOf(harness)])).toMatchObject({ isReserved: true });
-    await store.limits.settle(running, { 'tokens/minute/*': 99 });
+    await partOf(store, limitStore).settle(running, { 'tokens/minute/*': 99 });
     expect([await usedOf(harness, key), await usedOf(harness, other)]).toEqual([
       { 'tokens/minute/*': 30 },
       { 'tokens/minute/*': 30 },
@@ -181,7 +185,7 @@ describeStores('limits of keys', (open) => {
     await reserve(harness, key, [claimOf(harness, month)], { id });
     clock.time += DAY;
     await store.sweep(100);
-    expect(await store.limits.settle(id, { month: 1 })).toBe(false);
+    expect(await partOf(store, limitStore).settle(id, { month: 1 })).toBe(false);
     expect(await usedOf(harness, key)).toEqual({ month: 30 });
   });
 });
@@ -216,7 +220,9 @@ describeStores('limits of keys with two instances', (open) => {
         // Both instances try: after a lost answer, neither knows what the other has done.
         const used = Object.fromEntries(names.map((name) => [name, 4]));
         const ended = await Promise.all(
-          stores.map(({ limits: at }) => (round % 2 === 0 ? at.settle(id, used) : at.giveBack(id))),
+          stores
+            .map((one) => partOf(one, limitStore))
+            .map((at) => (round % 2 === 0 ? at.settle(id, used) : at.giveBack(id))),
         );
         twice += ended.filter(Boolean).length === 1 ? 0 : 1;
       }

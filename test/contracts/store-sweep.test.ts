@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 
 import { usageStore } from '../../src/features/usage/store.ts';
-import { partOf } from '../../src/store/part.ts';
 import {
   commit,
   commitChain,
@@ -11,6 +10,8 @@ import {
   type StoreHarness,
 } from '../support/store-harness.ts';
 import { usageRow } from '../support/usage-rows.ts';
+import { partOf } from '../../src/store/part.ts';
+import { limitStore } from '../../src/features/keys/limit-store.ts';
 
 const TABLES = [
   'segments',
@@ -81,7 +82,12 @@ describeStores('the sweep', (open) => {
       });
     }
     const claim = { name: 'l', max: 5, amount: 1, resetsAt: clock.time, lengthMs: DAY };
-    await store.limits.reserve({ id: 'r', keyId: 'k', expiresAt: clock.time + DAY, limits: [claim] });
+    await partOf(store, limitStore).reserve({
+      id: 'r',
+      keyId: 'k',
+      expiresAt: clock.time + DAY,
+      limits: [claim],
+    });
     expect(await store.sweep(100)).toBe(0);
     clock.time += DAY;
     expect(await store.sweep(3)).toBeLessThanOrEqual(24);

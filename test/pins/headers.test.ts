@@ -1,11 +1,10 @@
-import { NOTHING_LOADED } from '../../src/turns/api.ts';
+import { NOTHING_LOADED, type ParsedRequest } from '../../src/turns/api.ts';
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError, failureOf } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import type { ParsedRequest } from '../../src/turns/api.ts';
-import { ALL_SCOPES } from '../../src/keys/caller.ts';
+import { ALL_SCOPES } from '../../src/http/guards/scopes.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
 import { ignoredHeader } from '../../src/http/answer/ignored-header.ts';
 import type { Layout } from '../../src/openai/responses/output/layout.ts';

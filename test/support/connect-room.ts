@@ -8,7 +8,8 @@ import { json } from 'node:stream/consumers';
 
 import { readCommandLine } from '../../src/cli/read-command-line.ts';
 import { runCommandLine } from '../../src/cli/run.ts';
-import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../src/keys/key-secret.ts';
+import { KEY_PROOF_PATH, proofKeyOf, proofOf } from '../../src/features/keys/key-secret.ts';
+import { socketAddress } from '../../src/http/exchange/connection-info.ts';
 import { noProgress } from './no-progress.ts';
 
 /** Of the form that the server makes. */

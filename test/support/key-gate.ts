@@ -2,12 +2,12 @@ import { memoryLimits } from './limit-store.ts';
 import { failureOf, gatewayError, type Failure } from '../../src/canonical/failure/failure.ts';
 import type { Usage } from '../../src/canonical/events/usage.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
-import { KeyGate } from '../../src/keys/key-gate.ts';
-import type { ApiKey, KeyLimit } from '../../src/keys/key.ts';
-import { readLimitStatus } from '../../src/keys/key-limits.ts';
-import { Reservations } from '../../src/keys/reservations.ts';
+import { KeyGate } from '../../src/features/keys/key-gate.ts';
+import type { ApiKey, KeyLimit } from '../../src/features/keys/key.ts';
+import { readLimitStatus } from '../../src/features/keys/key-limits.ts';
+import { Reservations } from '../../src/features/keys/reservations.ts';
 import type { TurnEnding } from '../../src/observe/observer.ts';
-import type { LimitStore } from '../../src/store/ports/limits.ts';
+import type { LimitStore } from '../../src/features/keys/limit-store.ts';
 import type { GateAsk, GatePass } from '../../src/turns/turn-gate.ts';
 
 export const KEY: ApiKey = {

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { gatewayError } from '../../src/canonical/failure/failure.ts';
 import type { Authenticator } from '../../src/http/guards/authenticate.ts';
 import { createCors } from '../../src/http/guards/cors.ts';
-import { ALL_SCOPES } from '../../src/keys/caller.ts';
+import { ALL_SCOPES } from '../../src/http/guards/scopes.ts';
 import { createServer, type Route } from '../../src/http/server.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';

@@ -6,13 +6,7 @@ import type { FailureCode } from './failure-catalogue.ts';
 const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   invalid_api_key: 'key',
   missing_scope: 'key',
-  key_expired: 'key',
-  key_paused: 'key',
-  key_revoked: 'key',
-  address_not_allowed: 'key',
   concurrency_limit: 'key',
-  key_limit_exceeded: 'key',
-  storage_limit_exceeded: 'key',
   background_limit: 'server',
   model_request_limit_exceeded: 'server',
   client_too_slow: 'client',

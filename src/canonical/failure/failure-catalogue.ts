@@ -1,5 +1,4 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
-import { KEY_FAILURES } from './key-failures.ts';
 import { SIGN_IN_FAILURES } from './sign-in-failures.ts';
 import { CONSOLE_FAILURES } from './console-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
@@ -80,7 +79,6 @@ export const FAILURES = {
     'the API key has none of the scopes that the route needs; the message names them',
     { final: true },
   ),
-  ...KEY_FAILURES,
   // Not 403: clients would blame the caller's API key.
   upstream_forbidden: row(400, 'The upstream does not allow this request.', 'the backend answered 403'),
   model_not_found: row(
@@ -139,11 +137,6 @@ export const FAILURES = {
     429,
     'Too many concurrent requests from this key. Please try again later.',
     'the queue for turns is full, and the key has more than its fair share of running and waiting turns',
-  ),
-  key_limit_exceeded: row(
-    429,
-    'This key has reached one of its limits.',
-    'a limit of the API key would be exceeded; the message and the field `limit` name it and when it resets, and so does `retry-after`. Nothing was sent to the backend',
   ),
   // A retry after a short wait does not help.
   insufficient_quota: row(

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { request as askHttp, type IncomingMessage } from 'node:http';
 import { request as askHttps } from 'node:https';
 
-import { KEY_PROOF_PATH, proofKeyOf, proofOf, socketAddress } from '../../keys/key-secret.ts';
+import { KEY_PROOF_PATH, proofKeyOf, proofOf } from '../../features/keys/key-secret.ts';
+import { socketAddress } from '../../http/exchange/connection-info.ts';
 import { parseJsonObject, textIn } from '../../kit/json/json.ts';
 
 const LIMIT_MS = 5_000;

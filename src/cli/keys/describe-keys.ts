@@ -1,4 +1,4 @@
-import { statusOf, type ApiKey, type KeyLimit } from '../../keys/key.ts';
+import { statusOf, type ApiKey, type KeyLimit } from '../../features/keys/key.ts';
 import { printable, shownTime } from '../../kit/text/display.ts';
 
 const time = (ms: number | null, none: string): string => (ms === null ? none : shownTime(new Date(ms)));

@@ -1,4 +1,4 @@
-import { statusOf, type ApiKey } from '../../keys/key.ts';
+import { statusOf, type ApiKey } from '../../features/keys/key.ts';
 import { PlainError } from '../explain.ts';
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { check, HOST } from '../../../test/support/classified.ts';
 import { failure } from '../../canonical/failure/failure.ts';
-import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
+import { ALL_FAILURES } from '../../compose/feature-tables.ts';
 import { classify, NO_DETAILS } from './classify.ts';
 
 describe('overload', () => {
@@ -117,7 +117,7 @@ describe('quoted messages', () => {
   });
 
   it('make clear whose key is meant', () => {
-    const doubtful = Object.entries(FAILURES)
+    const doubtful = Object.entries(ALL_FAILURES)
       .filter(
         ([code, { message }]) =>
           code !== 'invalid_api_key' && /api key|unauthori[sz]ed|authenticat/i.test(message),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { FAILURES, type FailureCode } from '../../canonical/failure/failure-catalogue.ts';
+import { ALL_FAILURES } from '../../compose/feature-tables.ts';
 import { classify, NO_DETAILS } from './classify.ts';
 import { withoutKeyWords } from './key-words.ts';
 import { mcpErrorText } from './mcp-error.ts';
@@ -10,7 +10,7 @@ const isAboutKey = (text: string): boolean =>
   ['api key', 'apikey', 'unauthorized', 'authentication'].some((hint) => text.toLowerCase().includes(hint));
 
 /** Only another key helps. With a used-up limit the key is right. */
-const ABOUT_KEY: ReadonlySet<FailureCode> = new Set<FailureCode>([
+const ABOUT_KEY: ReadonlySet<string> = new Set([
   'invalid_api_key',
   'key_expired',
   'key_paused',
@@ -19,12 +19,15 @@ const ABOUT_KEY: ReadonlySet<FailureCode> = new Set<FailureCode>([
 ]);
 
 describe('messages that mention keys', () => {
-  it.each(Object.keys(FAILURES) as FailureCode[])("are only those about the caller's key: %s", (kind) => {
-    expect(isAboutKey(FAILURES[kind].message)).toBe(ABOUT_KEY.has(kind));
+  it.each(Object.entries(ALL_FAILURES))("are only those about the caller's key: %s", (kind, { message }) => {
+    expect(isAboutKey(message)).toBe(ABOUT_KEY.has(kind));
   });
 
   it('come with 401 or 403; other 403 are for web pages, and for keys without the scope', () => {
-    const statuses = Object.entries(FAILURES).map(([kind, { status }]): [string, number] => [kind, status]);
+    const statuses = Object.entries(ALL_FAILURES).map(([kind, { status }]): [string, number] => [
+      kind,
+      status,
+    ]);
     expect(statuses.filter(([, status]) => status === 401 || status === 403)).toEqual([
       ['invalid_api_key', 401],
       ['missing_scope', 403],

@@ -2,7 +2,6 @@ import type { Offers, OpenFeature } from '../../compose/feature.ts';
 import { ignoredHeader } from '../../http/answer/ignored-header.ts';
 import { jsonResponse } from '../../http/answer/json-response.ts';
 import type { Route } from '../../http/server.ts';
-import type { LimitStatus } from '../../keys/key-limits.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
 import type { TABLES } from './feature.ts';
@@ -101,7 +100,7 @@ const projectReport = (
   about: {
     readonly keyId: string | null;
     /** Null: not of one key. */
-    readonly limits: readonly LimitStatus[] | null;
+    readonly limits: readonly JsonObject[] | null;
     readonly width: string;
     readonly recordedSince: number | null;
   },
@@ -109,7 +108,7 @@ const projectReport = (
   object: 'usage',
   api_key_id: about.keyId,
   recorded_since: about.recordedSince === null ? null : seconds(about.recordedSince),
-  ...(about.limits === null ? {} : { limits: about.limits.map((status) => ({ ...status })) }),
+  ...(about.limits === null ? {} : { limits: about.limits }),
   bucket_width: about.width,
   start_time: seconds(report.start),
   end_time: seconds(report.end),

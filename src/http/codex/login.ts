@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
-import { hasScope } from '../../keys/caller.ts';
+import { hasScope } from '../guards/scopes.ts';
 import { readSignIn } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';

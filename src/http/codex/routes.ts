@@ -1,8 +1,7 @@
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
-import type { Scope } from '../../keys/caller.ts';
-import { INFER_OR_READ } from '../guards/scopes.ts';
+import { INFER_OR_READ, type Scope } from '../guards/scopes.ts';
 import type { Route } from '../server.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
 import { feedbackRoute, type FeedbackDeps } from './feedback.ts';

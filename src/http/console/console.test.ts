@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { route, serveRoutes } from '../../../test/support/serve-routes.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Scope } from '../../keys/caller.ts';
+import type { Scope } from '../guards/scopes.ts';
 import type { Authenticator } from '../guards/authenticate.ts';
 import { createConsoleFiles } from './console-files.ts';
 import type { ConsoleMode } from './own-page.ts';
 import { consoleRoutes } from './routes.ts';
 import { acceptSessions } from './session-authenticator.ts';
 import { Sessions } from './sessions.ts';
-import { SignInLimit } from './sign-in-limit.ts';
+import { SignInLimit } from '../guards/sign-in-limit.ts';
 import { createVolatileMemory } from './volatile-memory.ts';
 
 let folder = '';

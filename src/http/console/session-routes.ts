@@ -1,6 +1,6 @@
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { hasScope, type Caller } from '../../keys/caller.ts';
+import { hasScope, type Caller } from '../guards/scopes.ts';
 import { readJson } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Authenticator, Credentials } from '../guards/authenticate.ts';
@@ -10,7 +10,7 @@ import { requireOwnPage, type ConsoleMode } from './own-page.ts';
 import { withKey } from './session-authenticator.ts';
 import { readSessionCookie, sessionCookie } from './session-cookie.ts';
 import { SESSION_MS, type Sessions } from './sessions.ts';
-import type { SignInLimit } from './sign-in-limit.ts';
+import type { SignInLimit } from '../guards/sign-in-limit.ts';
 
 export interface SessionRouteDeps {
   readonly mode: ConsoleMode;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { Sessions, type SessionMemory } from './sessions.ts';
-import { SignInLimit } from './sign-in-limit.ts';
+import { SignInLimit } from '../guards/sign-in-limit.ts';
 import { createVolatileMemory } from './volatile-memory.ts';
 
 const MINUTE = 60_000;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { socketAddress } from '../../keys/key-secret.ts';
 import { isLoopbackAddress } from '../guards/local-caller.ts';
 
 /** A body arrives not at all, or far too slowly. */
@@ -31,6 +30,10 @@ export const MIN_UPLOAD_BYTES_PER_SECOND = 1_024;
 
 /** Checks per timeout. */
 const LOOKS = 5;
+
+/** The address of one end of a connection, the same for both families: `127.0.0.1:11435`. */
+export const socketAddress = (address: string | undefined, port: number | undefined): string | null =>
+  address === undefined || port === undefined ? null : `${address.replace(/^::ffff:/i, '')}:${port}`;
 
 /** A peer with an address of this machine has it at both ends of its connection. */
 const localAddressOf = ({ remoteAddress, localAddress, localPort }: Socket): string | null =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ALL_SCOPES } from '../../keys/caller.ts';
+import { ALL_SCOPES } from '../guards/scopes.ts';
 import { openExchange } from './exchange.ts';
 
 const open = (client = new AbortController()) => {

@@ -1,5 +1,5 @@
 import type { DistributedTrace } from '../../canonical/context/trace.ts';
-import type { Caller } from '../../keys/caller.ts';
+import type { Caller } from '../guards/scopes.ts';
 import type { RequestNotes } from '../../observe/request-end.ts';
 
 /** One request and its answer, as route handlers see it. */

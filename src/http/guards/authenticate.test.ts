@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { failure, failureOf } from '../../canonical/failure/failure.ts';
-import type { Failure } from '../../canonical/failure/failure.ts';
-import { ALL_SCOPES } from '../../keys/caller.ts';
-import { KeyIds } from '../../keys/key-ids.ts';
-import { createAuthenticator } from './authenticate.ts';
+import { failure, type Failure, failureOf } from '../../canonical/failure/failure.ts';
+import { ALL_SCOPES } from './scopes.ts';
+import { KeyIds } from '../../store/key-ids.ts';
+import { acceptConfigured, configuredKeysOf } from './authenticate.ts';
 
 const ids = (): KeyIds => new KeyIds([Buffer.alloc(32, 1)]);
-const authenticate = createAuthenticator(['sk-first-key-0001', 'sk-second-key-0002'], ids());
+const authenticate = acceptConfigured(configuredKeysOf(['sk-first-key-0001', 'sk-second-key-0002'], ids()));
 
 const given = (headers: Record<string, string>) => ({ headers: new Headers(headers) });
 
@@ -31,7 +30,7 @@ const wrongKey = (shown: string): Failure =>
     message: `Incorrect API key provided: ${shown}. Use the key of this server: its start-up message says where to find it.`,
   });
 
-describe('createAuthenticator', () => {
+describe('acceptConfigured', () => {
   it('accepts every key and distinguishes them', () => {
     const first = authenticate(bearer('sk-first-key-0001'));
     const second = authenticate(given({ authorization: 'bearer   sk-second-key-0002 ' }));
@@ -43,9 +42,9 @@ describe('createAuthenticator', () => {
   });
 
   it('derives the same id in every process of an installation', () => {
-    expect(createAuthenticator(['sk-first-key-0001'], ids())(bearer('sk-first-key-0001'))).toEqual(
-      authenticate(bearer('sk-first-key-0001')),
-    );
+    expect(
+      acceptConfigured(configuredKeysOf(['sk-first-key-0001'], ids()))(bearer('sk-first-key-0001')),
+    ).toEqual(authenticate(bearer('sk-first-key-0001')));
   });
 
   it.each<Record<string, string>>([
@@ -95,7 +94,7 @@ describe('createAuthenticator', () => {
   });
 
   it('rejects every caller when there is no key', () => {
-    const withoutKeys = createAuthenticator([], ids());
+    const withoutKeys = acceptConfigured(configuredKeysOf([], ids()));
     expect(() => withoutKeys(bearer('sk-first-key-0001'))).toThrow('Incorrect API key provided: sk-fi***01.');
   });
 });

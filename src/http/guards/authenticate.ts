@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { ALL_SCOPES, type Caller } from '../../keys/caller.ts';
-import type { KeyIds } from '../../keys/key-ids.ts';
+import { ALL_SCOPES, type Caller } from './scopes.ts';
 
 /** What identifies the sender of a request. */
 export interface Credentials {
@@ -10,6 +9,18 @@ export interface Credentials {
   readonly headers: Headers;
   /** The address of the peer, which may be a reverse proxy; empty if it is unknown. */
   readonly address: string;
+}
+
+/** Makes the id of a configured key. */
+interface KeyIdMaker {
+  of(key: string): string;
+}
+
+/** The keys of the settings, or that of the installation. They have all scopes. */
+export interface ConfiguredKeys {
+  readonly texts: readonly string[];
+  /** Finds the caller of a request with one of them; null: it has another one, or none. */
+  readonly find: (headers: Headers) => Caller | null;
 }
 
 /** Throws or rejects with `invalid_api_key` if the credentials are unknown. */
@@ -48,10 +59,7 @@ export const unknownKey = (headers: Headers): GatewayError => {
  * Finds the caller of a request if one of its keys is among these; else null. Compares hashes of equal length with every
  * key, so that the time reveals nothing about the keys.
  */
-export const findCallerIn = (
-  keys: readonly string[],
-  ids: Pick<KeyIds, 'of'>,
-): ((headers: Headers) => Caller | null) => {
+const findCallerIn = (keys: readonly string[], ids: KeyIdMaker): ((headers: Headers) => Caller | null) => {
   const known = keys.map((key) => ({ hash: digest(key), key }));
   return (headers) => {
     let found: string | null = null;
@@ -64,15 +72,16 @@ export const findCallerIn = (
   };
 };
 
+export const configuredKeysOf = (texts: readonly string[], ids: KeyIdMaker): ConfiguredKeys => ({
+  texts,
+  find: findCallerIn(texts, ids),
+});
+
 /** Accepts a request if one of its keys is among these. */
-export const createAuthenticator = (
-  keys: readonly string[],
-  ids: Pick<KeyIds, 'of'>,
-): ((credentials: Pick<Credentials, 'headers'>) => Caller) => {
-  const find = findCallerIn(keys, ids);
-  return ({ headers }) => {
+export const acceptConfigured =
+  ({ find }: Pick<ConfiguredKeys, 'find'>): ((credentials: Pick<Credentials, 'headers'>) => Caller) =>
+  ({ headers }) => {
     const caller = find(headers);
     if (caller === null) throw unknownKey(headers);
     return caller;
   };
-};

@@ -1,4 +1,4 @@
-import { isInRanges, parseRange, type AddressRange } from '../../keys/address.ts';
+import { isInRanges, parseRange, type AddressRange } from './address.ts';
 
 /** Finds the client of a request that reverse proxies have forwarded. */
 export interface TrustedProxies {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure/failure.ts';
-import { ALL_SCOPES, type Scope } from '../../keys/caller.ts';
-import { requireScope } from './scopes.ts';
+import { ALL_SCOPES, requireScope, type Scope } from './scopes.ts';
 
 const caller = (...scopes: readonly Scope[]) => ({ keyId: 'key_1', scopes: new Set(scopes) });
 

@@ -10,7 +10,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
 import { createLogger } from '../../observe/log.ts';
 import { createMetrics } from '../../observe/metrics.ts';
-import { ALL_SCOPES } from '../../keys/caller.ts';
+import { ALL_SCOPES } from '../guards/scopes.ts';
 import { createCors } from '../guards/cors.ts';
 import { readJson } from '../body/read-json.ts';
 import { listen, type Listener } from './listen.ts';

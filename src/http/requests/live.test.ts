@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Scope } from '../../keys/caller.ts';
+import type { Scope } from '../guards/scopes.ts';
 import { LiveFeed } from '../../requests/live-feed.ts';
 import { KEY, route, serveRoutes } from '../../../test/support/serve-routes.ts';
 import { createReaderPlaces, liveRequests } from './live.ts';
@@ -32,7 +32,7 @@ describe('liveRequests', () => {
   it.each([
     [
       'the key is revoked',
-      (key: ReturnType<typeof open>['key']) => (key.failure = gatewayError('key_revoked')),
+      (key: ReturnType<typeof open>['key']) => (key.failure = gatewayError('invalid_api_key')),
     ],
     ['the key loses its scope', (key: ReturnType<typeof open>['key']) => key.scopes.delete('read')],
   ])('ends when %s', async (_, change) => {

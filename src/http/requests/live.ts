@@ -1,5 +1,5 @@
 import { failureOf, gatewayError } from '../../canonical/failure/failure.ts';
-import { hasScope } from '../../keys/caller.ts';
+import { hasScope } from '../guards/scopes.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter } from '../../kit/async/limiter.ts';
 import type { LiveFeed } from '../../requests/live-feed.ts';

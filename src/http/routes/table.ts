@@ -5,8 +5,6 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project-mcp.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
-import { keyProofRoute, type KeyProofRouteDeps } from '../codex/key-proof.ts';
-import { keyRoutes, type KeyRouteDeps } from '../codex/keys.ts';
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
@@ -43,8 +41,6 @@ export interface RouteDeps {
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
-  readonly keys: KeyRouteDeps;
-  readonly keyProof: KeyProofRouteDeps;
   readonly login: LoginRouteDeps;
   readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
   readonly captures: CaptureRouteDeps['captures'];
@@ -98,8 +94,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
       handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
     },
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
-    ...keyRoutes({ ...deps.keys, bodies: deps.turns }),
-    keyProofRoute(deps.keyProof),
     ...loginRoutes({ ...deps.login, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import { gatewayError, type Failure, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { Caller } from '../../keys/caller.ts';
+import type { Caller } from '../guards/scopes.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { CLIENT_GONE } from '../../observe/request-end.ts';
 import { parseJson } from '../body/read-json.ts';

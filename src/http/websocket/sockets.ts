@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 
 import { failure, gatewayError } from '../../canonical/failure/failure.ts';
 import { within } from '../../kit/async/wait.ts';
-import type { Caller } from '../../keys/caller.ts';
+import { type Caller, INFER, requireScope } from '../guards/scopes.ts';
 import { quoted } from '../../kit/text/display.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -15,7 +15,6 @@ import type { Authenticator } from '../guards/authenticate.ts';
 import type { Cors } from '../guards/cors.ts';
 import { isLocalCaller } from '../guards/local-caller.ts';
 import { requestIdOf } from '../guards/request-id.ts';
-import { INFER, requireScope } from '../guards/scopes.ts';
 import type { AcceptedUpgrade, ClientSocket, UpgradeRequest, Upgrades } from '../listen/upgrade.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { CLOSE } from './close-codes.ts';

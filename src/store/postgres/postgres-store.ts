@@ -10,7 +10,7 @@ import { createSeal, type Seal } from '../seal.ts';
 import { unavailable, unexpected } from '../store-errors.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { ResponseChange, Store } from '../store.ts';
-import { changeBy, Watchers } from '../watchers.ts';
+import { Watchers } from '../watchers.ts';
 import {
   createClient,
   createPool,
@@ -74,14 +74,14 @@ export const openPostgresStore = async (
           const found = await operation.run({ db, seal, now }, ...args);
           const responseId = operation.changed(found, ...args);
           if (responseId !== null) {
-            const payload = notificationOf(instance, changeBy(name), responseId);
+            const payload = notificationOf(instance, operation.change, responseId);
             await sql`select pg_notify(${CHANNEL}, ${payload})`.execute(db);
           }
           return { result: found, changed: responseId };
         },
       },
     );
-    if (changed !== null) watchers.wake(changed, changeBy(name));
+    if (changed !== null) watchers.wake(changed, operation.change);
     return result;
   };
   const running = new Set<Promise<unknown>>();

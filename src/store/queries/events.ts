@@ -85,7 +85,7 @@ const expire = async ({ db }: Query, responseId: string, expiresAt: number): Pro
 };
 
 export const eventOperations: OperationsOf<EventStore> = {
-  append: write(append, (_, _owner, responseId) => responseId),
+  append: write(append, (_, _owner, responseId) => responseId, 'events'),
   after: read(after),
   expire: write(expire),
 };

@@ -15,6 +15,8 @@ import { partOf } from '../part.ts';
 import type { Store } from '../store.ts';
 import type { RequestSearch } from '../ports/requests.ts';
 import { createSeal } from '../seal.ts';
+import { keyStore } from '../../features/keys/store.ts';
+import { limitStore } from '../../features/keys/limit-store.ts';
 
 /** A statement that reads a whole table gets slower with every stored row. */
 
@@ -77,9 +79,10 @@ const turn = (key: string) => ({ key, body: '[]', itemIds: [`msg_${key}`] });
 beforeAll(async () => {
   await migrate(db, 'sqlite', 0, STORE_SCHEMA.migrations);
   statements.clear();
-  const { turns, responses, conversations, events, chats, memory, keys, requests, segments, limits, kept } =
-    store;
+  const { turns, responses, conversations, events, chats, memory, requests, segments, kept } = store;
   const usage = partOf(store as Store, usageStore);
+  const keys = partOf(store as Store, keyStore);
+  const limits = partOf(store as Store, limitStore);
   const write = { owner: 'a', expiresAt: FUTURE };
   const onto = { kind: 'new', segment: 's', cacheKey: 'c' } as const;
   const at = (await turns.commit({ ...write, onto, turn: turn('1'), response: response('r1', false) }))!;

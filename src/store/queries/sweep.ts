@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely';
 
 import { write, type Query } from '../operation.ts';
-import type { LimitCounterTable } from '../tables.ts';
 import { cutSegment, deleteSegment, trimSegment } from './segments.ts';
 
 interface ExpiringTable {
@@ -58,40 +57,6 @@ const deleteMemory = async ({ db, now }: Query, limit: number): Promise<number> 
       .where('key', '=', key)
       // It may have been claimed again.
       .where('expires_at', '<=', now)
-      .executeTakeFirst();
-    deleted += Number(numDeletedRows);
-  }
-  return deleted;
-};
-
-/** Long after the window has ended: a key that is used now and then keeps its row. */
-const KEPT_COUNTER_MS = 24 * 60 * 60 * 1000;
-
-type CounterKey = Pick<LimitCounterTable, 'key_id' | 'name'>;
-
-const byKeyAndName = (one: CounterKey, other: CounterKey): number => {
-  if (one.key_id !== other.key_id) return one.key_id < other.key_id ? -1 : 1;
-  return one.name < other.name ? -1 : 1;
-};
-
-const deleteCounters = async ({ db, now }: Query, limit: number): Promise<number> => {
-  const endedBefore = now - KEPT_COUNTER_MS;
-  const rows = await db
-    .selectFrom('limit_counters')
-    .select(['key_id', 'name'])
-    .where('resets_at', '<=', endedBefore)
-    .orderBy('resets_at')
-    .limit(limit)
-    .execute();
-  let deleted = 0;
-  // In the order in which reservations lock them.
-  for (const { key_id, name } of rows.toSorted(byKeyAndName)) {
-    const { numDeletedRows } = await db
-      .deleteFrom('limit_counters')
-      .where('key_id', '=', key_id)
-      .where('name', '=', name)
-      // It may have begun again.
-      .where('resets_at', '<=', endedBefore)
       .executeTakeFirst();
     deleted += Number(numDeletedRows);
   }
@@ -162,9 +127,6 @@ const sweep: Sweep = async (query, limit) => {
     await deleteEvents(query, limit),
     await deleteMemory(query, limit),
     await deleteExpired(query, 'requests', limit),
-    // What they reserved counts as used.
-    await deleteExpired(query, 'limit_reservations', limit),
-    await deleteCounters(query, limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 };

@@ -1,7 +1,7 @@
 import { methodsOf } from '../operations.ts';
 import type { Store } from '../store.ts';
 import type { StoreOptions } from '../store-options.ts';
-import { changeBy, Watchers } from '../watchers.ts';
+import { Watchers } from '../watchers.ts';
 import { DatabaseThread } from './database-thread.ts';
 import { FILE_VERSION } from './group-commit.ts';
 
@@ -23,8 +23,9 @@ export const openSqliteStore = async (options: Omit<StoreOptions, 'databaseUrl'>
   await thread.open();
   const run = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const result = await thread.run(name, args);
-    const responseId = options.schema.operations.get(name)?.changed(result, ...args) ?? null;
-    if (responseId !== null) watchers.wake(responseId, changeBy(name));
+    const operation = options.schema.operations.get(name);
+    const responseId = operation?.changed(result, ...args) ?? null;
+    if (operation !== undefined && responseId !== null) watchers.wake(responseId, operation.change);
     return result;
   };
   const polling = pollFile(thread, watchers);

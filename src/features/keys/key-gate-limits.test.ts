@@ -9,10 +9,11 @@ import {
   openGate,
   requestOf,
   runTurn,
-} from '../../test/support/key-gate.ts';
-import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Usage } from '../canonical/events/usage.ts';
-import type { LimitStore } from '../store/ports/limits.ts';
+} from '../../../test/support/key-gate.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
+import type { LimitStore } from './limit-store.ts';
+import { KEY_FAILURES } from './failures.ts';
 
 const USAGE: Usage = {
   inputTokens: 40,
@@ -82,6 +83,7 @@ it('refuses with 429 and says which limit, and when it resets', async () => {
   await gate.enter(askOf());
   expect(await failureFrom(gate.enter(askOf()))).toEqual({
     kind: 'key_limit_exceeded',
+    row: KEY_FAILURES.key_limit_exceeded,
     status: 429,
     type: 'rate_limit_error',
     code: 'key_limit_exceeded',

@@ -1,8 +1,8 @@
-import { gatewayError } from '../canonical/failure/failure.ts';
-import { type Effort, EFFORTS } from '../canonical/models/efforts.ts';
-import type { ModelInfo } from '../canonical/models/model-names.ts';
-import { matchesPattern } from '../canonical/models/model-pattern.ts';
-import type { TurnRequest } from '../canonical/request/turn-request.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { type Effort, EFFORTS } from '../../canonical/models/efforts.ts';
+import type { ModelInfo } from '../../canonical/models/model-names.ts';
+import { matchesPattern } from '../../canonical/models/model-pattern.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ApiKey } from './key.ts';
 
 /** Whether the key may use the model. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { failureOf } from '../canonical/failure/failure.ts';
-import { type ModelInfo, unknownModel } from '../canonical/models/model-names.ts';
-import { PLAIN_REQUEST, type TurnRequest } from '../canonical/request/turn-request.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import { type ModelInfo, unknownModel } from '../../canonical/models/model-names.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { mayUseModel, withinEffort } from './key-policy.ts';
 
 const request = (effort: string | null): TurnRequest => ({

@@ -1,8 +1,8 @@
-import type { ModelPrice } from '../canonical/models/prices.ts';
-import type { Ambient } from '../kit/ambient.ts';
-import { WriteQueue } from '../kit/async/write-queue.ts';
-import type { LimitStore } from '../store/ports/limits.ts';
-import { isPassing } from '../turns/insistently.ts';
+import type { ModelPrice } from '../../canonical/models/prices.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { WriteQueue } from '../../kit/async/write-queue.ts';
+import type { LimitStore } from './limit-store.ts';
+import { isPassing } from '../../turns/insistently.ts';
 import type { KeyLimit } from './key.ts';
 import { claimsOf, limitRefusal, rateHeaders, amountOf, type Expense } from './key-limits.ts';
 

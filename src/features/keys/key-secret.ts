@@ -61,7 +61,3 @@ export const proofOf = (proofKey: Uint8Array, nonce: string, address: string): s
   createHmac('sha256', proofKey)
     .update(JSON.stringify([LABEL, nonce, address]))
     .digest('base64url');
-
-/** The address of one end of a connection, the same for both families: `127.0.0.1:11435`. */
-export const socketAddress = (address: string | undefined, port: number | undefined): string | null =>
-  address === undefined || port === undefined ? null : `${address.replace(/^::ffff:/i, '')}:${port}`;

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure, failureOf, gatewayError } from '../../canonical/failure/failure.ts';
-import { parseRange } from '../../keys/address.ts';
-import type { Caller } from '../../keys/caller.ts';
-import type { ApiKey } from '../../keys/key.ts';
-import type { LoadedKey } from '../../keys/live-keys.ts';
-import { findCallerIn, unknownKey } from './authenticate.ts';
-import { createTrustedProxies } from './client-address.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import { parseRange } from '../../http/guards/address.ts';
+import type { Caller } from '../../http/guards/scopes.ts';
+import type { ApiKey } from './key.ts';
+import type { LoadedKey } from './live-keys.ts';
+import { configuredKeysOf, unknownKey } from '../../http/guards/authenticate.ts';
+import { createTrustedProxies } from '../../http/guards/client-address.ts';
 import { acceptNamedKeys } from './named-keys.ts';
+import { keyError } from './failures.ts';
 
 const secret = (letter: string): string => `sk-proxy-${letter.repeat(43)}`;
 
@@ -25,10 +26,10 @@ const harness = () => {
     [secret('b'), loaded('key_b', '10.0.0.0/8')],
   ]);
   const authenticate = acceptNamedKeys({
-    configured: findCallerIn(['configured-key-1'], { of: () => 'key_configured' }),
+    configured: configuredKeysOf(['configured-key-1'], { of: () => 'key_configured' }).find,
     keys: {
       bySecret(text) {
-        if (text === secret('p')) throw gatewayError('key_paused');
+        if (text === secret('p')) throw keyError('key_paused');
         return known.get(text) ?? null;
       },
       async refresh() {
@@ -82,14 +83,14 @@ describe('acceptNamedKeys', () => {
 
   it('says why a known key cannot be used', async () => {
     const { ask, seen } = harness();
-    await expect(ask(bearer(secret('p')))).rejects.toThrow(failure('key_paused').message);
+    await expect(ask(bearer(secret('p')))).rejects.toThrow(keyError('key_paused').failure.message);
     expect(seen).toEqual({ refreshes: 0, used: [], refused: [] });
   });
 
   it('accepts a key with addresses only from those', async () => {
     const { ask, seen } = harness();
     const problem = await ask(bearer(secret('b'))).catch(failureOf);
-    expect(problem).toEqual(failure('address_not_allowed'));
+    expect(problem).toEqual(keyError('address_not_allowed').failure);
     expect(seen.refused).toEqual([{ keyId: 'key_b', address: '192.0.2.1' }]);
     expect((await ask(bearer(secret('b')), '::ffff:10.1.2.3')).keyId).toBe('key_b');
     const forwarded = { ...bearer(secret('b')), 'x-forwarded-for': '10.1.2.3' };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { askOf, failureFrom, KEY, limitOf, openGate, requestOf } from '../../test/support/key-gate.ts';
+import { askOf, failureFrom, KEY, limitOf, openGate, requestOf } from '../../../test/support/key-gate.ts';
 
 describe('what a key may run', () => {
   it('is everything for a key without a policy', async () => {

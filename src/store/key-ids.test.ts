@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { usageStore } from '../features/usage/store.ts';
-import { partOf } from '../store/part.ts';
-import type { Store } from '../store/store.ts';
+import { partOf } from './part.ts';
+import type { Store } from './store.ts';
 import { KeyIds, withShownIds } from './key-ids.ts';
 
 const SECRET = Buffer.alloc(32, 1);

@@ -1,10 +1,10 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import { isInRanges } from '../../keys/address.ts';
-import type { Caller } from '../../keys/caller.ts';
-import { isSecretForm } from '../../keys/key-secret.ts';
-import type { LiveKeys } from '../../keys/live-keys.ts';
-import { keysOf, unknownKey, type Authenticator, type Credentials } from './authenticate.ts';
-import type { TrustedProxies } from './client-address.ts';
+import { isInRanges } from '../../http/guards/address.ts';
+import type { Caller } from '../../http/guards/scopes.ts';
+import { isSecretForm } from './key-secret.ts';
+import type { LiveKeys } from './live-keys.ts';
+import { keysOf, unknownKey, type Authenticator, type Credentials } from '../../http/guards/authenticate.ts';
+import type { TrustedProxies } from '../../http/guards/client-address.ts';
+import { keyError } from './failures.ts';
 
 export interface NamedKeysDeps {
   /** Finds the callers with a key of the configuration. */
@@ -55,7 +55,7 @@ const named = (
       const address = proxies.clientAddress(peer, headers);
       if (!isInRanges(address, ranges)) {
         onWrongAddress({ keyId: caller.keyId, address });
-        throw gatewayError('address_not_allowed');
+        throw keyError('address_not_allowed');
       }
     }
     keys.used(caller.keyId);

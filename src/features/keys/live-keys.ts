@@ -1,14 +1,15 @@
-import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { assertNever } from '../kit/assert-never.ts';
-import { pause } from '../kit/async/wait.ts';
-import { WriteQueue } from '../kit/async/write-queue.ts';
-import type { KeyChanges, KeyRow, KeyStore } from '../store/ports/keys.ts';
-import { type AddressRange, parseRange } from './address.ts';
-import type { Caller } from './caller.ts';
-import { isPassing } from '../turns/insistently.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { pause } from '../../kit/async/wait.ts';
+import { WriteQueue } from '../../kit/async/write-queue.ts';
+import type { KeyChanges, KeyRow, KeyStore } from './store.ts';
+import { type AddressRange, parseRange } from '../../http/guards/address.ts';
+import type { Caller } from '../../http/guards/scopes.ts';
+import { isPassing } from '../../turns/insistently.ts';
 import { hashOf } from './key-secret.ts';
 import { type ApiKey, type KeyDirectory, keyOfRow, MAX_KEYS, statusOf } from './key.ts';
+import { keyError } from './failures.ts';
 
 export interface LiveKeysOptions {
   readonly store: Pick<KeyStore, 'changedSince' | 'used'>;
@@ -72,7 +73,7 @@ export class LiveKeys implements KeyDirectory {
     const key = this.byId(keyId);
     if (key !== null) return this.#staleness() ?? refusalFor(key, this.#options.clock.now());
     // It was revoked long ago, and has made room for another one.
-    return NAMED_ID.test(keyId) ? gatewayError('key_revoked') : null;
+    return NAMED_ID.test(keyId) ? keyError('key_revoked') : null;
   }
 
   /** The key with this secret; null: none that is known here. Throws if it cannot be used now. */
@@ -84,7 +85,7 @@ export class LiveKeys implements KeyDirectory {
     const refusal = this.#staleness() ?? refusalFor(this.held.apply(loaded.key), now);
     if (refusal !== null) throw refusal;
     if (expiresAt !== null && expiresAt <= now) {
-      throw gatewayError('key_expired', {
+      throw keyError('key_expired', {
         message: 'This API key was rotated, and the time to replace it is over. Use the new one.',
       });
     }
@@ -311,11 +312,11 @@ const refusalFor = (key: ApiKey, now: number): GatewayError | null => {
     case 'active':
       return null;
     case 'paused':
-      return gatewayError('key_paused');
+      return keyError('key_paused');
     case 'expired':
-      return gatewayError('key_expired');
+      return keyError('key_expired');
     case 'revoked':
-      return gatewayError('key_revoked');
+      return keyError('key_revoked');
     default:
       return assertNever(status);
   }

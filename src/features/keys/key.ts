@@ -1,8 +1,8 @@
-import type { GatewayError } from '../canonical/failure/failure.ts';
-import type { Effort } from '../canonical/models/efforts.ts';
-import type { JsonObject } from '../kit/json/json.ts';
-import type { KeyRow } from '../store/ports/keys.ts';
-import type { Scope } from './caller.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
+import type { Effort } from '../../canonical/models/efforts.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import type { KeyRow } from './store.ts';
+import type { Scope } from '../../http/guards/scopes.ts';
 
 export const LIMIT_UNITS = ['tokens', 'requests', 'cost'] as const;
 export const LIMIT_WINDOWS = ['minute', '5h', 'day', '7d', 'month'] as const;

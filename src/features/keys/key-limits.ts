@@ -1,9 +1,10 @@
-import type { Usage } from '../canonical/events/usage.ts';
-import { failure, gatewayError, GatewayError } from '../canonical/failure/failure.ts';
-import { matchesPattern } from '../canonical/models/model-pattern.ts';
-import { costOf, type ModelPrice, type ModelPrices, priceOf } from '../canonical/models/prices.ts';
-import { assertNever } from '../kit/assert-never.ts';
-import type { LimitClaim, LimitStore, LimitWindow } from '../store/ports/limits.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
+import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
+import { matchesPattern } from '../../canonical/models/model-pattern.ts';
+import { costOf, type ModelPrice, type ModelPrices, priceOf } from '../../canonical/models/prices.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { keyError } from './failures.ts';
+import type { LimitClaim, LimitStore, CounterWindow } from './limit-store.ts';
 import type { ApiKey, KeyLimit } from './key.ts';
 
 /** Identifies a limit of a key. A changed maximum is the same limit. */
@@ -152,7 +153,7 @@ const UNIT_WORDS: Readonly<Record<KeyLimit['unit'], string>> = {
 /** 429 for a limit with too little left. `amount`: what the request may use. */
 export const limitRefusal = (
   limit: KeyLimit,
-  { used, resetsAt }: LimitWindow,
+  { used, resetsAt }: CounterWindow,
   { amount, now }: { readonly amount: number; readonly now: number },
 ): GatewayError => {
   const { unit, window, model } = limit;
@@ -165,7 +166,7 @@ export const limitRefusal = (
   const message = isTooLarge
     ? `This request may use up to ${shown(amount)} ${UNIT_WORDS[unit]}, and this key may use at most ${what}. Send less input, or a lower limit for the output.`
     : `This key has reached its limit of ${what}: ${shown(used)} are used, and this request may use up to ${shown(amount)}. The limit resets at ${at}.`;
-  const failed = failure('key_limit_exceeded', {
+  const { failure: failed } = keyError('key_limit_exceeded', {
     message,
     ...(isTooLarge ? {} : { retryAfterSeconds }),
     more: { limit: { unit, window, model, max: limit.max, used: shownAmount(unit, used), resets_at: at } },
@@ -177,7 +178,7 @@ export const limitRefusal = (
 /** OpenAI's headers for the limits per minute, which some clients wait by. Of several limits the one with the least left. */
 export const rateHeaders = (
   limits: ReadonlyMap<string, KeyLimit>,
-  windows: ReadonlyMap<string, LimitWindow>,
+  windows: ReadonlyMap<string, CounterWindow>,
   now: number,
 ): Readonly<Record<string, string>> =>
   Object.assign({}, headersOf('requests', limits, windows, now), headersOf('tokens', limits, windows, now));
@@ -185,7 +186,7 @@ export const rateHeaders = (
 const headersOf = (
   unit: 'requests' | 'tokens',
   limits: ReadonlyMap<string, KeyLimit>,
-  windows: ReadonlyMap<string, LimitWindow>,
+  windows: ReadonlyMap<string, CounterWindow>,
   now: number,
 ): Readonly<Record<string, string>> => {
   const [least] = [...limits]

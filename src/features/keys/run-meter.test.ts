@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure/failure.ts';
-import type { Usage } from '../canonical/events/usage.ts';
-import type { Part } from '../canonical/request/item.ts';
-import { PLAIN_REQUEST, type TurnRequest } from '../canonical/request/turn-request.ts';
-import type { TurnEnding } from '../observe/observer.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { Usage } from '../../canonical/events/usage.ts';
+import type { Part } from '../../canonical/request/item.ts';
+import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { TurnEnding } from '../../observe/observer.ts';
 import { estimateInput, RunMeter } from './run-meter.ts';
 
 const USAGE: Usage = {

@@ -1,9 +1,9 @@
-import { gatewayError, type GatewayError } from '../canonical/failure/failure.ts';
-import { EFFORTS } from '../canonical/models/efforts.ts';
-import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/display.ts';
-import { parseRange } from './address.ts';
-import type { Scope } from './caller.ts';
+import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { EFFORTS } from '../../canonical/models/efforts.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/display.ts';
+import { parseRange } from '../../http/guards/address.ts';
+import type { Scope } from '../../http/guards/scopes.ts';
 import { type KeyLimit, type KeyPolicy, LIMIT_UNITS, LIMIT_WINDOWS } from './key.ts';
 
 /** The fields of a key that its administrator chooses, as JSON. The same over HTTP and on the command line. */

@@ -1,6 +1,7 @@
-import { failure, GatewayError } from '../canonical/failure/failure.ts';
-import { forgetOldest } from '../kit/collections/recent.ts';
-import type { KeptStore } from '../store/ports/kept.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
+import type { KeptStore } from '../../store/ports/kept.ts';
+import { keyError } from './failures.ts';
 import type { KeyDirectory } from './key.ts';
 
 /** How much is kept for a key, as the API shows it. */
@@ -80,9 +81,7 @@ export class KeyStorage {
 }
 
 const storageRefusal = (used: number, maxBytes: number): GatewayError =>
-  new GatewayError(
-    failure('storage_limit_exceeded', {
-      message: `This server keeps at most ${maxBytes / MB} MB for this key, and ${(used / MB).toFixed(1)} MB are used. Delete stored responses, conversations or chat completions, or wait until they expire. Requests with "store": false still work, outside of conversations.`,
-      more: { storage: { used_bytes: used, max_bytes: maxBytes } },
-    }),
-  );
+  keyError('storage_limit_exceeded', {
+    message: `This server keeps at most ${maxBytes / MB} MB for this key, and ${(used / MB).toFixed(1)} MB are used. Delete stored responses, conversations or chat completions, or wait until they expire. Requests with "store": false still work, outside of conversations.`,
+    more: { storage: { used_bytes: used, max_bytes: maxBytes } },
+  });

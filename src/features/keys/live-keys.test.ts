@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { failure, failureOf, gatewayError, type Failure } from '../canonical/failure/failure.ts';
-import type { KeyChanges, KeyRow, KeySecretRow } from '../store/ports/keys.ts';
+import { failureOf, gatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import type { KeyChanges, KeyRow, KeySecretRow } from './store.ts';
 import { hashOf } from './key-secret.ts';
 import { LiveKeys } from './live-keys.ts';
+import { keyError } from './failures.ts';
 
 const ID = `key_${'0a'.repeat(16)}`;
 const OTHER_ID = `key_${'0b'.repeat(16)}`;
@@ -112,7 +113,7 @@ describe('LiveKeys', () => {
     const { keys } = await open(fakeStore());
     expect(keys.refusalOf('key_0a0b0c0d')).toBe(null);
     expect(keys.refusalOf(ID)).toBe(null);
-    expect(keys.refusalOf(OTHER_ID)?.failure).toEqual(failure('key_revoked'));
+    expect(keys.refusalOf(OTHER_ID)?.failure).toEqual(keyError('key_revoked').failure);
   });
 
   it.each([
@@ -125,8 +126,8 @@ describe('LiveKeys', () => {
     store.version = 2;
     store.keys = [rowOf(ID, 2, different)];
     await keys.changed();
-    expect(refusal(keys, 'first')).toEqual(failure(code));
-    expect(keys.refusalOf(ID)?.failure).toEqual(failure(code));
+    expect(refusal(keys, 'first')).toEqual(keyError(code).failure);
+    expect(keys.refusalOf(ID)?.failure).toEqual(keyError(code).failure);
   });
 
   it('ends earlier secrets after a rotation, and tells their owners', async () => {
@@ -139,9 +140,9 @@ describe('LiveKeys', () => {
     expect([refusal(keys, 'first'), refusal(keys, 'second')]).toEqual([null, null]);
     clock.time = 2_000;
     expect(refusal(keys, 'first')).toEqual(
-      failure('key_expired', {
+      keyError('key_expired', {
         message: 'This API key was rotated, and the time to replace it is over. Use the new one.',
-      }),
+      }).failure,
     );
     expect(refusal(keys, 'second')).toBe(null);
     store.version = 3;

@@ -1,15 +1,15 @@
-import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
-import type { ModelFilter, ModelInfo } from '../canonical/models/model-names.ts';
-import type { ModelPrices } from '../canonical/models/prices.ts';
-import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
+import { GatewayError, gatewayError } from '../../canonical/failure/failure.ts';
+import type { ModelFilter, ModelInfo } from '../../canonical/models/model-names.ts';
+import type { ModelPrices } from '../../canonical/models/prices.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import {
   FREE_PASS,
   type ForwardAsk,
   type GateAsk,
   type GatePass,
   type TurnGate,
-} from '../turns/turn-gate.ts';
+} from '../../turns/turn-gate.ts';
 import { bytesToTokens, estimateInput, OUTPUT_ESTIMATE, RunMeter } from './run-meter.ts';
 import type { ApiKey, KeyDirectory, KeyLimit } from './key.ts';
 import { limitsFor, neededPrice, NOTHING_SPENT, type Expense, spentOf } from './key-limits.ts';

@@ -7,7 +7,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 
-import type { Store } from '../store/store.ts';
+import type { Store } from './store.ts';
 
 /**
  * The ids of configured keys. In the store, the owner of a row is a plain hash of the key, on which every seal depends.

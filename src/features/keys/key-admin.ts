@@ -1,15 +1,16 @@
-import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
-import type { Ambient } from '../kit/ambient.ts';
-import type { JsonObject } from '../kit/json/json.ts';
-import { quoted } from '../kit/text/display.ts';
-import type { KeyAnnouncement, KeyRow, KeyStore } from '../store/ports/keys.ts';
-import type { LimitStore } from '../store/ports/limits.ts';
+import { GatewayError, gatewayError } from '../../canonical/failure/failure.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
+import { quoted } from '../../kit/text/display.ts';
+import type { KeyAnnouncement, KeyRow, KeyStore } from './store.ts';
+import type { LimitStore } from './limit-store.ts';
 import { MAX_KEYS, type ApiKey, bodyOf, keyOfRow } from './key.ts';
 import type { KeyHold, LiveKeys } from './live-keys.ts';
 import { readLimitStatus, type LimitStatus } from './key-limits.ts';
 import { mintSecret } from './key-secret.ts';
 import { readChanges, readPolicy } from './read-policy.ts';
-import { isPassing } from '../turns/insistently.ts';
+import { isPassing } from '../../turns/insistently.ts';
+import { keyError } from './failures.ts';
 
 export interface KeyAdminOptions {
   readonly store: KeyStore;
@@ -63,7 +64,7 @@ export class KeyAdmin {
       hash,
       MAX_KEYS,
     );
-    if (row === null) throw gatewayError('too_many_keys');
+    if (row === null) throw keyError('too_many_keys');
     return { key: await this.#changed(row), secret };
   }
 
@@ -97,7 +98,7 @@ export class KeyAdmin {
     const row = await this.#inTurn(() => store.rotate(id, { hash, hint, until }));
     if (row === null) {
       await this.#row(id);
-      throw gatewayError('key_already_revoked');
+      throw keyError('key_already_revoked');
     }
     return { key: await this.#changed(row), secret };
   }
@@ -189,7 +190,7 @@ export class KeyAdmin {
   async #changeNow(id: string, to: (key: ApiKey) => ApiKey): Promise<ApiKey> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const row = await this.#row(id);
-      if (row.revokedAt !== null) throw gatewayError('key_already_revoked');
+      if (row.revokedAt !== null) throw keyError('key_already_revoked');
       const { expiresAt, pausedAt, revokedAt, ...key } = to(keyOfRow(row));
       const body = bodyOf({ ...key, expiresAt });
       const changed = await this.#options.store.change(id, row.version, {
@@ -210,7 +211,7 @@ export class KeyAdmin {
 
   async #row(id: string): Promise<KeyRow> {
     const row = await this.#options.store.find(id);
-    if (row === null) throw gatewayError('unknown_key');
+    if (row === null) throw keyError('unknown_key');
     return row;
   }
 

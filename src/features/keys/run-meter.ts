@@ -1,8 +1,8 @@
-import type { Item, Part } from '../canonical/request/item.ts';
-import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { encryptedTokens } from '../canonical/tokens/countable.ts';
-import { assertNever } from '../kit/assert-never.ts';
-import type { TurnObserver, TurnSummary } from '../observe/observer.ts';
+import type { Item, Part } from '../../canonical/request/item.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import { encryptedTokens } from '../../canonical/tokens/countable.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import type { TurnObserver, TurnSummary } from '../../observe/observer.ts';
 import { addSpent, NOTHING_SPENT, spentOf, type Expense } from './key-limits.ts';
 
 export interface MeterOptions {

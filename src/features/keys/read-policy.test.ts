@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { failureOf } from '../canonical/failure/failure.ts';
-import type { JsonObject } from '../kit/json/json.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 import { readChanges, readPolicy } from './read-policy.ts';
 
 const NOW = 1_800_000_000_000;
