@@ -1,4 +1,5 @@
 import type { Ambient } from '../../kit/ambient.ts';
+import { WriteQueue } from '../../kit/async/write-queue.ts';
 import { LogHistogram } from '../../kit/collections/log-histogram.ts';
 import { boundedLabel } from '../../observe/bounded-label.ts';
 import type { RequestEnd, StartedRequest } from '../../observe/request-end.ts';
@@ -23,7 +24,8 @@ export interface UsageRecorderOptions {
 const FLUSH_MS = 5_000;
 /** About 1 KB each. */
 const MAX_ROWS = 10_000;
-const ROWS_AT_ONCE = 200;
+const ROWS_PER_WRITE = 200;
+const STOP_MS = 5_000;
 /** Clients choose the names of models. More than these of one key in an hour are counted as `other`. */
 const MAX_MODELS = 50;
 const MAX_CLIENTS = 20;
@@ -53,17 +55,20 @@ export class UsageRecorder implements RequestObserver {
   readonly #options: UsageRecorderOptions;
   readonly #rows = new Map<string, OpenRow>();
   #labels: { hour: number; readonly byKey: Map<string, KeyLabels> } = { hour: 0, byKey: new Map() };
-  #running: Promise<void> = Promise.resolve();
-  #next: Promise<void> | null = null;
-  #isFailing = false;
-  readonly #timer: NodeJS.Timeout;
+  readonly #queue: WriteQueue<OpenRow>;
 
   constructor(options: UsageRecorderOptions) {
+    const { flushMs = FLUSH_MS, onError } = options;
     this.#options = options;
-    this.#timer = setInterval(
-      () => void this.flush().catch(() => undefined),
-      options.flushMs ?? FLUSH_MS,
-    ).unref();
+    this.#queue = new WriteQueue({
+      write: (rows) => this.#write(rows),
+      delayMs: flushMs,
+      perWrite: ROWS_PER_WRITE,
+      // `maxRows` counts rows that are written, too.
+      max: Infinity,
+      retries: () => true,
+      onError,
+    });
   }
 
   open({ method, route }: StartedRequest): RequestWatch | null {
@@ -77,21 +82,12 @@ export class UsageRecorder implements RequestObserver {
 
   /** Writes everything that was recorded before the call. Rejects if the database cannot be reached. */
   flush(): Promise<void> {
-    // One that runs may have begun before the last request ended.
-    this.#next ??= this.#running
-      .catch(() => undefined)
-      .then(() => {
-        this.#next = null;
-        this.#running = this.#write();
-        return this.#running;
-      });
-    return this.#next;
+    return this.#queue.flush();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.flush().catch(() => undefined);
-    const lost = [...this.#rows.values()].reduce((sum, row) => sum + row.counts.requests - row.written, 0);
+    const left = await this.#queue.close(STOP_MS);
+    const lost = left.reduce((sum, row) => sum + row.counts.requests - row.written, 0);
     if (lost > 0) this.#options.onLost(lost, 'stop');
   }
 
@@ -104,6 +100,7 @@ export class UsageRecorder implements RequestObserver {
       return;
     }
     row.counts = addCounts(row.counts, countsOf(end));
+    this.#queue.put(row.id, row);
     if (end.result !== 'answered') return;
     row.durations.add(end.durationMs);
     if (end.firstEventMs !== null) row.firstEvents.add(end.firstEventMs);
@@ -144,20 +141,10 @@ export class UsageRecorder implements RequestObserver {
     return labels;
   }
 
-  async #write(): Promise<void> {
-    const due = [...this.#rows.values()].filter((row) => row.written < row.counts.requests);
-    try {
-      for (let from = 0; from < due.length; from += ROWS_AT_ONCE) {
-        const part = due.slice(from, from + ROWS_AT_ONCE).map((row) => [row, this.#toRow(row)] as const);
-        await this.#options.store.put(part.map(([, written]) => written));
-        for (const [row, { requests }] of part) row.written = requests;
-      }
-      this.#isFailing = false;
-    } catch (error) {
-      if (!this.#isFailing) this.#options.onError(error);
-      this.#isFailing = true;
-      throw error;
-    }
+  async #write(due: readonly OpenRow[]): Promise<void> {
+    const written = due.map((row) => this.#toRow(row));
+    await this.#options.store.put(written);
+    for (const [nth, row] of due.entries()) row.written = written[nth]?.requests ?? row.written;
     this.#forgetPastHours();
   }
 
