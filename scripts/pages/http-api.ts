@@ -4,7 +4,7 @@ import { apisOf } from '../../src/compose/apis.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { INFER } from '../../src/http/guards/scopes.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
-import type { Route } from '../../src/http/server.ts';
+import type { Route } from '../../src/http/route.ts';
 import { HTTP_NOTES } from './http-notes.ts';
 
 /**

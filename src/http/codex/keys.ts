@@ -1,5 +1,4 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { Scope } from '../../keys/caller.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { type ApiKey, projectKey } from '../../keys/key.ts';
 import type { KeyAdmin, KeyWithSecret, StoppedKey } from '../../keys/key-admin.ts';
 import type { KeyStorage } from '../../keys/key-storage.ts';
@@ -11,7 +10,7 @@ import { readListQuery } from '../../openai/shared/list-query.ts';
 import { unreadQuery } from '../../openai/shared/unread-query.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
-import type { Route } from '../server.ts';
+import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface KeyRouteDeps {
   /** Null: nothing is stored. */
@@ -22,7 +21,6 @@ export interface KeyRouteDeps {
 }
 
 const PATH = '/v1/codex/keys';
-const ADMIN: readonly Scope[] = ['admin'];
 /** The answers may contain a secret. */
 const NOT_CACHED = { 'cache-control': 'no-store' };
 
@@ -36,23 +34,23 @@ interface Call {
 /** Named keys: `read` lists them, `admin` changes them. A key with `admin` may also change and revoke itself. */
 export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): readonly Route[] => {
   const { clock, bodies } = deps;
+  const stored = withStore(deps.admin === null ? null : { admin: deps.admin });
   const key = (one: ApiKey): JsonObject => projectKey(one, clock.now());
   const withSecret = ({ key: one, secret }: KeyWithSecret): JsonObject => ({ ...key(one), key: secret });
   const answer = (
     method: Route['method'],
     path: string,
     handle: (call: Call) => Promise<JsonObject>,
-  ): Route => ({
-    method,
-    path: `${PATH}${path}`,
-    access: 'key',
-    scopes: method === 'GET' ? ['read'] : ADMIN,
-    async handle(http, exchange, { id = '' }) {
-      const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
-      const body = await handle({ admin: adminOf(deps), id, fields });
-      return Response.json(body, { status: 'warning' in body ? 202 : 200, headers: NOT_CACHED });
-    },
-  });
+  ): Route =>
+    route(
+      `${method} ${PATH}${path}`,
+      method === 'GET' ? 'read' : 'admin',
+      stored(async ({ http, exchange, admin, id }) => {
+        const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
+        const body = await handle({ admin, id, fields });
+        return Response.json(body, { status: 'warning' in body ? 202 : 200, headers: NOT_CACHED });
+      }),
+    );
   const stopped = ({ key: one, unwritten }: StoppedKey): JsonObject => ({
     ...key(one),
     ...(unwritten === null ? {} : { warning: warningOf(unwritten) }),
@@ -63,7 +61,7 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
       return handle(admin, id);
     });
   return [
-    listRoute(deps, key),
+    route(`GET ${PATH}`, 'read', stored(listKeys(key))),
     answer('POST', '', async ({ admin, fields }) => withSecret(await admin.create(await fields()))),
     answer('GET', '/:id', async ({ admin, id }) => key(await admin.find(id))),
     answer('GET', '/:id/limits', async ({ admin, id }) => ({
@@ -86,14 +84,9 @@ export const keyRoutes = (deps: KeyRouteDeps & { readonly bodies: BodyDeps }): r
 const warningOf = ({ failure: { message } }: GatewayError): string =>
   `This server refuses the key from now on, but could not store that yet, and goes on trying: until then a restart of this server undoes it. ${message}`;
 
-const listRoute = (deps: KeyRouteDeps, project: (key: ApiKey) => JsonObject): Route => ({
-  method: 'GET',
-  path: PATH,
-  access: 'key',
-  scopes: ['read'],
-  async handle(http) {
-    const admin = adminOf(deps);
-    const query = new URL(http.url).searchParams;
+const listKeys =
+  (project: (key: ApiKey) => JsonObject): StoreHandler<{ readonly admin: KeyAdmin }> =>
+  async ({ query, admin }) => {
     const { limit, after } = readListQuery(query, 'desc');
     const found = await admin.list({ after, limit: limit + 1 });
     const data = found.slice(0, limit).map(project);
@@ -101,13 +94,4 @@ const listRoute = (deps: KeyRouteDeps, project: (key: ApiKey) => JsonObject): Ro
       { object: 'list', data, has_more: found.length > limit },
       { headers: { ...ignoredHeader(unreadQuery(query, ['limit', 'after'])), ...NOT_CACHED } },
     );
-  },
-});
-
-const adminOf = ({ admin }: KeyRouteDeps): KeyAdmin => {
-  if (admin !== null) return admin;
-  throw gatewayError('endpoint_not_supported', {
-    message:
-      'This server stores nothing, so it has only the keys of its settings. Its operator set PROXY_STORE=off.',
-  });
-};
+  };

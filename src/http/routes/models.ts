@@ -10,7 +10,7 @@ import { isForAnthropic } from '../answer/error-form.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { modelsForCodex, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 export interface ModelRouteDeps {
   readonly models: ModelDirectory;
@@ -20,12 +20,8 @@ export interface ModelRouteDeps {
 }
 
 /** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
-export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps): Route => ({
-  method: 'GET',
-  path: '/v1/models',
-  access: 'key',
-  scopes: INFER_OR_READ,
-  async handle(http, exchange) {
+export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps): Route =>
+  route('GET /v1/models', { scopes: INFER_OR_READ }, async (http, exchange) => {
     const { signal } = exchange;
     const key = keyDirectory.byId(exchange.caller());
     const names = namesFor(await models.names(), key);
@@ -33,19 +29,13 @@ export const modelListRoute = ({ models, keyDirectory, codex }: ModelRouteDeps):
       return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, key) }, {}, signal);
     }
     return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
-  },
-});
+  });
 
 export const modelRoute = ({
   models,
   keyDirectory,
-}: Pick<ModelRouteDeps, 'models' | 'keyDirectory'>): Route => ({
-  method: 'GET',
-  path: '/v1/models/:id{.+}',
-  access: 'key',
-  scopes: INFER_OR_READ,
-  async handle(http, exchange, { id = '' }) {
+}: Pick<ModelRouteDeps, 'models' | 'keyDirectory'>): Route =>
+  route('GET /v1/models/:id{.+}', { scopes: INFER_OR_READ }, async (http, exchange, { id = '' }) => {
     const names = namesFor(await models.names(), keyDirectory.byId(exchange.caller()));
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
-  },
-});
+  });

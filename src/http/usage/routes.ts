@@ -10,7 +10,7 @@ import { DAY_MS, HOUR_MS } from '../../usage/usage-hours.ts';
 import type { UsageReader, UsageTotals } from '../../usage/usage-reader.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { projectReport } from './project-report.ts';
 
 export interface UsageRouteDeps {
@@ -26,13 +26,9 @@ const GROUPS = { api_key_id: 'keyId', model: 'model' } as const;
 /** What keys have used: their own usage, and that of all keys in OpenAI's form and in this server's. */
 export const usageRoutes = (deps: UsageRouteDeps): readonly Route[] => [
   reportRoute(deps, '/v1/usage', ['infer', 'read'], 'own'),
-  {
-    method: 'GET',
-    path: '/v1/organization/usage/completions',
-    access: 'key',
-    scopes: ['read'],
-    handle: (http, exchange) => organizationUsage(new URL(http.url).searchParams, deps, exchange.signal),
-  },
+  route('GET /v1/organization/usage/completions', 'read', (http, exchange) =>
+    organizationUsage(new URL(http.url).searchParams, deps, exchange.signal),
+  ),
   reportRoute(deps, '/v1/codex/usage/summary', ['read'], 'all'),
 ];
 
@@ -41,12 +37,8 @@ const reportRoute = (
   path: string,
   scopes: readonly Scope[],
   of: 'all' | 'own',
-): Route => ({
-  method: 'GET',
-  path,
-  access: 'key',
-  scopes,
-  async handle(http, exchange) {
+): Route =>
+  route(`GET ${path}`, { scopes }, async (http, exchange) => {
     const query = new URL(http.url).searchParams;
     const { startTime, endTime, width } = readReportQuery(query, Math.floor(usage.now() / 1000));
     const range = { ...wholeHours(startTime * 1000, endTime * 1000), width: WIDTHS[width] };
@@ -55,8 +47,7 @@ const reportRoute = (
     const limits = keyId === null ? null : await limitsOf(keyId);
     const body = projectReport(report, { limits, keyId, width, recordedSince: usage.recordedSince });
     return jsonResponse(body, ignoredHeader(unreadQuery(query, REPORT_PARAMETERS)), exchange.signal);
-  },
-});
+  });
 
 const organizationUsage = async (
   query: URLSearchParams,
