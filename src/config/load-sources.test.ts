@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { loadConfig } from './load.ts';
 import { SETTINGS } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
+afterAll(() => vi.unstubAllEnvs());
 
 describe('loadConfig', () => {
   it('says where each value comes from', () => {
