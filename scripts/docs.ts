@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { ANTHROPIC_ERRORS } from '../src/anthropic/error-table.ts';
+import { ANTHROPIC_ERRORS } from '../src/anthropic/errors.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
 import type { Client } from '../src/connect/client.ts';
 import { CLIENTS, type ClientName } from '../src/connect/clients.ts';

@@ -1,7 +1,6 @@
-import type { Client, ClientFile, ServerFacts } from '../../src/connect/client.ts';
+import { type Client, type ClientFile, type ServerFacts, shellLines } from '../../src/connect/client.ts';
 import { CLIENTS, type ClientName } from '../../src/connect/clients.ts';
-import { snippetOf } from '../../src/connect/snippet.ts';
-import { shellLines } from '../../src/connect/shell.ts';
+import { snippetOf } from '../../src/connect/formats.ts';
 
 const KEY_FILE = '~/.codex-app-server-proxy/api-key';
 

@@ -3,21 +3,16 @@ import { randomUUID } from 'node:crypto';
 import type { BackendState } from '../compose/banner.ts';
 import { authApiOf } from '../compose/relay.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
-import type { Run, CommandContext } from './command.ts';
-import { backendUrl } from './doctor/backend-url.ts';
-import { codexCheck, judgeCodex, promptCheck } from './doctor/codex-check.ts';
-import { skipped, type Finding } from './doctor/finding.ts';
-import { loginCheck } from './doctor/login-check.ts';
+import type { Run, CommandContext } from './read-command-line.ts';
+import { backendUrl, providerCheck, reachCheck } from './doctor/reach.ts';
+import { codexCheck, judgeCodex, promptCheck, serverCheck } from './doctor/codex-check.ts';
+import { skipped, type Finding, Report } from './doctor/finding.ts';
+import { loginCheck, askOwner } from './doctor/login-check.ts';
 import { nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
-import { providerCheck } from './doctor/provider-check.ts';
-import { reachCheck } from './doctor/reach.ts';
-import { Report } from './doctor/report.ts';
-import { askOwner } from './doctor/token-owner.ts';
 import { storeCheck } from './doctor/store-check.ts';
-import { serverCheck } from './doctor/server-check.ts';
-import { checkTransports } from './doctor/transport-check.ts';
 import {
+  checkTransports,
   cacheTurns,
   failureOf,
   forcedTurn,
@@ -30,7 +25,7 @@ import {
   type Answer,
 } from './doctor/turns.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
-import { loadSettings } from './load-settings.ts';
+import { loadSettings } from './explain.ts';
 
 const START_LIMIT_MS = 60_000;
 const TURN_LIMIT_MS = 90_000;

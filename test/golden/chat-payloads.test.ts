@@ -9,7 +9,7 @@ import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { rpcDraft } from '../../src/engine/drivers/rpc/draft.ts';
 import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
-import { parameterName } from '../../src/apis/parameter-names.ts';
+import { parameterName } from '../../src/apis/parameters.ts';
 import { knownModel, modelList } from '../support/models.ts';
 import { NO_MCP } from '../support/no-mcp.ts';
 import { threadSettings } from '../support/thread-settings.ts';

@@ -3,11 +3,10 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { toTurnRequest } from '../../src/anthropic/messages/input/to-turn.ts';
-import { arrange } from '../../src/anthropic/messages/output/arrange.ts';
-import type { MessagesMeta } from '../../src/anthropic/messages/output/meta.ts';
-import { projectMessage } from '../../src/anthropic/messages/output/project.ts';
+import { arrange } from '../../src/anthropic/messages/api.ts';
+import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
-import { toolInput } from '../../src/anthropic/messages/output/tool-input.ts';
+import { toolInput } from '../../src/anthropic/messages/output/blocks.ts';
 import { readReasoning } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';

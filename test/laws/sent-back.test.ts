@@ -17,7 +17,7 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { CHATGPT_HISTORY, fitHistory, wholeHistory } from '../../src/codex/translate/fit-history.ts';
 import { toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { assertNever } from '../../src/kit/assert-never.ts';
-import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
+import { arrange as arrangeChat } from '../../src/openai/chat/render.ts';
 import { movedAnnotation } from '../../src/openai/shared/joined-text.ts';
 import { projectChat } from '../../src/openai/chat/project.ts';
 import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';

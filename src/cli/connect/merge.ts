@@ -9,7 +9,7 @@ import {
   type Format,
   type Path,
 } from '../../connect/formats/format.ts';
-import type { Setting } from '../../connect/setting.ts';
+import type { Setting } from '../../connect/client.ts';
 
 /** What was done to a file for one setting: enough to take it back after others have edited the file. */
 export type Change =

@@ -4,10 +4,9 @@ import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { readApiKey } from '../../http/guards/api-key-file.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
-import { PlainError } from '../explain.ts';
+import { PlainError, addressOf } from '../explain.ts';
 import { askProof } from './prove.ts';
 import type { KeptKey, Records } from './record.ts';
-import { addressOf } from '../server-address.ts';
 import { USUAL_OUTPUT, USUAL_WINDOW, type ModelFacts, type ServerFacts } from '../../connect/client.ts';
 
 const LIMIT_MS = 5_000;

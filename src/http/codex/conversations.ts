@@ -1,8 +1,9 @@
-import { readInclude, type Includable } from '../../openai/responses/output/include.ts';
-import { projectStoredItem } from '../../openai/responses/output/project-stored.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import {
+  readInclude,
+  type Includable,
+  projectStoredItem,
+} from '../../openai/responses/output/project-stored.ts';
+import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { AllConversations, ShownTurn } from '../../state/all-conversations.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import { readFeedback } from '../../openai/shared/feedback.ts';
+import { readFeedback } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
 import { route, type Route } from '../route.ts';

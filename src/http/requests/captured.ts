@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { readCaptureOrder } from '../../openai/shared/capture-order.ts';
+import { readCaptureOrder } from '../../openai/shared/sign-in.ts';
 import type { RequestRecord } from '../../requests/record.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';

@@ -3,9 +3,9 @@ import {
   readRequestQuery,
   REQUEST_QUERY_NAMES,
   type RequestQuery,
-} from '../../openai/shared/request-query.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+  listBody,
+  unreadQuery,
+} from '../../openai/shared/list-page.ts';
 import { idPrefixAt, type EndedRequest } from '../../requests/record.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { RequestSearch } from '../../store/ports/requests.ts';

@@ -1,17 +1,15 @@
 import type { Item } from '../../canonical/request/item.ts';
-import { projectConversation, projectDeletedConversation } from '../../openai/conversations/project.ts';
 import {
+  projectConversation,
+  projectDeletedConversation,
   readNewConversation,
   readNewItems,
   readNewMetadata,
   type NewItems,
   type ReadNewItems,
 } from '../../openai/conversations/read.ts';
-import { readInclude } from '../../openai/responses/output/include.ts';
-import { projectStoredItem } from '../../openai/responses/output/project-stored.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { readInclude, projectStoredItem } from '../../openai/responses/output/project-stored.ts';
+import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { Conversations } from '../../state/conversations.ts';
 import type { ReferredItems } from '../../state/referred-items.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';

@@ -4,12 +4,10 @@ import {
   projectStoredMessage,
   readMetadataFilter,
   withMessageIds,
-} from '../../openai/chat/stored.ts';
+} from '../../openai/chat/project.ts';
 import { CHAT_PATH } from '../../openai/chat/api.ts';
 import { readNewMetadata } from '../../openai/conversations/read.ts';
-import { listBody, pageOf } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { listBody, pageOf, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { StoredChats } from '../../state/stored-chats.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';

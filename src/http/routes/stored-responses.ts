@@ -1,10 +1,16 @@
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
-import { readInclude } from '../../openai/responses/output/include.ts';
-import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
-import { listBody, pageOf } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { readQueryFlag } from '../../openai/shared/query-flag.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import {
+  readInclude,
+  projectStoredItem,
+  projectStoredResponse,
+} from '../../openai/responses/output/project-stored.ts';
+import {
+  listBody,
+  pageOf,
+  readListQuery,
+  readQueryFlag,
+  unreadQuery,
+} from '../../openai/shared/list-page.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';

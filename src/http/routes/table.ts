@@ -3,7 +3,7 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { KeyDirectory } from '../../keys/key.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { projectMcpServers } from '../../openai/models/project-mcp.ts';
+import { projectMcpServers } from '../../openai/models/project.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { keyProofRoute, type KeyProofRouteDeps } from '../codex/key-proof.ts';

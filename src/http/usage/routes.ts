@@ -1,8 +1,14 @@
 import type { Scope } from '../../keys/caller.ts';
-import { projectUsagePage, type CompletionsUsage } from '../../openai/usage/project-page.ts';
-import { readReportQuery, REPORT_PARAMETERS } from '../../openai/usage/report-query.ts';
-import { readUsageQuery, USAGE_PARAMETERS, type UsageQuery } from '../../openai/usage/usage-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import {
+  projectUsagePage,
+  type CompletionsUsage,
+  readReportQuery,
+  REPORT_PARAMETERS,
+  readUsageQuery,
+  USAGE_PARAMETERS,
+  type UsageQuery,
+} from '../../openai/usage/usage-query.ts';
+import { unreadQuery } from '../../openai/shared/list-page.ts';
 import type { LimitStatus } from '../../keys/key-limits.ts';
 import type { UsageGroup, UsageSum } from '../../store/ports/usage.ts';
 import { wholeHours } from '../../usage/usage-buckets.ts';

@@ -1,7 +1,6 @@
-import { arrange } from './arrange.ts';
-import { asFunctionCalls } from './function-envelope.ts';
+import { arrange, renderChat } from './render.ts';
+import { asFunctionCalls } from './tools.ts';
 import { projectChat, type ChatMeta } from './project.ts';
-import { renderChat } from './render.ts';
 import { sideRequestOf } from '../clients/side-request.ts';
 import { toTurnRequest, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';

@@ -1,14 +1,12 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { CreateResponse } from '../responses/input/schema.ts';
-import { namesWhere } from '../../apis/unread-fields.ts';
+import type { CreateResponse } from '../responses/input/parameters.ts';
+import { namesWhere } from '../../apis/validation.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
 import type { ToTurnOptions } from './common.ts';
-import { asCustomCalls } from './function-envelope.ts';
+import { asCustomCalls, eitherForm, flatCustomNames, rejectClientRunTools } from './tools.ts';
 import type { ParsedChat } from './to-turn.ts';
-import { eitherForm, flatCustomNames } from './tool-form.ts';
-import { rejectClientRunTools } from './tools.ts';
 
 /** Cursor posts Responses bodies to the Chat path, and expects Chat answers. */
 export const hasResponsesForm = (body: JsonObject): boolean => {

@@ -3,9 +3,8 @@ import { isMessage, wordsOf } from '../../canonical/request/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
-import { projectUsage } from '../shared/completion-usage.ts';
+import { projectUsage, renderChoices, type ChoicesOptions } from '../shared/render-choices.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import { renderChoices, type ChoicesOptions } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';
 
 /** What a text completion needs besides the replies. */

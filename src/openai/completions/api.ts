@@ -1,7 +1,6 @@
-import { arrange } from '../chat/arrange.ts';
+import { arrange } from '../chat/render.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from './answer.ts';
-import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
-import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
+import { modelOf, tokenPrompts, withTexts, toTurnRequest, type ParsedCompletion } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
 import { commonFields } from '../../apis/common-fields.ts';

@@ -7,8 +7,7 @@ import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.t
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
 import { detectClient } from '../../apis/clients/detect-client.ts';
-import { modeHeader } from './choose-mode.ts';
-import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
+import { modeHeader, dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
 
 const OBSIDIAN = { 'dangerously-allow-browser': 'true' };
 const TAUGHT = turnRequest({ instructions: 'Call tools with <use_tool>.' });

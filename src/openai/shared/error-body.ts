@@ -1,7 +1,7 @@
 import type { CatalogueEntry } from '../../canonical/failure/catalogue-row.ts';
 import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { errorHeaders } from '../../apis/error-headers.ts';
+import { errorHeaders } from '../../apis/sse.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { ErrorForm } from '../../turns/api.ts';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../../canonical/failure/failure.ts';
-import { readReportQuery } from './report-query.ts';
-import { pageCursor, readUsageQuery } from './usage-query.ts';
+import { readReportQuery, pageCursor, readUsageQuery } from './usage-query.ts';
 
 const problemOf = (read: () => unknown): unknown => {
   try {

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { idText, listOf, MAX_WORDS } from '../../apis/bounds.ts';
 import { parseBody } from '../../apis/validation.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
-export const BUCKET_WIDTHS = ['1h', '1d'] as const;
-export type BucketWidth = (typeof BUCKET_WIDTHS)[number];
+const BUCKET_WIDTHS = ['1h', '1d'] as const;
+type BucketWidth = (typeof BUCKET_WIDTHS)[number];
 
 const GROUPS = [
   'project_id',
@@ -16,7 +17,7 @@ const GROUPS = [
   'service_tier',
   'api_source',
 ] as const;
-export type UsageGroupName = (typeof GROUPS)[number];
+type UsageGroupName = (typeof GROUPS)[number];
 
 /** A request for usage in OpenAI's form. Times are Unix seconds. */
 export interface UsageQuery {
@@ -43,7 +44,7 @@ const LIMITS: Readonly<Record<BucketWidth, { readonly usual: number; readonly ma
 /** The year 9999. */
 const MAX_TIME = 253_402_300_799;
 
-export const timeField = z.int().min(0).max(MAX_TIME);
+const timeField = z.int().min(0).max(MAX_TIME);
 const ids = listOf(idText, MAX_WORDS, 1).optional();
 
 const schema = z.object({
@@ -99,7 +100,7 @@ export const readUsageQuery = (query: URLSearchParams): UsageQuery => {
 };
 
 /** Throws unless the range has a length. */
-export const checkOrder = (startTime: number, endTime: number | null): void => {
+const checkOrder = (startTime: number, endTime: number | null): void => {
   if (endTime === null || endTime > startTime) return;
   throw gatewayError('invalid_value', {
     param: 'end_time',
@@ -108,7 +109,7 @@ export const checkOrder = (startTime: number, endTime: number | null): void => {
 };
 
 /** Throws for minutes. */
-export const hoursOrDays = (width: '1m' | BucketWidth): BucketWidth => {
+const hoursOrDays = (width: '1m' | BucketWidth): BucketWidth => {
   if (width !== '1m') return width;
   throw unsupported('bucket_width', "This server records usage by the hour. Use '1h' or '1d'.");
 };
@@ -129,13 +130,13 @@ const unsupported = (param: string, why: string) =>
   gatewayError('unsupported_parameter', { param, message: `Unsupported parameter: '${param}'. ${why}` });
 
 /** An empty value counts as absent. */
-export const textIn = (query: URLSearchParams, name: string): string | undefined => {
+const textIn = (query: URLSearchParams, name: string): string | undefined => {
   const value = query.get(name);
   return value === null || value === '' ? undefined : value;
 };
 
 /** A value that is not a number stays a text, which the schema rejects. */
-export const numberIn = (query: URLSearchParams, name: string): number | string | undefined => {
+const numberIn = (query: URLSearchParams, name: string): number | string | undefined => {
   const text = textIn(query, name);
   return text === undefined || !/^[+-]?\d{1,15}$/.test(text) ? text : Number(text);
 };
@@ -145,3 +146,93 @@ const listIn = (query: URLSearchParams, name: string): readonly string[] | undef
   const values = [...query].flatMap(([key, value]) => (key.replace(/\[\d*\]$/, '') === name ? [value] : []));
   return values.length === 0 ? undefined : values;
 };
+
+/** A request for usage in this server's own form. Times are Unix seconds. */
+interface ReportQuery {
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly width: BucketWidth;
+}
+
+const SECONDS: Readonly<Record<BucketWidth, number>> = { '1h': 3_600, '1d': 86_400 };
+/** The number of buckets. */
+const USUAL: Readonly<Record<BucketWidth, number>> = { '1h': 24, '1d': 7 };
+const MAX: Readonly<Record<BucketWidth, number>> = { '1h': 168, '1d': 366 };
+
+const reportSchema = z.object({
+  start_time: timeField.optional(),
+  end_time: timeField.optional(),
+  bucket_width: z.enum(['1m', ...BUCKET_WIDTHS]).default('1d'),
+});
+
+export const REPORT_PARAMETERS: readonly string[] = Object.keys(reportSchema.shape);
+
+/** Throws a 400 for what is invalid, and for a range with too many buckets. */
+export const readReportQuery = (query: URLSearchParams, nowSeconds: number): ReportQuery => {
+  const read = parseBody(reportSchema, {
+    start_time: numberIn(query, 'start_time'),
+    end_time: numberIn(query, 'end_time'),
+    bucket_width: textIn(query, 'bucket_width'),
+  });
+  const width = hoursOrDays(read.bucket_width);
+  const endTime = read.end_time ?? nowSeconds + 1;
+  const usualStart = Math.max(0, endTime - USUAL[width] * SECONDS[width]);
+  const startTime = read.start_time ?? usualStart;
+  checkOrder(startTime, endTime);
+  parseBody(z.int().min(endTime - MAX[width] * SECONDS[width]), startTime, 'start_time');
+  return { startTime, endTime, width };
+};
+
+/** The usage of a group. A label is null unless it was grouped by. */
+export interface CompletionsUsage {
+  readonly modelRequests: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly outputTokens: number;
+  readonly keyId: string | null;
+  readonly model: string | null;
+}
+
+interface CompletionsBucket {
+  /** Unix seconds. */
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly results: readonly CompletionsUsage[];
+}
+
+/** A page of `/v1/organization/usage/completions`. `nextStart`: where the next page begins; null: it is the last. */
+export const projectUsagePage = (
+  buckets: readonly CompletionsBucket[],
+  groupBy: ReadonlySet<UsageGroupName>,
+  nextStart: number | null,
+): JsonObject => ({
+  object: 'page',
+  data: buckets.map(({ startTime, endTime, results }) => ({
+    object: 'bucket',
+    start_time: startTime,
+    end_time: endTime,
+    results: results.map((usage) => projectResult(usage, groupBy)),
+  })),
+  has_more: nextStart !== null,
+  next_page: nextStart === null ? null : pageCursor(nextStart),
+});
+
+/** There are no audio tokens, batches, projects, users and tiers here. */
+const projectResult = (usage: CompletionsUsage, groupBy: ReadonlySet<UsageGroupName>): JsonObject => ({
+  object: 'organization.usage.completions.result',
+  input_tokens: usage.inputTokens,
+  output_tokens: usage.outputTokens,
+  input_cached_tokens: usage.cachedTokens,
+  input_cache_write_tokens: usage.cacheWriteTokens,
+  input_audio_tokens: 0,
+  output_audio_tokens: 0,
+  num_model_requests: usage.modelRequests,
+  project_id: null,
+  user_id: null,
+  api_key_id: usage.keyId,
+  model: usage.model,
+  batch: groupBy.has('batch') ? false : null,
+  service_tier: null,
+  api_source: groupBy.has('api_source') ? 'unlabeled' : null,
+});

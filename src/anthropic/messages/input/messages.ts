@@ -2,21 +2,20 @@ import { z } from 'zod';
 
 import type { Item, Message, Reasoning, Role } from '../../../canonical/request/item.ts';
 import { MAX_PARTS, MAX_TEXT, rejectTooManyParts } from '../../../apis/bounds.ts';
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { emptyArray, missing, parseBody, readTagged } from '../../../apis/validation.ts';
+import { noteUnread, emptyArray, missing, parseBody, readTagged } from '../../../apis/validation.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { blocksOf } from './block-types.ts';
-import { contentSchema, PartList, readPart } from './content-blocks.ts';
+import { blocksOf, contentSchema, PartList, readPart } from './content-blocks.ts';
 import {
   isOwnResult,
   mcpUseIdOf,
   readMcpToolUse,
   readServerToolUse,
   type OpenMcpCall,
-} from './server-tool-blocks.ts';
+  readToolResult,
+  readToolUse,
+} from './tool-blocks.ts';
 import { effortWord } from './thinking.ts';
-import { readToolResult, readToolUse } from './tool-blocks.ts';
 
 export interface ReadMessages {
   readonly items: readonly Item[];

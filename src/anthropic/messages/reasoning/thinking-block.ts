@@ -1,18 +1,25 @@
 import type { Reasoning } from '../../../canonical/request/item.ts';
-import { shownList, shownReasoning } from '../../../apis/shown-reasoning.ts';
+import { shownList, shownReasoning } from '../../../apis/arrange.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { Signer } from './signer.ts';
+
+/** Marks texts that clients keep and send back, so that only texts of this installation are read. */
+export interface Signer {
+  /** The text in a printable form, with a MAC. */
+  sign(text: string): string;
+  /** The signed text; null if another program made the signature, with another key, or if it was changed. */
+  open(signature: string): string | null;
+}
 
 /** `omitted`: the client gets no text, but can send the reasoning back. */
 export type ThinkingDisplay = 'summarized' | 'omitted';
 
-export interface ThinkingBlock {
+interface ThinkingBlock {
   readonly type: 'thinking';
   readonly thinking: string;
   readonly signature: string;
 }
 
-export interface RedactedThinkingBlock {
+interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking';
   readonly data: string;
 }
