@@ -11,7 +11,7 @@ import path from 'node:path';
 import { ANTHROPIC_ERRORS } from '../src/anthropic/errors.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
 import type { Client } from '../src/connect/client.ts';
-import { CLIENTS, type ClientName } from '../src/connect/clients.ts';
+import { CLIENTS, type ConnectClientName } from '../src/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
@@ -93,7 +93,7 @@ const SECTIONS: readonly { readonly file: string; readonly name: string; readonl
           {
             file: `docs/clients/${page}`,
             name: `connect-${name}`,
-            print: () => describeClient(name as ClientName),
+            print: () => describeClient(name as ConnectClientName),
           },
         ],
   ),

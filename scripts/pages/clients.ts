@@ -1,5 +1,5 @@
 import { type Client, type ClientFile, type ServerFacts, shellLines } from '../../src/connect/client.ts';
-import { CLIENTS, type ClientName } from '../../src/connect/clients.ts';
+import { CLIENTS, type ConnectClientName } from '../../src/connect/clients.ts';
 import { snippetOf } from '../../src/connect/formats.ts';
 
 const KEY_FILE = '~/.codex-app-server-proxy/api-key';
@@ -34,7 +34,7 @@ const compact = (text: string): string =>
   );
 
 /** What a client needs, and the command that sets it up. */
-export const describeClient = (name: ClientName): string => {
+export const describeClient = (name: ConnectClientName): string => {
   const client: Client = CLIENTS[name];
   const files = client.files(SERVER);
   const run = client.run(SERVER);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { knownModel } from '../../test/support/models.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import { createModelNames, unknownModel } from '../canonical/models/model-names.ts';
-import { projectModels, projectOneModel, findModel } from './models.ts';
+import { projectAnthropicModels, projectAnthropicModel, findModel } from './models.ts';
 
 const NAMES = createModelNames(
   {
@@ -71,7 +71,7 @@ const IDS = [
 ];
 
 const page = (query: string) => {
-  const { data, ...rest } = projectModels(NAMES, new URLSearchParams(query));
+  const { data, ...rest } = projectAnthropicModels(NAMES, new URLSearchParams(query));
   return { ids: data.map(({ id }) => id), ...rest };
 };
 
@@ -92,7 +92,7 @@ describe('projectModels', () => {
       first_id: 'gpt-5.5',
       last_id: 'claude-gpt-5.5',
     });
-    const { data } = projectModels(NAMES, new URLSearchParams('limit=2'));
+    const { data } = projectAnthropicModels(NAMES, new URLSearchParams('limit=2'));
     expect(data).toEqual([
       GPT,
       {
@@ -116,7 +116,7 @@ describe('projectModels', () => {
       standard: null,
       unlisted: [],
     });
-    const { data } = projectModels(names, new URLSearchParams());
+    const { data } = projectAnthropicModels(names, new URLSearchParams());
     expect(
       data.slice(0, 2).map(({ max_input_tokens, capabilities }) => [max_input_tokens, capabilities]),
     ).toEqual([
@@ -173,16 +173,16 @@ describe('projectOneModel', () => {
     ['claude-gpt-5.5', { ...GPT, id: 'claude-gpt-5.5' }],
     ['claude-opus-5-5', { ...GPT, id: 'claude-opus-5-5', display_name: 'claude-opus-5-5' }],
   ])('finds %s', (id, model) => {
-    expect(projectOneModel(NAMES, id)).toEqual(model);
+    expect(projectAnthropicModel(NAMES, id)).toEqual(model);
   });
 
   it('does not find a model that the backend does not list', () => {
-    expect(thrownBy(() => projectOneModel(NAMES, 'gpt-9'))).toEqual([
+    expect(thrownBy(() => projectAnthropicModel(NAMES, 'gpt-9'))).toEqual([
       'model_not_found',
       'model',
       'model: gpt-9',
     ]);
-    expect(projectOneModel(NAMES, 'far').id).toBe('far');
+    expect(projectAnthropicModel(NAMES, 'far').id).toBe('far');
   });
 });
 

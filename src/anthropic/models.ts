@@ -127,7 +127,7 @@ const pageQuery = z.object({
 });
 
 /** The page of the models that the query asks for. An empty value counts as absent. */
-export const projectModels = (names: ModelNames, query: URLSearchParams): ModelPage => {
+export const projectAnthropicModels = (names: ModelNames, query: URLSearchParams): ModelPage => {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''));
   const {
     limit,
@@ -165,7 +165,7 @@ const indexOf = (all: readonly ModelName[], asked: string, param: string): numbe
 };
 
 /** One model. All names that a request may use for a known model are found. */
-export const projectOneModel = (names: ModelNames, id: string): ListedModel => {
+export const projectAnthropicModel = (names: ModelNames, id: string): ListedModel => {
   const found = findModel(names, id);
   const isKnown = (names.find(id) ?? names.find(found.meaning.model)) !== null;
   if (!isKnown) throw gatewayError('model_not_found', { param: 'model', message: `model: ${quoted(id)}` });

@@ -7,7 +7,7 @@ import type { Config } from '../config/schema.ts';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import type { CommandContext, Flags, Run } from './read-command-line.ts';
 import { type Client, type ServerFacts, isShell, shellLines, SHELLS, usualShell } from '../connect/client.ts';
-import { CLIENTS, type ClientName } from '../connect/clients.ts';
+import { CLIENTS, type ConnectClientName } from '../connect/clients.ts';
 import { snippetOf } from '../connect/formats.ts';
 import { applyEdits, NotMerged, planEdit, type Edit, applyUndo, planUndo } from './connect/edit.ts';
 import { listClients } from './connect/list.ts';
@@ -36,7 +36,13 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
     world.out(await listClients(world, config.state.dir, addressOf(config.http)));
     return 0;
   }
-  const task = { name: name as ClientName, client: CLIENTS[name as ClientName], flags, world, config };
+  const task = {
+    name: name as ConnectClientName,
+    client: CLIENTS[name as ConnectClientName],
+    flags,
+    world,
+    config,
+  };
   if (flags.has('undo')) return undo(task);
   const found = await findServer(config, {
     client: name,
@@ -55,7 +61,7 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
 };
 
 interface Task {
-  readonly name: ClientName;
+  readonly name: ConnectClientName;
   readonly client: Client;
   readonly flags: Flags;
   readonly world: CommandContext;

@@ -14,9 +14,9 @@ import { storeCheck } from './doctor/store-check.ts';
 import {
   checkTransports,
   cacheTurns,
-  failureOf,
+  answerFailure,
   forcedTurn,
-  isSilent,
+  isSilentAnswer,
   judgeCache,
   judgeForced,
   judgeLimits,
@@ -142,7 +142,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
         }
       },
     });
-    if (isSilent(finding)) return;
+    if (isSilentAnswer(finding)) return;
     findings.push(finding);
   }
   // If no turn works, advice on better ones is irrelevant.
@@ -153,7 +153,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
     limitMs: TURN_LIMIT_MS,
     run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), signIn),
   });
-  if (isSilent(forced)) return;
+  if (isSilentAnswer(forced)) return;
   await report.ask(
     probe.state.kind === 'demo'
       ? unasked('cache', 'the demo model has no cache')
@@ -163,7 +163,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
           run: async (signal) => {
             const [first, second] = cacheTurns(options, randomUUID());
             const begun = await probe.ask(first, signal);
-            const failed = failureOf(begun, signIn);
+            const failed = answerFailure(begun, signIn);
             if (failed !== null) return failed;
             last = await probe.ask(second, signal);
             return judgeCache(last, signIn);

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
-import { withValueAt, type Path } from './formats/format.ts';
+import { withValueAt, type KeyPath } from './formats/format.ts';
 
 /** The server as a client sees it. */
 export interface ServerFacts {
@@ -25,12 +25,12 @@ export type Variables = Readonly<Record<string, string>>;
 
 export interface ClientFile {
   readonly format: 'json' | 'toml' | 'yaml';
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly settings: readonly Setting[];
 }
 
 /** Where a client looks for a settings file. */
-export interface Place {
+export interface FilePlace {
   /** Variables that move the folder, each with the folder below it. The first one that is set counts. */
   readonly variables?: readonly (readonly [name: string, folder: string])[];
   /** The folder below the user's home. */
@@ -77,21 +77,21 @@ export const USUAL_OUTPUT = 128_000;
 export type Setting =
   | {
       readonly kind: 'value';
-      readonly path: Path;
+      readonly path: KeyPath;
       readonly value: Json;
       /**
        * The keys below the value that make it ours, for a value that the client itself rewrites: it is still ours if
        * these are the same. Without: the whole value.
        */
-      readonly identity?: Path;
+      readonly identity?: KeyPath;
     }
   /** Set only in a file that has no settings yet. */
-  | { readonly kind: 'first'; readonly path: Path; readonly value: Json }
+  | { readonly kind: 'first'; readonly path: KeyPath; readonly value: Json }
   /** An item of a list that may have others. */
-  | { readonly kind: 'item'; readonly path: Path; readonly item: Json };
+  | { readonly kind: 'item'; readonly path: KeyPath; readonly item: Json };
 
 /** A setting for each value of an object, so that other keys in the same objects are left alone. */
-export const valuesOf = (object: JsonObject, path: Path = []): readonly Setting[] =>
+export const valuesOf = (object: JsonObject, path: KeyPath = []): readonly Setting[] =>
   Object.entries(object).flatMap(([key, value]): readonly Setting[] => {
     const inner = [...path, key];
     if (value === undefined) return [];

@@ -6,13 +6,13 @@ import type { Json, JsonObject } from '../kit/json/json.ts';
 /** Small events share one socket write; at this size the batch is sent at once. */
 const BATCH_CHARS = 64 * 1024;
 
-type Headers = Readonly<Record<string, string>>;
+type ResponseHeaders = Readonly<Record<string, string>>;
 
 const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
 
 interface BatchedWriter {
   /** Sends the response headers; later calls do nothing. */
-  readonly open: (headers?: Headers) => void;
+  readonly open: (headers?: ResponseHeaders) => void;
   readonly write: (raw: string) => void;
   /** Writes the batch to the socket. */
   readonly send: () => void;
@@ -47,7 +47,7 @@ const batchedWriter = (response: ServerResponse, isClosed: () => boolean): Batch
     });
   };
 
-  const open = (headers: Headers = {}): void => {
+  const open = (headers: ResponseHeaders = {}): void => {
     if (isClosed() || response.headersSent) return;
     response.writeHead(200, { ...STREAM_HEADERS, ...headers });
     headersWait = true;
@@ -105,7 +105,7 @@ export interface ModelConnection extends Pick<BatchedWriter, 'open' | 'write' | 
   /** True when nothing more can be sent: ended, cut, or the caller disconnected. */
   readonly closed: boolean;
   /** Sends a complete response instead of a stream, such as an error. A string body is sent verbatim. */
-  reply(status: number, body: Json, headers?: Headers): void;
+  reply(status: number, body: Json, headers?: ResponseHeaders): void;
   event(event: ModelEvent): void;
   /** Flushes, then waits; returns early when the caller disconnects. */
   wait(ms: number): Promise<void>;

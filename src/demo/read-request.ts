@@ -124,13 +124,13 @@ export const lastUserMessage = (body: JsonObject): { readonly text: string; read
   };
 };
 
-interface ToolOutput {
+interface ReturnedOutput {
   readonly name: string;
   readonly output: string;
 }
 
 /** The tool outputs at the end of the input, which the model has not answered yet. */
-export const freshToolOutputs = (body: JsonObject): readonly ToolOutput[] => {
+export const freshToolOutputs = (body: JsonObject): readonly ReturnedOutput[] => {
   const items = inputItems(body);
   const before = items.findLastIndex((item) => !isToolOutput(item));
   return items.slice(before + 1).map((item) => {

@@ -10,7 +10,7 @@ import { callsFromBlocks } from '../../src/openai/dialects/calls-from-blocks.ts'
 import { separateMessages } from '../../src/openai/dialects/separate-messages.ts';
 import { stopAfterTools } from '../../src/openai/dialects/stop-after-tools.ts';
 import type { StopRules } from '../../src/openai/dialects/stop-rules.ts';
-import { arrange as arrangeChat } from '../../src/openai/chat/render.ts';
+import { arrangeChat } from '../../src/openai/chat/render.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { collect, emit, fixedAmbient, turnEvents, withoutItems } from '../support/turn-events.ts';

@@ -32,7 +32,7 @@ import type { Clock } from '../../src/kit/ambient.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/turns/commit-point.ts';
 import { tap } from '../../src/observe/observer.ts';
-import { arrange as arrangeChat } from '../../src/openai/chat/render.ts';
+import { arrangeChat } from '../../src/openai/chat/render.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { planOf, throughStep } from '../support/plan.ts';

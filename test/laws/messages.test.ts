@@ -2,7 +2,7 @@ import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { toTurnRequest } from '../../src/anthropic/messages/input/to-turn.ts';
+import { messagesToTurn } from '../../src/anthropic/messages/input/to-turn.ts';
 import { arrange } from '../../src/anthropic/messages/api.ts';
 import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
@@ -129,7 +129,7 @@ describe('law D: an answer that a client sends back', () => {
     const results = content
       .filter(({ type }) => type === 'tool_use')
       .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }));
-    const { request } = toTurnRequest(
+    const { request } = messagesToTurn(
       {
         model: 'm',
         max_tokens: 1,

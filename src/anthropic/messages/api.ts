@@ -3,7 +3,7 @@ import type { Api } from '../../turns/api.ts';
 import { anthropicErrors, restateFailure } from '../errors.ts';
 import { findModel } from '../models.ts';
 import { readThread, type ThreadField } from './input/thread.ts';
-import { toTurnRequest } from './input/to-turn.ts';
+import { messagesToTurn } from './input/to-turn.ts';
 import { type MessagesMeta, projectMessage } from './output/project.ts';
 import { PING, renderMessage } from './output/render.ts';
 import { type Signer, readReasoning } from './reasoning/thinking-block.ts';
@@ -35,7 +35,7 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
   parse: (body) => ({ body, isCount: false, ...readThread(body, options.stores) }),
   toTurn({ body, isCount, isThread }, { chain }, { headers, ambient, models }) {
     const { ignoreClientPrompt, signer } = options;
-    const read = toTurnRequest(body, {
+    const read = messagesToTurn(body, {
       models,
       ignoreClientPrompt,
       isCount,

@@ -4,7 +4,7 @@ import { PlainError } from '../explain.ts';
 import type { ClientFile } from '../../connect/client.ts';
 import { CannotEdit, Unreadable, shownPath } from '../../connect/formats/format.ts';
 import { FORMATS, snippetOf } from '../../connect/formats.ts';
-import { merge, unmerge, type Merged } from './merge.ts';
+import { merge, unmerge, type MergeResult } from './merge.ts';
 import { digestOf, type FileRecord, type Records } from './record.ts';
 import {
   placeOnDisk,
@@ -20,7 +20,7 @@ export interface Edit {
   readonly target: Target;
   /** The file without our settings; null if there was none. */
   readonly base: string | null;
-  readonly merged: Merged;
+  readonly merged: MergeResult;
   readonly format: ClientFile['format'];
   /** Of an earlier run for the same file. */
   readonly earlier: FileRecord | null;

@@ -4,7 +4,7 @@ import { diff } from 'node:util';
 
 import { exists, isMissing, writeAtomically } from '../../codex/home/files.ts';
 import { PlainError } from '../explain.ts';
-import type { Place } from '../../connect/client.ts';
+import type { FilePlace } from '../../connect/client.ts';
 
 /** Settings files are small; another kind of file must not be read into memory. */
 const MAX_BYTES = 4_000_000;
@@ -23,7 +23,11 @@ export interface Target {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export const placeOnDisk = async (place: Place, home: string, environment: Environment): Promise<string> => {
+export const placeOnDisk = async (
+  place: FilePlace,
+  home: string,
+  environment: Environment,
+): Promise<string> => {
   // npm scripts run in the project's folder; npm passes the one of the user in a variable.
   const base = environment['INIT_CWD'] ?? process.cwd();
   const moved = place.variables?.find(([name]) => (environment[name] ?? '') !== '');

@@ -69,7 +69,7 @@ export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonO
 
 /** Pure. Did the model answer? */
 export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const { model, input, output } = figuresOf(answer);
   const text = outputOf(answer).find((item) => item['type'] === 'message');
@@ -81,13 +81,13 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
 };
 
 /** Pure. The backend accepted the request and sent nothing: further requests would also time out. */
-export const isSilent = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
+export const isSilentAnswer = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
 
 const UNFORCEABLE = 'clients that force a tool will not work with this model: try another one';
 
 /** Pure. Was the required tool called? */
 export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
   if (call?.['name'] === TOOL) return ok('the model calls the required tool');
@@ -96,7 +96,7 @@ export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
 
 /** Pure. Was the second turn a hit in the prompt cache? */
 export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const { input, cached } = figuresOf(answer);
   const says = `${cached} of ${input} tokens of a second turn came from the cache`;
@@ -158,7 +158,7 @@ const objectIn = (object: JsonObject, key: string): JsonObject => {
 };
 
 /** The error of an answer with advice; null if it succeeded. */
-export const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
+export const answerFailure = ({ status, body }: Answer, signIn: string | null): Finding | null => {
   const error = objectIn(body, 'error');
   if (status < 400 && body['status'] !== 'failed') return null;
   const code = typeof error['code'] === 'string' ? error['code'] : 'no code';
@@ -226,7 +226,7 @@ export const judgeTransport = (
   { answer, firstMs }: StreamedTurn,
   signIn: string | null,
 ): MeasuredTransport => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed === null && firstMs !== null) {
     const dial = transport === 'websocket' ? ' (the upgrade was answered with 101)' : '';
     const finding = ok(`first output after ${seconds(firstMs)}${dial}`, { firstOutputMs: firstMs });

@@ -7,7 +7,7 @@ import {
   shownPath,
   Unreadable,
   type Format,
-  type Path,
+  type KeyPath,
 } from './format.ts';
 import { placeAt } from '../../kit/json/json-place.ts';
 
@@ -56,8 +56,8 @@ const rootOf = (text: string): JsonNode => {
 /** The deepest value on the path, and the keys that are missing below it. */
 const find = (
   text: string,
-  path: Path,
-): { readonly node: JsonNode; readonly depth: number; readonly rest: Path } => {
+  path: KeyPath,
+): { readonly node: JsonNode; readonly depth: number; readonly rest: KeyPath } => {
   let node = rootOf(text);
   let depth = 0;
   for (const key of path) {
@@ -69,13 +69,13 @@ const find = (
   return { node, depth, rest: path.slice(depth) };
 };
 
-const nodeAt = (text: string, path: Path): JsonNode => {
+const nodeAt = (text: string, path: KeyPath): JsonNode => {
   const { node, rest } = find(text, path);
   if (rest.length > 0) throw new Error(`${shownPath(path)} is missing`);
   return node;
 };
 
-const nested = (path: Path, value: Json): Json =>
+const nested = (path: KeyPath, value: Json): Json =>
   path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 
 const splice = (text: string, start: number, end: number, by: string): string =>

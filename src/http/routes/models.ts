@@ -1,6 +1,6 @@
 import {
-  projectModels as anthropicModels,
-  projectOneModel as anthropicModel,
+  projectAnthropicModels as anthropicModels,
+  projectAnthropicModel as anthropicModel,
 } from '../../anthropic/models.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { KeyDirectory } from '../../keys/key.ts';

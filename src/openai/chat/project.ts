@@ -11,14 +11,14 @@ import {
 import { shownReasoning } from '../../apis/arrange.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { projectUsage, type ChoicesOptions } from '../shared/render-choices.ts';
+import { projectCompletionUsage, type RenderChoicesOptions } from '../shared/render-choices.ts';
 import { JoinedText } from '../shared/joined-text.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { metadata } from '../shared/field-schemas.ts';
 import { parseBody } from '../../apis/validation.ts';
 
 /** What a chat completion needs besides the replies. */
-export interface ChatMeta extends ChoicesOptions {
+export interface ChatMeta extends RenderChoicesOptions {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -35,7 +35,7 @@ export interface ChatMeta extends ChoicesOptions {
 export const FINGERPRINT = 'fp_codex_app_server';
 
 /** The fields that a completion and all its chunks share. */
-export const commonFields = (meta: ChatMeta) => ({
+export const commonChatFields = (meta: ChatMeta) => ({
   id: meta.id,
   created: meta.createdAt,
   model: meta.model,
@@ -46,9 +46,9 @@ export const commonFields = (meta: ChatMeta) => ({
 
 /** The JSON body: one choice per reply. */
 export const projectChat = (replies: readonly Reply[], meta: ChatMeta) => {
-  const usage = projectUsage(replies, meta.usagePolicy);
+  const usage = projectCompletionUsage(replies, meta.usagePolicy);
   return {
-    ...commonFields(meta),
+    ...commonChatFields(meta),
     object: 'chat.completion' as const,
     choices: replies.map((reply, index) => projectChoice(reply, index, meta)),
     ...(usage === null ? {} : { usage }),

@@ -9,10 +9,10 @@ import {
   textDelta,
 } from '../../../test/support/item-events.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
-import { arrange, type ArrangeOptions } from './render.ts';
+import { arrangeChat, type ArrangeOptions } from './render.ts';
 
 const arranged = (events: readonly TurnEvent[], options: Partial<ArrangeOptions> = {}) =>
-  collect(arrange(emit(events), { showReasoning: true, showCommentary: true, ...options }));
+  collect(arrangeChat(emit(events), { showReasoning: true, showCommentary: true, ...options }));
 
 describe('arrange', () => {
   it('serializes overlapping messages, and passes everything else through', async () => {

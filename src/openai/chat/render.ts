@@ -20,7 +20,7 @@ import { renderChoices } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';
 import {
   annotationsOf,
-  commonFields,
+  commonChatFields,
   finishReason,
   isOlder,
   logprobsOf,
@@ -38,7 +38,7 @@ export const renderChat = (
   meta: ChatMeta,
 ): AsyncIterable<Frame> => {
   const choices = mapAll(turns, (_, index) => new ChoiceRenderer(index, meta));
-  const fields = { ...commonFields(meta), object: 'chat.completion.chunk' };
+  const fields = { ...commonChatFields(meta), object: 'chat.completion.chunk' };
   return renderChoices(turns, fields, meta, (event, index) => (choices[index] ?? choices[0]).next(event));
 };
 
@@ -206,7 +206,7 @@ export interface ArrangeOptions {
  * Serializes the messages of a turn, in the order they started, because a chat answer is one text; likewise its
  * reasoning. Runs before `render` and `fold`, so that both agree. Commentary keeps its position.
  */
-export async function* arrange(
+export async function* arrangeChat(
   events: AsyncIterable<TurnEvent>,
   options: ArrangeOptions,
 ): AsyncGenerator<TurnEvent> {

@@ -4,7 +4,7 @@ import type { OutputFormat } from '../../canonical/request/turn-request.ts';
 import { acceptedPrompt, type ReadBody } from '../../apis/common-fields.ts';
 import { readCache, readSampling, unlessZero } from '../shared/field-schemas.ts';
 import { namesWhere, unreadFields, emptyArray, missing, parseBody } from '../../apis/validation.ts';
-import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ChatTurnOptions } from './common.ts';
 import { formatOf } from '../responses/input/format.ts';
 import { asCustomCalls, readChatTools, type ReadTools } from './tools.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
@@ -24,7 +24,7 @@ export interface ParsedChat extends ReadBody<BasicFields>, Pick<ReadTools, 'isLe
   readonly stored: Pick<KeptChat, 'model' | 'metadata' | 'messages'> | null;
 }
 
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat => {
+export const chatToTurn = (body: unknown, options: ChatTurnOptions): ParsedChat => {
   const object = bodyObject(body);
   if (hasResponsesForm(object)) return readResponsesForm(object, options);
   const parsed = parseBody(createChatSchema, object);

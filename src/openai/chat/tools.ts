@@ -15,7 +15,7 @@ import {
   readToolList,
   TOOL_CHOICES,
   toFunctionTool,
-  FORMATS,
+  TOOL_FORMATS,
   grammarSchema,
   PLAIN_FORM,
   type FunctionBody,
@@ -62,7 +62,7 @@ const isFlat = (tool: unknown): boolean =>
   isJsonObject(tool) && 'name' in tool && !('function' in tool) && !('custom' in tool);
 
 const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
-  if (!format || readTagged(format, 'type', FORMATS, at).tag !== 'grammar') return format ?? null;
+  if (!format || readTagged(format, 'type', TOOL_FORMATS, at).tag !== 'grammar') return format ?? null;
   const { grammar, ...rest } = parseBody(formatSchema, format, at);
   return { ...rest, ...grammar } as JsonObject;
 };

@@ -5,12 +5,12 @@ import { createModelNames } from '../../canonical/models/model-names.ts';
 import { turnRequest, NO_SAMPLING } from '../../../test/support/turn-request.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { parameterName } from '../../apis/parameters.ts';
-import { toTurnRequest, tokenPrompts, withTexts } from './to-turn.ts';
+import { completionToTurn, tokenPrompts, withTexts } from './to-turn.ts';
 import { modelList } from '../../../test/support/models.ts';
 import { refused } from '../../../test/support/refused.ts';
 
 const options = { models: createModelNames(modelList([])) };
-const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
+const read = (some: object) => completionToTurn({ model: 'm', prompt: 'hi', ...some }, options);
 
 const refusalOf = (some: object): string => {
   try {

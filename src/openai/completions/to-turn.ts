@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../canonical/request/turn-request.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
-import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from '../chat/common.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ChatTurnOptions } from '../chat/common.ts';
 import { CHAT_SETTINGS, completionFields, CHOICE_PARAMETERS } from '../chat/parameters.ts';
 import type { ReadBody } from '../../apis/common-fields.ts';
 import { type ParameterNames, rejectUsed, type ParameterTable } from '../../apis/parameters.ts';
@@ -55,7 +55,10 @@ export interface ParsedCompletion extends ReadBody<CreateCompletion> {
   readonly prompts: OneOrMore<string>;
 }
 
-export const toTurnRequest = (body: unknown, { models }: Pick<ToTurnOptions, 'models'>): ParsedCompletion => {
+export const completionToTurn = (
+  body: unknown,
+  { models }: Pick<ChatTurnOptions, 'models'>,
+): ParsedCompletion => {
   const object = bodyObject(body);
   const parsed = parseBody(createCompletionSchema, object);
   rejectStreamOptions(parsed);

@@ -17,7 +17,7 @@ export interface DialectSettings extends StopSettings {
 }
 
 /** How the calls of one answer are sent to its client. */
-export interface Dialect {
+export interface OutputDialect {
   readonly chosen: ChosenMode;
   /** When to end the answer early; null: never. */
   readonly stop: StopRules | null;
@@ -37,7 +37,7 @@ interface DialectOptions {
  * Chooses the dialect. With declared tools the model makes native calls, and blocks are added. Without them, the
  * prompt may ask the model for blocks: these stay text, and become calls only if the request asks for it.
  */
-export const dialectOf = ({ headers, client, request, settings, ids }: DialectOptions): Dialect => {
+export const dialectOf = ({ headers, client, request, settings, ids }: DialectOptions): OutputDialect => {
   const hasTools = request.tools.length > 0;
   const chosen = chooseMode({ headers, client, hasTools, defaultMode: settings.mode });
   if (chosen.mode === 'openai-json') return { chosen, stop: null, transform: (events) => events };
@@ -51,7 +51,7 @@ export const dialectOf = ({ headers, client, request, settings, ids }: DialectOp
 };
 
 /** The part of a dialect that concerns the run of the turn and the head of the answer. */
-export const toApiDialect = ({ chosen, stop }: Dialect, clock: Clock): ApiDialect => ({
+export const toApiDialect = ({ chosen, stop }: OutputDialect, clock: Clock): ApiDialect => ({
   mode: chosen.mode,
   headers: modeHeader(chosen),
   stopEarly:

@@ -9,7 +9,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import type { StopRules } from './stop-rules.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
 import { endItem, isMessage, isToolCall } from '../../canonical/request/item.ts';
-import { BlockScan, OPENING } from './use-tool-block.ts';
+import { BlockScan, BLOCK_OPENING } from './use-tool-block.ts';
 
 interface StopOptions {
   readonly clock: Clock;
@@ -165,8 +165,8 @@ class CallFilter {
         this.#started += 1;
         if (isShown) continue;
         // The dropped text contained the start of the tag.
-        emitted += `\n${OPENING}`;
-        from = mark.at + OPENING.length;
+        emitted += `\n${BLOCK_OPENING}`;
+        from = mark.at + BLOCK_OPENING.length;
         isShown = true;
         continue;
       }

@@ -17,8 +17,8 @@ export type NoBlockReason =
 
 type BlockResult = { readonly block: string } | { readonly reason: NoBlockReason };
 
-export const OPENING = '<use_tool>';
-const CLOSING = '</use_tool>';
+export const BLOCK_OPENING = '<use_tool>';
+const BLOCK_CLOSING = '</use_tool>';
 
 /** Longer arguments are not parsed, because that would block the event loop. */
 export const MAX_ARGUMENTS_CHARS = 1024 * 1024;
@@ -41,7 +41,7 @@ export const writeBlock = ({ tool, name, namespace, input }: ToolCall): BlockRes
     if (written === null) return { reason: 'value' };
     lines.push(`<${key}>${written}</${key}>`);
   }
-  return { block: [OPENING, ...lines, CLOSING].join('\n') };
+  return { block: [BLOCK_OPENING, ...lines, BLOCK_CLOSING].join('\n') };
 };
 
 /** Writes a value; null if it would be parsed differently. */
@@ -208,7 +208,7 @@ export class BlockScan {
     const before = this.#carry.length;
     let from = 0;
     for (;;) {
-      const tag: string = this.#isInside ? CLOSING : OPENING;
+      const tag: string = this.#isInside ? BLOCK_CLOSING : BLOCK_OPENING;
       const at = text.indexOf(tag, from);
       const end = at === -1 ? text.length - overlap(text, from, tag) : at;
       if (this.#isInside) this.#keep(text.slice(from, end));

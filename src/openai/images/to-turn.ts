@@ -171,7 +171,7 @@ export const toEditTurn = (body: unknown, options: ImageOptions): ParsedImage =>
   });
 };
 
-interface Translated {
+interface TranslatedImage {
   readonly options: ImageOptions;
   readonly unread: readonly string[];
   readonly parts: readonly ImagePart[];
@@ -179,7 +179,7 @@ interface Translated {
   readonly names: ParameterNames;
 }
 
-const toTurn = (parsed: CreateImage | EditImage, translated: Translated): ParsedImage => {
+const toTurn = (parsed: CreateImage | EditImage, translated: TranslatedImage): ParsedImage => {
   const { options, unread, parts, tool, names } = translated;
   if (parsed.response_format === 'url') {
     throw gatewayError('unsupported_value', {

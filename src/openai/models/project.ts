@@ -55,13 +55,13 @@ const projectMcpTool = (tool: McpToolInfo) => ({
   annotations: tool.annotations,
 });
 
-interface Listed {
+interface ListedServer {
   readonly server: McpServer;
   readonly list: McpToolList;
 }
 
 /** The configured MCP servers, without commands, addresses or headers. */
-export const projectMcpServers = (all: readonly Listed[]) => ({
+export const projectMcpServers = (all: readonly ListedServer[]) => ({
   object: 'list' as const,
   data: all.map(({ server, list }) => ({
     server_label: server.label,

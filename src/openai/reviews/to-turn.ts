@@ -22,7 +22,7 @@ const createReviewSchema = z.object({
 
 type CreateReview = z.output<typeof createReviewSchema>;
 
-export const toTurnRequest = (body: unknown, models: ModelNames): ReadBody => {
+export const reviewToTurn = (body: unknown, models: ModelNames): ReadBody => {
   const object = bodyObject(body);
   const parsed = parseBody(createReviewSchema, object);
   const name = parsed.model ?? FAMILY;

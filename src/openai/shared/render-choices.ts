@@ -6,7 +6,7 @@ import { errorBody } from './error-body.ts';
 import { DONE, storeNote, usageNote } from '../../apis/sse.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 
-export interface ChoicesOptions {
+export interface RenderChoicesOptions {
   readonly includeUsage: boolean;
   readonly usagePolicy: UsagePolicy;
 }
@@ -15,7 +15,7 @@ export interface ChoicesOptions {
 export async function* renderChoices(
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   fields: object,
-  { includeUsage, usagePolicy }: ChoicesOptions,
+  { includeUsage, usagePolicy }: RenderChoicesOptions,
   choicesOf: (event: TurnEvent, index: number) => Iterable<object>,
 ): AsyncGenerator<Frame> {
   const ended: TurnEnded[] = [];
@@ -33,7 +33,7 @@ export async function* renderChoices(
       yield { event: null, data: { ...fields, choices: [choice], ...noUsage } };
     }
   }
-  const usage = includeUsage ? projectUsage(ended, usagePolicy) : null;
+  const usage = includeUsage ? projectCompletionUsage(ended, usagePolicy) : null;
   if (usage !== null) yield { event: null, data: { ...fields, choices: [], usage }, ...usageNote(ended) };
   yield { event: null, data: DONE, ...storeNote(ended) };
 }
@@ -41,7 +41,7 @@ export async function* renderChoices(
 export type UsagePolicy = 'exact' | 'zeros';
 
 /** The total usage of all choices; null if the upstream did not report all of it. */
-export const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
+export const projectCompletionUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
   const parsed = turns.map((turn) => turn.usage);
   // A partial sum is not exact.
   if (policy === 'exact' && parsed.includes(null)) return null;

@@ -52,11 +52,11 @@ const schemas = {
   }),
 } as const;
 
-type PartType = keyof typeof schemas;
+type ContentBlockType = keyof typeof schemas;
 
 /** Reads a block of content. Fields without effect are added to `unread`. */
 export const readPart = (
-  type: PartType,
+  type: ContentBlockType,
   block: JsonObject,
   at: string,
   into: PartList,
@@ -184,7 +184,7 @@ const readSearchResult = (
 /** Reads a list of blocks of the allowed types. */
 const readParts = (
   blocks: readonly unknown[],
-  allowed: readonly PartType[],
+  allowed: readonly ContentBlockType[],
   at: string,
   into: PartList,
   unread: string[],
@@ -209,7 +209,7 @@ const PARTS = {
   document:
     'A text, or blocks of texts and images, with its `title` and `context` in front. A PDF, as base64 or by URL, is a file: 400 if the backend takes none. A `file` source gets 400. Wanted `citations` are named as ignored.',
   search_result: 'Texts, with `title` and `source` in front. Wanted `citations` are named as ignored.',
-} as const satisfies Record<PartType, string>;
+} as const satisfies Record<ContentBlockType, string>;
 
 /** The blocks that each place allows, and what becomes of them. Others get 400 with their type. */
 export const BLOCKS = {

@@ -17,7 +17,7 @@ import {
 } from './tool-blocks.ts';
 import { effortWord } from './thinking.ts';
 
-export interface ReadMessages {
+export interface ReadConversation {
   readonly items: readonly Item[];
   /** The location of each item in the body. */
   readonly places: readonly string[];
@@ -62,11 +62,11 @@ const SYSTEM_BLOCKS = blocksOf('system');
 const BILLING = 'x-anthropic-billing-header:';
 
 /** Reads the conversation: the system prompt in front, then the messages. */
-export const readMessages = (
+export const readMessageItems = (
   system: string | readonly unknown[] | null | undefined,
   messages: readonly unknown[],
   readReasoning: ReadReasoning,
-): ReadMessages => {
+): ReadConversation => {
   rejectTooManyParts(messages, 'messages');
   if (messages.length === 0) throw emptyArray('messages');
   const reader = new MessageReader(messages, readReasoning);
@@ -75,7 +75,7 @@ export const readMessages = (
   return reader;
 };
 
-class MessageReader implements ReadMessages {
+class MessageReader implements ReadConversation {
   readonly items: Item[] = [];
   readonly places: string[] = [];
   readonly partPlaces = new Map<string, readonly string[]>();

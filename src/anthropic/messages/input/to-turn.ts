@@ -31,7 +31,7 @@ import {
 import { findModel } from '../../models.ts';
 import { limitedChoice, placeLateTools } from './late-tools.ts';
 import { type ClientNames, backendName } from '../tool-names.ts';
-import { readMessages, type ReadReasoning } from './messages.ts';
+import { readMessageItems, type ReadReasoning } from './messages.ts';
 import { messagesNames, MESSAGES_PARAMETERS, createMessageSchema, type CreateMessage } from './parameters.ts';
 import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { chooseEffort, readThinking } from './thinking.ts';
@@ -56,7 +56,7 @@ export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | '
   readonly editsContext: boolean;
 }
 
-export interface ToTurnOptions {
+export interface MessagesTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
   /** Only counted: no answer follows, so `max_tokens` is not needed. */
@@ -67,7 +67,7 @@ export interface ToTurnOptions {
 }
 
 /** Reads the body of a Messages request. */
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMessages => {
+export const messagesToTurn = (body: unknown, options: MessagesTurnOptions): ParsedMessages => {
   const { models, isCount } = options;
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
@@ -132,9 +132,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
 };
 
 /** Reads the messages and tools of a request, after those of the thread that it continues. */
-const readConversation = (parsed: CreateMessage, options: ToTurnOptions, ignored: string[]) => {
+const readConversation = (parsed: CreateMessage, options: MessagesTurnOptions, ignored: string[]) => {
   const { isCount, readReasoning = () => null, chain = [] } = options;
-  const read = readMessages(parsed.system, parsed.messages, readReasoning);
+  const read = readMessageItems(parsed.system, parsed.messages, readReasoning);
   append(ignored, read.unread);
   if (read.items.length === 0) throw noContent();
   const thread = openThread(chain);

@@ -201,7 +201,7 @@ const CLIENT_TOOLS: ReadonlyMap<string, ClientTool> = new Map([
   ['computer_20251124', computer([...FIRST_ACTIONS, ...LATER_ACTIONS], { ...LATER_FIELDS, ...ZOOM })],
 ]);
 
-export interface ReadTools {
+export interface ReadMessagesTools {
   /** Tools that the model has from the beginning. */
   readonly tools: readonly Tool[];
   /** Tools that the model gets when the conversation refers to them, by name. */
@@ -276,7 +276,7 @@ export const readTools = (
   parsed: readonly unknown[],
   ignored: string[],
   servers: readonly unknown[] = [],
-): ReadTools => {
+): ReadMessagesTools => {
   const places = parsed.map((_, index) => `tools[${index}]`);
   const toolsets = parsed.flatMap((value, index): readonly Toolset[] =>
     isToolset(value) ? [[value, places[index] ?? 'tools']] : [],

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TextSigner } from '../../../state/text-signer.ts';
 import type { HostedCall, Message, Produced } from '../../../canonical/request/item.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { blocksOf } from './blocks.ts';
+import { projectBlocks } from './blocks.ts';
 
 const search = (id: string, raw: JsonObject, more: Partial<HostedCall> = {}): Produced => ({
   kind: 'hosted-call',
@@ -27,7 +27,7 @@ const cites = (text: string, ...urls: readonly string[]): Produced<Message> => (
 });
 
 const blocks = (...items: readonly Produced[]) =>
-  blocksOf(items, { thinking: null, signer: new TextSigner([]) });
+  projectBlocks(items, { thinking: null, signer: new TextSigner([]) });
 
 const use = (id: string, input: JsonObject) => ({
   type: 'server_tool_use',

@@ -20,7 +20,7 @@ export interface BlockOptions {
 }
 
 /** The blocks of an answer. Empty texts have none, and neither has a call whose arguments are cut. */
-export const blocksOf = (items: readonly Produced[], options: BlockOptions): readonly Block[] => {
+export const projectBlocks = (items: readonly Produced[], options: BlockOptions): readonly Block[] => {
   const results = new SearchResults();
   const blocks = items.flatMap((item): readonly Block[] => {
     if (isMessage(item)) results.cited(item);

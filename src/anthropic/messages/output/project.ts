@@ -1,6 +1,6 @@
 import type { Reply } from '../../../canonical/events/accumulate.ts';
 import type { Signer, ThinkingDisplay } from '../reasoning/thinking-block.ts';
-import { blocksOf } from './blocks.ts';
+import { projectBlocks } from './blocks.ts';
 import type { Outcome } from '../../../canonical/events/outcome.ts';
 import { isMessage, wordsOf, type Produced } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
@@ -23,9 +23,9 @@ export const projectMessage = (reply: Reply, meta: MessagesMeta, signer: Signer)
   const options = { thinking: meta.thinking, signer };
   return {
     ...messageHead(meta),
-    content: blocksOf(reply.items, options),
+    content: projectBlocks(reply.items, options),
     ...stopFields(reply.outcome, reply.items.some(hasRefused)),
-    usage: projectUsage(reply.usage),
+    usage: projectMessageUsage(reply.usage),
     ...contextEdits(meta),
   };
 };
@@ -64,7 +64,7 @@ const reasonOf = (outcome: Outcome, isRefused: boolean): string => {
 };
 
 /** The tokens of an answer. Cached tokens are not part of `input_tokens`. */
-export const projectUsage = (usage: Usage | null) => {
+export const projectMessageUsage = (usage: Usage | null) => {
   const {
     inputTokens = 0,
     cachedInputTokens = 0,

@@ -4,14 +4,14 @@ import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { storeNote, usageNote } from '../../../apis/sse.ts';
 import type { Frame, InputTokens } from '../../../turns/api.ts';
 import { anthropicErrorBody } from '../../errors.ts';
-import { type Signer, projectReasoning, SEPARATOR } from '../reasoning/thinking-block.ts';
+import { type Signer, projectReasoning, SUMMARY_SEPARATOR } from '../reasoning/thinking-block.ts';
 import {
   type MessagesMeta,
   contextEdits,
   messageHead,
   hasRefused,
   stopFields,
-  projectUsage,
+  projectMessageUsage,
 } from './project.ts';
 import {
   wordsOf,
@@ -52,7 +52,7 @@ export async function* renderMessage(
 ): AsyncGenerator<Frame> {
   const message = { ...messageHead(meta), content: [], stop_reason: null, stop_sequence: null };
   // The backend's numbers come at the end. Some clients read only these.
-  const usage = { ...projectUsage(null), input_tokens: (await inputTokens?.()) ?? 0 };
+  const usage = { ...projectMessageUsage(null), input_tokens: (await inputTokens?.()) ?? 0 };
   yield messageFrame({ type: 'message_start', message: { ...message, usage } });
   const blocks = new BlockFrames({ thinking: meta.thinking, signer });
   let isRefused = false;
@@ -79,7 +79,7 @@ function* end(
   const ended = {
     type: 'message_delta',
     delta: stopFields(outcome, isRefused),
-    usage: projectUsage(usage),
+    usage: projectMessageUsage(usage),
     ...contextEdits(meta),
   };
   yield { ...messageFrame(ended), ...usageNote([event]) };
@@ -167,7 +167,7 @@ class BlockFrames {
       return;
     } else if (this.#open.part !== part) {
       this.#open.part = part;
-      thinking = SEPARATOR + delta;
+      thinking = SUMMARY_SEPARATOR + delta;
     }
     yield this.#add({ type: 'thinking_delta', thinking });
   }

@@ -38,11 +38,11 @@ type Envelope = {
 );
 
 /** Separates the parts of the shown text. Empty parts are not shown. */
-export const SEPARATOR = '\n\n';
+export const SUMMARY_SEPARATOR = '\n\n';
 
 /** The parts as one text. */
 const thinkingText = (parts: readonly string[]): string =>
-  parts.filter((part) => part !== '').join(SEPARATOR);
+  parts.filter((part) => part !== '').join(SUMMARY_SEPARATOR);
 
 const lengthsOf = (parts: readonly string[]): readonly number[] => parts.map(({ length }) => length);
 
@@ -91,7 +91,7 @@ const partsOf = (text: string, lengths: readonly number[]): readonly string[] =>
   const parts: string[] = [];
   let at = 0;
   for (const length of lengths) {
-    if (length > 0 && at > 0) at += SEPARATOR.length;
+    if (length > 0 && at > 0) at += SUMMARY_SEPARATOR.length;
     parts.push(text.slice(at, at + length));
     at += length;
   }

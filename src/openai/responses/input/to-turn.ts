@@ -7,7 +7,7 @@ import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { bodyObject, type ToTurnOptions as CommonOptions } from '../../chat/common.ts';
+import { bodyObject, type ChatTurnOptions as CommonOptions } from '../../chat/common.ts';
 import { acceptedPrompt, type ReadBody } from '../../../apis/common-fields.ts';
 import { checkTools } from '../../../apis/schema-problem.ts';
 import { PLAIN_FORM, readToolList, type ToolForm } from '../../shared/read-tools.ts';
