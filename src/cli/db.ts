@@ -32,12 +32,12 @@ const plainly = async <Result>(doing: Promise<Result>): Promise<Result> => {
   }
 };
 
-interface Given {
+interface ActionInput {
   readonly argument: string;
   readonly isJson: boolean;
 }
 
-type Action = (admin: StoreAdmin, world: CommandContext, given: Given) => Promise<void>;
+type Action = (admin: StoreAdmin, world: CommandContext, given: ActionInput) => Promise<void>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   async status(admin, world, { isJson }) {

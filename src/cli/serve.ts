@@ -136,7 +136,7 @@ const bannerOf = (
   });
 };
 
-interface Running {
+interface RunningServer {
   readonly app: App;
   readonly listener: Listener;
   readonly config: Config;
@@ -144,7 +144,7 @@ interface Running {
   readonly world: CommandContext;
 }
 
-const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> => {
+const stop = async (signal: NodeJS.Signals, running: RunningServer): Promise<number> => {
   const { app, listener, config, logger, world } = running;
   logger.info({ signal }, 'stopping');
   const answers = app.answersUnderWay();

@@ -121,7 +121,7 @@ const recordOf = async (edit: Edit, records: Records, key: string): Promise<File
 };
 
 /** How a file becomes what it was. */
-interface Undoing {
+interface UndoPlan {
   readonly record: FileRecord;
   readonly target: Target;
   /** Null: the file is deleted. The same as now: nothing is left to do. */
@@ -132,7 +132,7 @@ interface Undoing {
 }
 
 /** Plans to take back what was done to a file; writes nothing. */
-export const planUndo = async (record: FileRecord, records: Records): Promise<Undoing> => {
+export const planUndo = async (record: FileRecord, records: Records): Promise<UndoPlan> => {
   const target = { ...(await readTarget(record.real)), file: record.file };
   const mode = record.mode ?? target.mode ?? 0o600;
   const asIs = { record, target, mode, text: target.text, kept: [] };
@@ -155,7 +155,7 @@ export const planUndo = async (record: FileRecord, records: Records): Promise<Un
 };
 
 /** Throws if the file was changed since it was planned. */
-export const applyUndo = async ({ record, target, text, mode }: Undoing): Promise<void> => {
+export const applyUndo = async ({ record, target, text, mode }: UndoPlan): Promise<void> => {
   if (text === target.text) return;
   if ((await readTarget(target.real)).text !== target.text)
     throw new PlainError(`${target.file} was changed meanwhile: run this command again.`);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, afterAll } from 'vitest';
 import { Agent } from 'undici';
 
-import { judgeAnswer, judgeError, type Seen, judgeProvider, providerCheck } from './reach.ts';
+import { judgeAnswer, judgeError, type BackendAnswer, judgeProvider, providerCheck } from './reach.ts';
 import { runCheck } from './finding.ts';
 
 const HOST = 'chatgpt.com';
@@ -14,7 +14,7 @@ const html = { 'content-type': 'text/html; charset=utf-8' };
 const withCode = (code: string): Error => Object.assign(new Error('failed'), { code });
 
 describe('judgeAnswer', () => {
-  it.each<readonly [string, Seen, string, string]>([
+  it.each<readonly [string, BackendAnswer, string, string]>([
     [
       'a refusal',
       { status: 401, headers: json, text: '{}' },

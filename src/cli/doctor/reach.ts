@@ -11,7 +11,7 @@ import type { Config } from '../../config/schema.ts';
 import { loginHomeOf } from '../login-home.ts';
 
 /** The backend's answer to a request without a login. */
-export interface Seen {
+export interface BackendAnswer {
   readonly status: number;
   /** Lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ interface LookOptions {
 }
 
 /** Sends a GET and reads the beginning of the answer. */
-const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): Promise<Seen> => {
+const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): Promise<BackendAnswer> => {
   const authorization = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
   const headers = { accept: 'application/json', ...authorization };
   const answer = await request(url, { dispatcher, signal, headers });
@@ -69,7 +69,7 @@ const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): P
 };
 
 /** Pure. Any API answer is fine, even an error; an HTML page means that something else answered. */
-export const judgeAnswer = (host: string, { status, headers, text }: Seen): Finding => {
+export const judgeAnswer = (host: string, { status, headers, text }: BackendAnswer): Finding => {
   const facts = { host, status };
   if (headers['cf-mitigated'] !== undefined) {
     return problem(
@@ -176,7 +176,10 @@ export const providerCheck = (
 });
 
 /** Pure. */
-export const judgeProvider = ({ name, baseUrl, apiKey }: ConfiguredProvider, seen: Seen): Finding => {
+export const judgeProvider = (
+  { name, baseUrl, apiKey }: ConfiguredProvider,
+  seen: BackendAnswer,
+): Finding => {
   const { host } = new URL(baseUrl);
   const { status } = seen;
   const facts = { host, status };

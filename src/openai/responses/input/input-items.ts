@@ -160,13 +160,13 @@ export const referencesIn = (input: string | readonly unknown[]): readonly strin
   return [...ids];
 };
 
-interface Reading {
+interface ReadContext {
   readonly unread: string[];
   readonly references: References;
 }
 
 /** Parses an item; null if it is empty, such as the placeholder message of the message-first layout. */
-const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
+const readItem = (value: unknown, at: string, { unread, references }: ReadContext): Item | null => {
   const plain = isJsonObject(value) ? plainMessage(value) : null;
   if (plain !== null) return unlessEmpty(plain);
   const type = typeOf(value, at);
