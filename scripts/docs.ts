@@ -8,11 +8,11 @@ import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { anthropicError } from '../src/anthropic/error-table.ts';
+import { anthropicError } from '../src/anthropic/errors.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
 import { ALL_FAILURES, ALL_METRICS } from '../src/compose/feature-tables.ts';
 import type { Client } from '../src/connect/client.ts';
-import { CLIENTS, type ClientName } from '../src/connect/clients.ts';
+import { CLIENTS, type ConnectClientName } from '../src/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
 import { CHATGPT_ONLY } from '../test/laws/chatgpt-differences.ts';
@@ -96,7 +96,7 @@ const SECTIONS: readonly { readonly file: string; readonly name: string; readonl
           {
             file: `docs/clients/${page}`,
             name: `connect-${name}`,
-            print: () => describeClient(name as ClientName),
+            print: () => describeClient(name as ConnectClientName),
           },
         ],
   ),

@@ -1,7 +1,6 @@
-import type { Client, ClientFile, ServerFacts } from '../../src/connect/client.ts';
-import { CLIENTS, type ClientName } from '../../src/connect/clients.ts';
-import { snippetOf } from '../../src/connect/snippet.ts';
-import { shellLines } from '../../src/connect/shell.ts';
+import { type Client, type ClientFile, type ServerFacts, shellLines } from '../../src/connect/client.ts';
+import { CLIENTS, type ConnectClientName } from '../../src/connect/clients.ts';
+import { snippetOf } from '../../src/connect/formats.ts';
 
 const KEY_FILE = '~/.codex-app-server-proxy/api-key';
 
@@ -35,7 +34,7 @@ const compact = (text: string): string =>
   );
 
 /** What a client needs, and the command that sets it up. */
-export const describeClient = (name: ClientName): string => {
+export const describeClient = (name: ConnectClientName): string => {
   const client: Client = CLIENTS[name];
   const files = client.files(SERVER);
   const run = client.run(SERVER);

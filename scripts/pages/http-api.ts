@@ -8,7 +8,7 @@ import { featureRoutes, mergeRoutes } from '../../src/compose/open-features.ts';
 import { mergeRows } from '../../src/kit/collections/merge-rows.ts';
 import { INFER } from '../../src/http/guards/scopes.ts';
 import { routeTable } from '../../src/http/routes/table.ts';
-import type { Route } from '../../src/http/server.ts';
+import type { Route } from '../../src/http/route.ts';
 import { HTTP_NOTES } from './http-notes.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { BLOCKS } from '../../src/anthropic/messages/input/block-types.ts';
+import { BLOCKS } from '../../src/anthropic/messages/input/content-blocks.ts';
 
 const TITLES: Readonly<Record<keyof typeof BLOCKS, string>> = {
   user: 'user',

@@ -7,10 +7,9 @@ import { handlingOf, supportsField } from '../../src/codex/capabilities/field-su
 import { directLogin } from '../../src/codex/home/backend.ts';
 import type { RequestFormat } from '../../src/codex/translate/request-strategy.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
-import { COMPLETION_PARAMETERS } from '../../src/openai/completions/parameters.ts';
-import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/parameters.ts';
-import { describeChatFields } from '../../src/openai/responses/input/chat-fields.ts';
-import { RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
+import { COMPLETION_PARAMETERS } from '../../src/openai/completions/to-turn.ts';
+import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../src/openai/images/to-turn.ts';
+import { describeChatFields, RESPONSES_PARAMETERS } from '../../src/openai/responses/input/parameters.ts';
 
 type Table = Readonly<Record<string, ParameterRow>>;
 

@@ -1,4 +1,4 @@
-import type { Signer } from '../../src/anthropic/messages/reasoning/signer.ts';
+import type { Signer } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
 import { parseJsonObject } from '../../src/kit/json/json.ts';
 import { TextSigner } from '../../src/state/text-signer.ts';
 

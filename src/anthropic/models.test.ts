@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { knownModel } from '../../test/support/models.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
-import { createModelNames } from '../canonical/models/model-names.ts';
-import { projectModels, projectOneModel } from './models.ts';
+import { createModelNames, unknownModel } from '../canonical/models/model-names.ts';
+import { projectAnthropicModels, projectAnthropicModel, findModel } from './models.ts';
 
 const NAMES = createModelNames(
   {
@@ -71,7 +71,7 @@ const IDS = [
 ];
 
 const page = (query: string) => {
-  const { data, ...rest } = projectModels(NAMES, new URLSearchParams(query));
+  const { data, ...rest } = projectAnthropicModels(NAMES, new URLSearchParams(query));
   return { ids: data.map(({ id }) => id), ...rest };
 };
 
@@ -92,7 +92,7 @@ describe('projectModels', () => {
       first_id: 'gpt-5.5',
       last_id: 'claude-gpt-5.5',
     });
-    const { data } = projectModels(NAMES, new URLSearchParams('limit=2'));
+    const { data } = projectAnthropicModels(NAMES, new URLSearchParams('limit=2'));
     expect(data).toEqual([
       GPT,
       {
@@ -116,7 +116,7 @@ describe('projectModels', () => {
       standard: null,
       unlisted: [],
     });
-    const { data } = projectModels(names, new URLSearchParams());
+    const { data } = projectAnthropicModels(names, new URLSearchParams());
     expect(
       data.slice(0, 2).map(({ max_input_tokens, capabilities }) => [max_input_tokens, capabilities]),
     ).toEqual([
@@ -173,15 +173,66 @@ describe('projectOneModel', () => {
     ['claude-gpt-5.5', { ...GPT, id: 'claude-gpt-5.5' }],
     ['claude-opus-5-5', { ...GPT, id: 'claude-opus-5-5', display_name: 'claude-opus-5-5' }],
   ])('finds %s', (id, model) => {
-    expect(projectOneModel(NAMES, id)).toEqual(model);
+    expect(projectAnthropicModel(NAMES, id)).toEqual(model);
   });
 
   it('does not find a model that the backend does not list', () => {
-    expect(thrownBy(() => projectOneModel(NAMES, 'gpt-9'))).toEqual([
+    expect(thrownBy(() => projectAnthropicModel(NAMES, 'gpt-9'))).toEqual([
       'model_not_found',
       'model',
       'model: gpt-9',
     ]);
-    expect(projectOneModel(NAMES, 'far').id).toBe('far');
+    expect(projectAnthropicModel(NAMES, 'far').id).toBe('far');
+  });
+});
+
+const LIST = {
+  models: [
+    knownModel('gpt-5.5', { efforts: ['low', 'high'], serviceTiers: ['priority'] }),
+    knownModel('gpt-5.5-mini', { efforts: [] }),
+    knownModel('anthropic/claude-sonnet-4', { efforts: [] }),
+  ],
+  standard: 'gpt-5.5',
+  unlisted: [knownModel('gpt-4', { efforts: [] })],
+};
+const MODEL_NAMES = createModelNames(LIST, { 'claude-opus-5-5': 'gpt-5.5-high', sonnet: 'gpt-5.5-mini' });
+
+const plain = (model: string) => ({ model, effort: null, serviceTier: null });
+
+describe('findModel', () => {
+  it.each([
+    // Configured aliases and listed models come first.
+    ['claude-opus-5-5', { ...plain('gpt-5.5'), effort: 'high' }],
+    ['claude-opus-5-5[1m]', { ...plain('gpt-5.5'), effort: 'high' }],
+    ['sonnet', plain('gpt-5.5-mini')],
+    ['gpt-5.5', plain('gpt-5.5')],
+    ['anthropic/claude-sonnet-4', plain('anthropic/claude-sonnet-4')],
+    ['claude-gpt-5.5', plain('gpt-5.5')],
+    ['claude-gpt-5.5-mini', plain('gpt-5.5-mini')],
+    ['anthropic/claude-gpt-5.5-low-fast', { ...plain('gpt-5.5'), effort: 'low', serviceTier: 'priority' }],
+    ['claude-sonnet', plain('gpt-5.5-mini')],
+    ['claude-gpt-4', plain('gpt-4')],
+    ['claude-haiku-5-5', plain('gpt-5.5-mini')],
+    ['us.anthropic.Claude-3-5-Haiku-20241022-v1:0', plain('gpt-5.5-mini')],
+    ['claude-sonnet-5-5', plain('gpt-5.5')],
+    ['claude-sonnet-5-5[1m]', plain('gpt-5.5')],
+    ['anthropic/claude-opus-4', plain('gpt-5.5')],
+    ['CLAUDE', plain('gpt-5.5')],
+    // The backend decides about other names.
+    ['llama-4', plain('llama-4')],
+    ['llama-4[1m]', plain('llama-4')],
+    ['gpt-4', plain('gpt-4')],
+  ])('%s', (asked, meaning) => {
+    const info = [...LIST.models, ...LIST.unlisted].find(({ id }) => id === meaning.model);
+    expect(findModel(MODEL_NAMES, asked)).toEqual({
+      id: asked,
+      meaning,
+      info: info ?? unknownModel(meaning.model),
+    });
+  });
+
+  it('sends a Claude name to a backend whose models are unknown', () => {
+    const names = createModelNames({ models: [], standard: null, unlisted: [] });
+    expect(findModel(names, 'claude-haiku-5-5').meaning).toEqual(plain('claude-haiku-5-5'));
   });
 });

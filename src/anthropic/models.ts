@@ -1,13 +1,18 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { ModelInfo, ModelName, ModelNames } from '../canonical/models/model-names.ts';
+import {
+  type ModelInfo,
+  type ModelName,
+  type ModelNames,
+  FAMILY,
+  unknownModel,
+} from '../canonical/models/model-names.ts';
 import { parseBody } from '../apis/validation.ts';
 import { quoted } from '../kit/text/display.ts';
-import { findModel, isClaudeName } from './model-names.ts';
 
 /** One page of the models. */
-export interface ModelPage {
+interface ModelPage {
   readonly data: readonly ListedModel[];
   readonly has_more: boolean;
   readonly first_id: string | null;
@@ -122,7 +127,7 @@ const pageQuery = z.object({
 });
 
 /** The page of the models that the query asks for. An empty value counts as absent. */
-export const projectModels = (names: ModelNames, query: URLSearchParams): ModelPage => {
+export const projectAnthropicModels = (names: ModelNames, query: URLSearchParams): ModelPage => {
   const given = Object.fromEntries([...query].filter(([, value]) => value !== ''));
   const {
     limit,
@@ -160,9 +165,51 @@ const indexOf = (all: readonly ModelName[], asked: string, param: string): numbe
 };
 
 /** One model. All names that a request may use for a known model are found. */
-export const projectOneModel = (names: ModelNames, id: string): ListedModel => {
+export const projectAnthropicModel = (names: ModelNames, id: string): ListedModel => {
   const found = findModel(names, id);
   const isKnown = (names.find(id) ?? names.find(found.meaning.model)) !== null;
   if (!isKnown) throw gatewayError('model_not_found', { param: 'model', message: `model: ${quoted(id)}` });
   return projectModel(found);
 };
+
+const CLAUDE = /claude/i;
+/** A Claude name in front of a model of the backend: `claude-gpt-5.5-high`. */
+const PREFIXED = /^(?:anthropic\/)?claude-(?<rest>.+)$/is;
+/** Claude Code's mark of a large context window. It normally removes the mark itself. */
+const WINDOW_MARK = /\[\d+[km]\]$/i;
+/** Claude's smallest model line. */
+const SMALL = /haiku/i;
+
+/** Whether clients of Anthropic's API take the name for one of a Claude model. */
+const isClaudeName = (name: string): boolean => CLAUDE.test(name);
+
+/**
+ * The model for a name in Anthropic's API, where Claude names work without configuration. Configured aliases and listed
+ * models come first, then `claude-<model>`, then the smallest model for Haiku and the default model for other
+ * Claude names. Other unknown names are sent to the backend unchanged.
+ */
+export const findModel = (names: ModelNames, asked: string): ModelName => {
+  const name = asked.replace(WINDOW_MARK, '');
+  const found = names.find(asked) ?? names.find(name) ?? findClaude(names, name);
+  if (found !== null) return { ...found, id: asked };
+  const meaning = names.resolve(name);
+  return { id: asked, meaning, info: infoOf(names, meaning.model) };
+};
+
+const findClaude = (names: ModelNames, name: string): ModelName | null => {
+  if (!isClaudeName(name)) return null;
+  const rest = PREFIXED.exec(name)?.groups?.['rest'] ?? '';
+  const known = names.find(rest) ?? unlisted(names, rest);
+  if (known !== null) return known;
+  const small = SMALL.test(name) ? names.smallest : null;
+  return names.find(small?.id ?? FAMILY);
+};
+
+/** A model that the backend has but does not offer. */
+const unlisted = (names: ModelNames, id: string): ModelName | null => {
+  const info = names.list.unlisted.find((one) => one.id === id);
+  return info === undefined ? null : { id, info, meaning: names.resolve(id) };
+};
+
+const infoOf = ({ list }: ModelNames, model: string): ModelInfo =>
+  [...list.models, ...list.unlisted].find(({ id }) => id === model) ?? unknownModel(model);

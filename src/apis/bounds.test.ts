@@ -3,9 +3,9 @@ import { z } from 'zod';
 
 import { failureOf } from '../canonical/failure/failure.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
-import { toTurnRequest as readChat } from '../openai/chat/to-turn.ts';
-import { toTurnRequest as readMessages } from '../anthropic/messages/input/to-turn.ts';
-import { toTurnRequest as readCompletion } from '../openai/completions/to-turn.ts';
+import { chatToTurn as readChat } from '../openai/chat/to-turn.ts';
+import { messagesToTurn as readMessages } from '../anthropic/messages/input/to-turn.ts';
+import { completionToTurn as readCompletion } from '../openai/completions/to-turn.ts';
 import { parseResponse, toTurnRequest as readResponse } from '../openai/responses/input/to-turn.ts';
 import { jsonObject, listOf } from './bounds.ts';
 import { parseBody } from './validation.ts';

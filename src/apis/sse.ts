@@ -2,6 +2,7 @@ import type { Usage } from '../canonical/events/usage.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import type { Sliced } from '../kit/async/event-loop.ts';
 import type { Frame } from '../turns/api.ts';
+import type { Failure } from '../canonical/failure/failure.ts';
 
 /** Marks usage that this server counted itself: in a header, or in a comment if the headers are already sent. */
 export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;
@@ -62,3 +63,12 @@ const frameHead = ({ event, note }: Frame): string => {
 
 /** A comment that keeps idle connections open. All clients ignore it. */
 export const KEEPALIVE = ': keepalive\n\n';
+
+/** The headers of an error: those of its failure, and when to try again. */
+export const errorHeaders = ({
+  headers,
+  retryAfterSeconds,
+}: Pick<Failure, 'headers' | 'retryAfterSeconds'>): Readonly<Record<string, string>> => ({
+  ...headers,
+  ...(retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }),
+});

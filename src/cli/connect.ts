@@ -5,23 +5,18 @@ import { untrustedState } from '../codex/home/private-folders.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import type { Config } from '../config/schema.ts';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
-import type { CommandContext, Flags, Run } from './command.ts';
-import type { Client, ServerFacts } from '../connect/client.ts';
-import { CLIENTS, type ClientName } from '../connect/clients.ts';
-import { snippetOf } from '../connect/snippet.ts';
-import { applyEdits, NotMerged, planEdit, type Edit } from './connect/edit.ts';
+import type { CommandContext, Flags, Run } from './read-command-line.ts';
+import { type Client, type ServerFacts, isShell, shellLines, SHELLS, usualShell } from '../connect/client.ts';
+import { CLIENTS, type ConnectClientName } from '../connect/clients.ts';
+import { snippetOf } from '../connect/formats.ts';
+import { applyEdits, NotMerged, planEdit, type Edit, applyUndo, planUndo } from './connect/edit.ts';
 import { listClients } from './connect/list.ts';
 import { Records, type KeptKey } from './connect/record.ts';
 import { runClient, withoutNpm } from './connect/run-client.ts';
 import { findServer, revokeKey } from './connect/server.ts';
-import { isShell, shellLines, SHELLS, usualShell } from '../connect/shell.ts';
-import { showDiff } from './connect/show-diff.ts';
-import { placeOnDisk } from './connect/target.ts';
-import { applyUndo, planUndo } from './connect/undo.ts';
-import { PlainError } from './explain.ts';
+import { showDiff, placeOnDisk } from './connect/target.ts';
+import { PlainError, loadSettings, addressOf } from './explain.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
-import { loadSettings } from './load-settings.ts';
-import { addressOf } from './server-address.ts';
 
 /** The usual exit code for wrong usage. */
 const USAGE = 2;
@@ -41,7 +36,13 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
     world.out(await listClients(world, config.state.dir, addressOf(config.http)));
     return 0;
   }
-  const task = { name: name as ClientName, client: CLIENTS[name as ClientName], flags, world, config };
+  const task = {
+    name: name as ConnectClientName,
+    client: CLIENTS[name as ConnectClientName],
+    flags,
+    world,
+    config,
+  };
   if (flags.has('undo')) return undo(task);
   const found = await findServer(config, {
     client: name,
@@ -60,7 +61,7 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
 };
 
 interface Task {
-  readonly name: ClientName;
+  readonly name: ConnectClientName;
   readonly client: Client;
   readonly flags: Flags;
   readonly world: CommandContext;

@@ -3,25 +3,20 @@ import { randomUUID } from 'node:crypto';
 import type { BackendState } from '../compose/banner.ts';
 import { authApiOf } from '../compose/relay.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
-import type { Run, CommandContext } from './command.ts';
-import { backendUrl } from './doctor/backend-url.ts';
-import { codexCheck, judgeCodex, promptCheck } from './doctor/codex-check.ts';
-import { skipped, type Finding } from './doctor/finding.ts';
-import { loginCheck } from './doctor/login-check.ts';
+import type { Run, CommandContext } from './read-command-line.ts';
+import { backendUrl, providerCheck, reachCheck } from './doctor/reach.ts';
+import { codexCheck, judgeCodex, promptCheck, serverCheck } from './doctor/codex-check.ts';
+import { skipped, type Finding, Report } from './doctor/finding.ts';
+import { loginCheck, askOwner } from './doctor/login-check.ts';
 import { nodeCheck, settingsCheck, stateCheck } from './doctor/machine.ts';
 import { startProbe, type Probe } from './doctor/probe.ts';
-import { providerCheck } from './doctor/provider-check.ts';
-import { reachCheck } from './doctor/reach.ts';
-import { Report } from './doctor/report.ts';
-import { askOwner } from './doctor/token-owner.ts';
 import { storeCheck } from './doctor/store-check.ts';
-import { serverCheck } from './doctor/server-check.ts';
-import { checkTransports } from './doctor/transport-check.ts';
 import {
+  checkTransports,
   cacheTurns,
-  failureOf,
+  answerFailure,
   forcedTurn,
-  isSilent,
+  isSilentAnswer,
   judgeCache,
   judgeForced,
   judgeLimits,
@@ -30,7 +25,7 @@ import {
   type Answer,
 } from './doctor/turns.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
-import { loadSettings } from './load-settings.ts';
+import { loadSettings } from './explain.ts';
 
 const START_LIMIT_MS = 60_000;
 const TURN_LIMIT_MS = 90_000;
@@ -147,7 +142,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
         }
       },
     });
-    if (isSilent(finding)) return;
+    if (isSilentAnswer(finding)) return;
     findings.push(finding);
   }
   // If no turn works, advice on better ones is irrelevant.
@@ -158,7 +153,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
     limitMs: TURN_LIMIT_MS,
     run: async (signal) => judgeForced(await probe.ask(forcedTurn(options), signal), signIn),
   });
-  if (isSilent(forced)) return;
+  if (isSilentAnswer(forced)) return;
   await report.ask(
     probe.state.kind === 'demo'
       ? unasked('cache', 'the demo model has no cache')
@@ -168,7 +163,7 @@ const askTurns = async (report: Report, world: CommandContext, probe: Probe): Pr
           run: async (signal) => {
             const [first, second] = cacheTurns(options, randomUUID());
             const begun = await probe.ask(first, signal);
-            const failed = failureOf(begun, signIn);
+            const failed = answerFailure(begun, signIn);
             if (failed !== null) return failed;
             last = await probe.ask(second, signal);
             return judgeCache(last, signIn);

@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 
-import { explain, explainListening, PlainError } from './explain.ts';
+import { describe, expect, it, afterEach, beforeEach } from 'vitest';
+
+import { explain, explainListening, PlainError, loadSettings } from './explain.ts';
+import { ConfigError } from '../config/load.ts';
 
 const systemError = (fields: Partial<NodeJS.ErrnoException>): Error =>
   Object.assign(new Error('failed'), fields);
@@ -33,5 +38,33 @@ describe('explainListening', () => {
   it('ignores other errors', () => {
     const other = new Error('odd');
     expect(explainListening(other, AT)).toBe(other);
+  });
+});
+
+const NEEDS_MODES = { meta: { needs: 'modes of files: not Windows' } };
+describe.skipIf(process.platform === 'win32')('loadSettings', NEEDS_MODES, () => {
+  let directory = '';
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'load-settings-'));
+  });
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  it('rejects a config file that other users may write', async () => {
+    const file = path.join(directory, 'config.json');
+    await writeFile(file, '{"port": 5}', { mode: 0o644 });
+    const environments = [{ PROXY_STATE_DIR: directory }, { PROXY_CONFIG: file }];
+    for (const environment of environments) {
+      expect((await loadSettings(environment)).http.port).toBe(5);
+    }
+    await chmod(file, 0o666);
+    for (const environment of environments) {
+      const refused = loadSettings(environment);
+      await expect(refused).rejects.toThrow(ConfigError);
+      await expect(refused).rejects.toThrow(
+        new RegExp(
+          `Config file ${file}: Other users may write to ${file}: .* or name another config file with PROXY_CONFIG`,
+        ),
+      );
+    }
   });
 });

@@ -1,8 +1,10 @@
 import { UnusableBinary } from '../codex/binary.ts';
 import { UnusableLogin } from '../codex/home/login-file.ts';
-import { UntrustedPath } from '../codex/home/trusted-path.ts';
+import { UntrustedPath, untrusted } from '../codex/home/trusted-path.ts';
 import { UnusableStore } from '../compose/state.ts';
+import { loadConfig } from '../compose/feature-tables.ts';
 import { ConfigError } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 
 /** Ends a command with a one-line message for the user. */
 export class PlainError extends Error {}
@@ -33,4 +35,27 @@ export const explainListening = (
   if (code === 'EACCES')
     return new PlainError(`This user is not allowed to use port ${port}: set PORT to a port above 1023.`);
   return new PlainError(`Cannot listen on ${host}, port ${port} (${code}): check PROXY_HOST.`);
+};
+
+/** Loads the configuration. Throws `ConfigError` if it is invalid, or if another user may change its file. */
+export const loadSettings = async (
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Config> => {
+  const config = loadConfig(environment);
+  const { configFile } = config.state;
+  if (configFile === null) return config;
+  const problem = await untrusted(configFile, 'name another config file with PROXY_CONFIG');
+  if (problem !== null) throw new ConfigError([`Config file ${configFile}: ${problem}`]);
+  return config;
+};
+
+/** The address at which programs on this machine reach the server. */
+export const addressOf = ({ host, port }: Pick<Config['http'], 'host' | 'port'>): string =>
+  `http://${nameOf(host)}:${port}`;
+
+/** An address to connect to for an address to listen on. */
+const nameOf = (host: string): string => {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
 };

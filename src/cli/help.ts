@@ -1,6 +1,8 @@
 import { ALL_SETTINGS } from '../compose/feature-tables.ts';
-import type { Command } from './command.ts';
+import type { Command } from './read-command-line.ts';
 import { COMMANDS } from './table.ts';
+import { findCodexBinary } from '../codex/binary.ts';
+import { VERSION } from '../version.ts';
 
 /** The everyday settings with the first sentence of their description. */
 const everyday = (): readonly (readonly [string, string])[] =>
@@ -45,3 +47,14 @@ export const helpText = (): string =>
     'All settings, and the config file: docs/configuration.md',
     '',
   ].join('\n');
+
+export const versionText = (): string => `codex-app-server-proxy ${VERSION}, ${codexVersion()}\n`;
+
+/** If codex is missing, the other versions are still printed. */
+const codexVersion = (): string => {
+  try {
+    return `codex ${findCodexBinary().version}`;
+  } catch {
+    return 'codex not found';
+  }
+};

@@ -2,24 +2,124 @@ import { requirePrivateState } from '../codex/home/private-folders.ts';
 import { openConfiguredStore } from '../compose/state.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
-import { MAX_KEYS, type ApiKey, projectKey } from '../features/keys/key.ts';
+import { MAX_KEYS, type ApiKey, projectKey, statusOf, type KeyLimit } from '../features/keys/key.ts';
 import { KeyAdmin, type KeyWithSecret } from '../features/keys/key-admin.ts';
 import { readOverlap } from '../features/keys/read-policy.ts';
 import { systemAmbient } from '../kit/ambient.ts';
-import { jsonLines, shownTime } from '../kit/text/display.ts';
+import { jsonLines, shownTime, printable } from '../kit/text/display.ts';
 import type { Store } from '../store/store.ts';
-import type { CommandContext, Flags, Run } from './command.ts';
-import { PlainError } from './explain.ts';
-import { describeKey, describeKeys } from './keys/describe-keys.ts';
-import { findKey } from './keys/find-key.ts';
-import { fieldsOf, overlapOf, POLICY_FLAGS } from './keys/read-flags.ts';
-import { loadSettings } from './load-settings.ts';
 import { partOf } from '../store/part.ts';
 import { keyStore } from '../features/keys/store.ts';
 import { limitStore } from '../features/keys/limit-store.ts';
+import type { CommandContext, Flags, Run } from './read-command-line.ts';
+import { PlainError, loadSettings } from './explain.ts';
+import type { Json, JsonObject } from '../kit/json/json.ts';
+
+/** Removes a restriction. */
+const ANY = 'any';
+
+/** The fields of a key as its flags give them, in the form of the HTTP API, which checks them. */
+export const fieldsOf = (flags: Flags, now: number): JsonObject =>
+  Object.fromEntries(
+    Object.entries(READERS).flatMap(([flag, [field, read]]) => {
+      const text = flags.get(flag);
+      return text === undefined ? [] : [[field, read(text, now)]];
+    }),
+  );
+
+const list = (text: string): readonly string[] =>
+  text === ANY ? [] : text.split(',').map((entry) => entry.trim());
+
+/** The flags that describe a key, with their fields. */
+const READERS: Readonly<Record<string, readonly [field: string, (text: string, now: number) => Json]>> = {
+  name: ['name', (text) => text],
+  note: ['note', (text) => text],
+  scopes: ['scopes', list],
+  models: ['models', list],
+  effort: ['effort', (text) => (text === ANY ? null : text)],
+  addresses: ['addresses', list],
+  concurrency: ['concurrency', (text) => (text === ANY ? null : numberOr(text))],
+  limit: ['limits', (text) => (text === 'none' ? [] : readLimits(text))],
+  storage: ['storage_mb', (text) => (text === ANY ? 0 : text === 'default' ? null : numberOr(text))],
+  expires: ['expires_at', (text, now) => (text === 'never' ? null : Math.floor(readEnd(text, now) / 1000))],
+};
+
+const POLICY_FLAGS: readonly string[] = Object.keys(READERS);
+
+/** What is not a number stays a text, which the check rejects. */
+const numberOr = (text: string): number | string =>
+  /^\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Number(text) : text;
+
+/** `tokens/day=1000000,model=gpt-*`: an entry that begins with `model=` belongs to the limit before it. */
+const readLimits = (text: string): readonly JsonObject[] => {
+  const limits: JsonObject[] = [];
+  for (const entry of list(text)) {
+    const [, model] = /^model=(.*)$/.exec(entry) ?? [];
+    const last = limits.at(-1);
+    if (model !== undefined && last !== undefined) limits[limits.length - 1] = { ...last, model };
+    else limits.push(readLimit(entry));
+  }
+  return limits;
+};
+
+const readLimit = (text: string): JsonObject => {
+  const [, unit, window, max] = /^([^/=]+)\/([^/=]+)=(.+)$/.exec(text) ?? [];
+  if (unit === undefined || window === undefined || max === undefined) {
+    throw new PlainError(
+      `--limit ${text}: write a limit as tokens/day=1000000, requests/minute=20 or cost/month=50, and ,model=gpt-* after it for some models.`,
+    );
+  }
+  return { unit, window, max: numberOr(max) };
+};
+
+const UNITS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** A duration such as `30d`, in milliseconds; null: another text. */
+const durationIn = (text: string): number | null => {
+  const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  const unitMs = UNITS[unit];
+  return count === undefined || unitMs === undefined ? null : Number(count) * unitMs;
+};
+
+/** `30d` from now, or a date such as `2027-01-31` (its beginning in UTC) or `2027-01-31T18:00:00Z`. */
+const readEnd = (text: string, now: number): number => {
+  const length = durationIn(text);
+  const end = length === null ? dateIn(text) : now + length;
+  if (end === null)
+    throw new PlainError(
+      `--expires ${text}: write a duration such as 30d or 12h, a date such as 2027-01-31, or never.`,
+    );
+  if (end <= now) throw new PlainError(`--expires ${text}: this is not in the future.`);
+  return end;
+};
+
+/** Null: another text, or a day that its month does not have, which the parser takes for one of the next month. */
+const dateIn = (text: string): number | null => {
+  const [, day] = /^(\d{4}-\d{2}-\d{2})(?:T.+)?$/.exec(text) ?? [];
+  const date = Date.parse(text);
+  if (day === undefined || Number.isNaN(date)) return null;
+  return new Date(Date.parse(day)).toISOString().startsWith(day) ? date : null;
+};
+
+/** The overlap of a rotation as the field of the HTTP API. */
+export const overlapOf = (text: string | undefined): JsonObject => {
+  if (text === undefined) return {};
+  const length = text === '0' ? 0 : durationIn(text);
+  if (length === null)
+    throw new PlainError(
+      `--overlap ${text}: write a duration such as 24h or 7d, or 0 to end earlier secrets now.`,
+    );
+  return { overlap_seconds: length / 1000 };
+};
 
 /** Makes and changes named keys in the database of the server, which may run meanwhile. */
-export const keys: Run = async (flags, world, [name = '', wanted = '']) => {
+export const runKeys: Run = async (flags, world, [name = '', wanted = '']) => {
   const action = ACTIONS[name];
   // The command line has checked it.
   if (action === undefined) throw new Error(`there is no action ${name}`);
@@ -170,4 +270,88 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   resume: onKey((admin, id) => admin.resume(id), 'can be used again'),
   revoke: onKey(async (admin, id) => (await admin.revoke(id)).key, 'was revoked'),
   reset: onKey((admin, id) => admin.reset(id), 'has used nothing of its limits'),
+};
+
+const time = (ms: number | null, none: string): string => (ms === null ? none : shownTime(new Date(ms)));
+
+const limitText = ({ unit, window, max, model }: KeyLimit): string =>
+  `${unit}/${window}=${max}${model === null ? '' : `,model=${model}`}`;
+
+const storageText = (mb: number | null): string => {
+  if (mb === null) return 'as the server allows';
+  return mb === 0 ? 'any' : `up to ${mb} MB`;
+};
+
+/** A table for people, one line for each key. */
+const describeKeys = (keys: readonly ApiKey[], now: number): string => {
+  if (keys.length === 0) return 'There are no named keys.\n';
+  const rows = [
+    ['name', 'status', 'secret', 'scopes', 'expires', 'last used', 'id'],
+    ...keys.map((key) => [
+      key.name,
+      statusOf(key, now),
+      key.hint,
+      key.scopes.join(','),
+      time(key.expiresAt, 'never'),
+      time(key.lastUsedAt, 'never'),
+      key.id,
+    ]),
+  ];
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+};
+
+/** Everything about a key for people, one line for each field. */
+const describeKey = (key: ApiKey, now: number): string => {
+  const or = (entries: readonly string[], none: string): string =>
+    entries.length === 0 ? none : entries.join(', ');
+  const rows: readonly (readonly [string, string])[] = [
+    ['id', key.id],
+    ['name', key.name],
+    ['note', key.note === '' ? '' : printable(JSON.stringify(key.note))],
+    ['status', statusOf(key, now)],
+    ['secret', key.hint],
+    ['scopes', or(key.scopes, 'none')],
+    ['models', or(key.models, 'all')],
+    ['effort', key.effort === null ? 'any' : `up to ${key.effort}`],
+    ['addresses', or(key.addresses, 'any')],
+    ['concurrency', key.concurrency === null ? 'any' : String(key.concurrency)],
+    ['limits', or(key.limits.map(limitText), 'none')],
+    ['storage', storageText(key.storageMb)],
+    ['created', time(key.createdAt, '')],
+    ['expires', time(key.expiresAt, 'never')],
+    ['last used', time(key.lastUsedAt, 'never')],
+  ];
+  return rows
+    .filter(([, text]) => text !== '')
+    .map(([name, text]) => `${name.padEnd(11)} ${text}\n`)
+    .join('');
+};
+
+/**
+ * The key with this id or name. Throws if there is none, or if several have the name: of those, a key that was revoked does
+ * not count if another was not.
+ */
+const findKey = (keys: readonly ApiKey[], wanted: string, now: number): ApiKey => {
+  const byId = keys.find(({ id }) => id === wanted);
+  if (byId !== undefined) return byId;
+  const named = keys.filter(({ name }) => name === wanted);
+  const usable = named.filter((key) => statusOf(key, now) !== 'revoked');
+  const candidates = usable.length > 0 ? usable : named;
+  const [only] = candidates;
+  if (only === undefined)
+    throw new PlainError(`There is no key with the id or name ${JSON.stringify(wanted)}. See keys list.`);
+  if (candidates.length > 1) {
+    const ids = candidates.map(({ id }) => id).join(', ');
+    throw new PlainError(`Several keys have the name ${JSON.stringify(wanted)}: use one of the ids ${ids}.`);
+  }
+  return only;
 };

@@ -3,9 +3,10 @@ import path from 'node:path';
 import { openCodexBinary } from '../codex/binary.ts';
 import type { SignIn } from '../codex/login/sign-in.ts';
 import type { Config } from '../config/schema.ts';
-import type { CommandContext } from './command.ts';
+import type { CommandContext } from './read-command-line.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
-import { loadSettings } from './load-settings.ts';
+import { loadSettings } from './explain.ts';
+import type { LoginFacts } from '../codex/login/read-login.ts';
 
 /** The home whose login the server would use. `~/.codex` is only used if configured. */
 export const loginHomeOf = (config: Config): string =>
@@ -29,3 +30,16 @@ export const signInOptions = async (world: CommandContext): Promise<SignIn & { r
 /** Replaces codex's own command, which users of this server may not have. */
 export const withOurCommand = (line: string, device: string): string =>
   line.replace('codex login --device-auth', () => device);
+
+/** `ChatGPT, a***@example.com, plan plus` */
+export const describeLogin = ({ kind, accessToken, account, plan }: LoginFacts): string =>
+  [
+    nameOf(kind, accessToken !== null),
+    ...(account === null ? [] : [account]),
+    ...(plan === null ? [] : [`plan ${plan}`]),
+  ].join(', ');
+
+const nameOf = (kind: LoginFacts['kind'], isAccessToken: boolean): string => {
+  if (isAccessToken) return 'ChatGPT access token';
+  return kind === 'chatgpt' ? 'ChatGPT' : 'an API key';
+};

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { readLogin } from '../codex/login/read-login.ts';
-import { signIn } from '../codex/login/sign-in.ts';
+import { signIn, signOut } from '../codex/login/sign-in.ts';
 import { overridesLogin } from '../compose/sign-ins.ts';
-import type { Flags, Run } from './command.ts';
-import { describeLogin } from './describe-login.ts';
-import { signInOptions } from './login-home.ts';
+import type { Flags, Run } from './read-command-line.ts';
+import { describeLogin, signInOptions } from './login-home.ts';
 
 /** The exit code of a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -38,4 +37,17 @@ export const login: Run = async (flags, world) => {
 const codexFlags = (flags: Flags): readonly string[] => {
   if (flags.has('with-access-token')) return ['--with-access-token'];
   return flags.has('device') ? ['--device-auth'] : [];
+};
+
+export const logout: Run = async (_flags, world) => {
+  const options = await signInOptions(world);
+  const code = await signOut(options);
+  world.say(
+    code === 0
+      ? `No login is left in ${options.loginHome}.\n`
+      : `Still signed in: delete ${options.loginHome}/auth.json to sign out on this machine only.\n`,
+  );
+  if (options.config.upstream.accessToken !== null)
+    world.say('CODEX_ACCESS_TOKEN is still set: a server with this environment uses it.\n');
+  return code;
 };

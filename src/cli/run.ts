@@ -1,7 +1,6 @@
 import { assertNever } from '../kit/assert-never.ts';
-import type { CommandContext } from './command.ts';
+import type { CommandContext, CommandLine } from './read-command-line.ts';
 import { explain } from './explain.ts';
-import type { CommandLine } from './read-command-line.ts';
 import { COMMANDS } from './table.ts';
 
 /** The usual exit code for wrong usage. */
@@ -19,7 +18,7 @@ export const runCommandLine = async (line: CommandLine, world: CommandContext): 
         world.out((await import('./help.ts')).helpText());
         return 0;
       case 'version':
-        world.out((await import('./versions.ts')).versionText());
+        world.out((await import('./help.ts')).versionText());
         return 0;
       case 'wrong':
         world.say(`${line.message}\n`);

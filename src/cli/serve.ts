@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
+import { isatty } from 'node:tty';
 
 import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
-import { banner, type BannerFacts } from '../compose/banner.ts';
+import { banner, type BannerFacts, describeState, type BackendState } from '../compose/banner.ts';
 import type { Config } from '../config/schema.ts';
 import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
@@ -14,15 +15,12 @@ import { within } from '../kit/async/wait.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
-import type { Run, CommandContext } from './command.ts';
-import { explainListening, PlainError } from './explain.ts';
+import type { Run, CommandContext } from './read-command-line.ts';
+import { explainListening, PlainError, loadSettings } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
-import { loadSettings } from './load-settings.ts';
-import { logLines } from './log-lines.ts';
-import { watchParent } from './parent-ended.ts';
-import { watchSignals } from './signals.ts';
-import { showStart } from './start-progress.ts';
 import { standardOutput } from './standard-output.ts';
+import { createPrettyLine } from '../observe/pretty-log.ts';
+import { createProgressLine } from './progress.ts';
 
 /** Time for the last log lines. */
 const LAST_LINES_MS = 2_000;
@@ -139,7 +137,7 @@ const bannerOf = (
   });
 };
 
-interface Running {
+interface RunningServer {
   readonly app: App;
   readonly listener: Listener;
   readonly config: Config;
@@ -147,7 +145,7 @@ interface Running {
   readonly world: CommandContext;
 }
 
-const stop = async (signal: NodeJS.Signals, running: Running): Promise<number> => {
+const stop = async (signal: NodeJS.Signals, running: RunningServer): Promise<number> => {
   const { app, listener, config, logger, world } = running;
   logger.info({ signal }, 'stopping');
   const answers = app.answersUnderWay();
@@ -163,3 +161,103 @@ const waitingFor = (answers: number, timeoutMs: number, signal: NodeJS.Signals):
   const atOnce = signal === 'SIGINT' ? 'Press Ctrl-C again' : `Send ${signal} again`;
   return `\n  Stopping: ${what} in progress and may take ${timeoutMs / 1000} s to finish. ${atOnce} to stop immediately.\n`;
 };
+
+const STANDARD_OUTPUT = 1;
+
+/** Formats log lines as configured: for people in a terminal, as JSON for programs. */
+export const logLines = (
+  sink: Pick<LogSink, 'write'>,
+  format: Config['log']['format'],
+  { environment }: Pick<CommandContext, 'environment'>,
+  isTerminal = isatty(STANDARD_OUTPUT),
+): Pick<LogSink, 'write'> => {
+  if (format === 'json' || (format === 'auto' && !isTerminal)) return sink;
+  // no-color.org: any value but the empty one.
+  const colour = isTerminal && (environment['NO_COLOR'] ?? '') === '';
+  const pretty = createPrettyLine({ colour });
+  return { write: (line) => sink.write(pretty(line)) };
+};
+
+const LOOK_EVERY_MS = 250;
+
+export interface ParentWatch {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly parentId: () => number;
+  readonly onEnded: () => void;
+}
+
+/**
+ * Calls `onEnded` when the shell of an npm script has ended. npm sends a SIGTERM to that shell, and most shells end
+ * without passing it on, which would leave the server running. Returns a function that stops watching.
+ */
+export const watchParent = ({ environment, parentId, onEnded }: ParentWatch): (() => void) => {
+  if (environment['npm_lifecycle_event'] === undefined) return () => {};
+  const first = parentId();
+  const timer = setInterval(() => {
+    if (parentId() === first) return;
+    clearInterval(timer);
+    onEnded();
+  }, LOOK_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+};
+
+const NAMES = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Some versions of npm repeat a Ctrl-C that the terminal has already sent: it counts once. */
+const ECHO_MS = 200;
+
+/** Catches the signals that end this process. `first` and `second` resolve when they arrive. */
+export const watchSignals = (
+  source: Pick<NodeJS.Process, 'on'> = process,
+  now: () => number = () => performance.now(),
+): { readonly first: Promise<NodeJS.Signals>; readonly second: Promise<NodeJS.Signals> } => {
+  const first = Promise.withResolvers<NodeJS.Signals>();
+  const second = Promise.withResolvers<NodeJS.Signals>();
+  let firstAt: number | null = null;
+  for (const name of NAMES) {
+    source.on(name, (signal) => {
+      if (firstAt !== null && now() - firstAt < ECHO_MS) return;
+      if (firstAt !== null) second.resolve(signal);
+      firstAt ??= now();
+      first.resolve(signal);
+    });
+  }
+  return { first: first.promise, second: second.promise };
+};
+
+interface StartProgress {
+  /** The backend is chosen; its app-server starts now. */
+  onStarting(state: BackendState): void;
+  /** The start has ended or failed. */
+  end(): void;
+}
+
+/** Says what a start waits for. In whole lines, because the log may be on the same terminal. */
+export const showStart = ({
+  environment,
+  say,
+}: Pick<CommandContext, 'environment' | 'say'>): StartProgress => {
+  const line = createProgressLine({ stream: { write: say }, environment });
+  let progress = line.start('waiting for the database and the folders of codex');
+  let isStarting = true;
+  return {
+    onStarting(state) {
+      // A later login starts another app-server.
+      if (!isStarting) return;
+      progress.end();
+      // The banner begins with what to do about it.
+      if (state.kind !== 'signed-out')
+        say(`starting codex app-server for its backend: ${shortly(state)} …\n`);
+      progress = line.start('still waiting for codex app-server to start and to list the models');
+    },
+    end() {
+      isStarting = false;
+      progress.end();
+    },
+  };
+};
+
+/** The first URL on standard error must be that of this server: scripts look for it. */
+const shortly = (state: BackendState): string =>
+  state.kind === 'upstream' ? `the provider ${new URL(state.baseUrl).host}` : describeState(state);

@@ -2,15 +2,19 @@ import { existsSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
 
 import { VERSION } from '../version.ts';
-import type { CommandContext, Run } from './command.ts';
+import type { CommandContext, Run } from './read-command-line.ts';
 import { PlainError } from './explain.ts';
 import { thisInvocation } from './invocation.ts';
-import { installService } from './service/install.ts';
-import { launchdManager, systemdManager, type ServiceManager, type ServiceUser } from './service/manager.ts';
-import { findProgram, type FoundProgram } from './service/program.ts';
-import { toolsIn } from './service/run-tool.ts';
+import { installService, uninstallService } from './service/install.ts';
+import {
+  launchdManager,
+  systemdManager,
+  type ServiceManager,
+  type ServiceUser,
+  toolsIn,
+} from './service/manager.ts';
+import { findProgram, type FoundProgram } from './service/task.ts';
 import { serviceStatus } from './service/status.ts';
-import { uninstallService } from './service/uninstall.ts';
 
 /** The machine that a service is installed on. */
 export interface ServiceMachine {

@@ -1,7 +1,6 @@
-import type { Command } from './command.ts';
-import type { Client } from '../connect/client.ts';
+import type { Command } from './read-command-line.ts';
+import { type Client, SHELLS } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
-import { SHELLS } from '../connect/shell.ts';
 
 /** All commands. The help text is generated from this table. */
 export const COMMANDS = {
@@ -21,7 +20,7 @@ export const COMMANDS = {
   logout: {
     summary: 'sign out again',
     flags: {},
-    load: async () => (await import('./logout.ts')).logout,
+    load: async () => (await import('./login.ts')).logout,
   },
   doctor: {
     summary: 'diagnose problems, from Node to the answer of the model',
@@ -69,7 +68,7 @@ export const COMMANDS = {
       'revoke KEY': 'make it unusable for good',
       'reset KEY': 'start its limits anew',
     },
-    load: async () => (await import('./keys.ts')).keys,
+    load: async () => (await import('./keys.ts')).runKeys,
   },
   service: {
     summary: 'run the server in the background, from sign-in on',

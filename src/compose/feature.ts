@@ -6,7 +6,7 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-body.ts';
 import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { TrustedProxies } from '../http/guards/client-address.ts';
-import type { Route } from '../http/server.ts';
+import type { Route } from '../http/route.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Ambient } from '../kit/ambient.ts';

@@ -1,6 +1,6 @@
 import { valuesOf, type Config } from '../config/schema.ts';
 import { acceptConfigured, type ConfiguredKeys } from '../http/guards/authenticate.ts';
-import type { Route } from '../http/server.ts';
+import type { Route } from '../http/route.ts';
 import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';

@@ -10,7 +10,7 @@ import type { OwnKey } from '../http/guards/api-key-file.ts';
 import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
-import type { Route } from '../http/server.ts';
+import type { Route } from '../http/route.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { VERSION } from '../version.ts';

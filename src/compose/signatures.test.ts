@@ -1,4 +1,4 @@
-import { mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -12,7 +12,12 @@ import { openSignatures } from './signatures.ts';
 
 const silent = createLogger({ level: 'silent', secrets: [], destination: { write: () => true } });
 
-const newDir = (): Promise<string> => mkdtemp(path.join(tmpdir(), 'signatures-'));
+const dirs: string[] = [];
+const newDir = async (): Promise<string> => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'signatures-'));
+  dirs.push(dir);
+  return dir;
+};
 
 const openIn = (dir: string, store: Store | null, more: Record<string, string> = {}) =>
   openSignatures(store, loadConfig({ PROXY_STATE_DIR: dir, ...more }), silent);
@@ -39,8 +44,9 @@ const keeping = (): { store: Store; isDown: boolean } => {
   return state;
 };
 
-afterEach(() => {
+afterEach(async () => {
   vi.useRealTimers();
+  await Promise.all(dirs.splice(0).map((dir) => rm(dir, { recursive: true, force: true })));
 });
 
 describe('the key for signatures', () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 
-import type { Signer } from '../anthropic/messages/reasoning/signer.ts';
+import type { Signer } from '../anthropic/messages/reasoning/thinking-block.ts';
 import type { Config } from '../config/schema.ts';
 import { KeyIds } from '../store/key-ids.ts';
 import { systemAmbient } from '../kit/ambient.ts';

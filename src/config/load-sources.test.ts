@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
+afterAll(() => vi.unstubAllEnvs());
 
 describe('loadConfig', () => {
   it('says where each value comes from', () => {

@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { defaultConfig, type WholeConfig } from '../../test/support/default-config.ts';
 import { loadConfig } from '../compose/feature-tables.ts';
@@ -8,6 +8,7 @@ import type { Config } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));
+afterAll(() => vi.unstubAllEnvs());
 const defaults = defaultConfig(homedir());
 
 /** Everything but where the values come from. */

@@ -1,4 +1,5 @@
-import type { Setting } from './setting.ts';
+import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
+import { withValueAt, type KeyPath } from './formats/format.ts';
 
 /** The server as a client sees it. */
 export interface ServerFacts {
@@ -24,12 +25,12 @@ export type Variables = Readonly<Record<string, string>>;
 
 export interface ClientFile {
   readonly format: 'json' | 'toml' | 'yaml';
-  readonly place: Place;
+  readonly place: FilePlace;
   readonly settings: readonly Setting[];
 }
 
 /** Where a client looks for a settings file. */
-export interface Place {
+export interface FilePlace {
   /** Variables that move the folder, each with the folder below it. The first one that is set counts. */
   readonly variables?: readonly (readonly [name: string, folder: string])[];
   /** The folder below the user's home. */
@@ -40,7 +41,7 @@ export interface Place {
 }
 
 /** How to start a client with this server for one run, without any file. */
-export interface ClientRun {
+interface ClientRun {
   /** Null: the first argument names it. */
   readonly program: string | null;
   /** In front of the arguments of the user. Never contain the key: other users see command lines. */
@@ -71,3 +72,66 @@ export const openAiUrl = ({ url }: ServerFacts): string => `${url}/v1`;
 /** For a model that the server does not describe, or while it does not run: what the models of codex have today. */
 export const USUAL_WINDOW = 272_000;
 export const USUAL_OUTPUT = 128_000;
+
+/** One thing that a client needs in a settings file. */
+export type Setting =
+  | {
+      readonly kind: 'value';
+      readonly path: KeyPath;
+      readonly value: Json;
+      /**
+       * The keys below the value that make it ours, for a value that the client itself rewrites: it is still ours if
+       * these are the same. Without: the whole value.
+       */
+      readonly identity?: KeyPath;
+    }
+  /** Set only in a file that has no settings yet. */
+  | { readonly kind: 'first'; readonly path: KeyPath; readonly value: Json }
+  /** An item of a list that may have others. */
+  | { readonly kind: 'item'; readonly path: KeyPath; readonly item: Json };
+
+/** A setting for each value of an object, so that other keys in the same objects are left alone. */
+export const valuesOf = (object: JsonObject, path: KeyPath = []): readonly Setting[] =>
+  Object.entries(object).flatMap(([key, value]): readonly Setting[] => {
+    const inner = [...path, key];
+    if (value === undefined) return [];
+    return isJsonObject(value) ? valuesOf(value, inner) : [{ kind: 'value', path: inner, value }];
+  });
+
+/** The settings of a new file. */
+export const wholeOf = (settings: readonly Setting[]): JsonObject =>
+  settings.reduce<JsonObject>((object, setting) => {
+    if (setting.kind !== 'item') return withValueAt(object, setting.path, setting.value);
+    const items = settings.flatMap((one) =>
+      one.kind === 'item' && one.path.join('.') === setting.path.join('.') ? [one.item] : [],
+    );
+    return withValueAt(object, setting.path, items);
+  }, {});
+
+/** How each shell sets a variable. The values are quoted, so that none is expanded. */
+const LINES = {
+  posix: (name: string, value: string) => `export ${name}='${value.replaceAll("'", String.raw`'\''`)}'`,
+  fish: (name: string, value: string) =>
+    `set -gx ${name} '${value.replaceAll('\\', '\\\\').replaceAll("'", String.raw`\'`)}'`,
+  powershell: (name: string, value: string) => `$env:${name} = '${value.replaceAll("'", "''")}'`,
+} as const;
+
+type Shell = keyof typeof LINES;
+
+export const SHELLS = Object.keys(LINES) as readonly Shell[];
+
+export const isShell = (name: string): name is Shell => Object.hasOwn(LINES, name);
+
+/** The shell that most likely reads the lines. */
+export const usualShell = (
+  environment: Readonly<Record<string, string | undefined>>,
+  platform: string,
+): Shell => {
+  if (/\bfish$/.test(environment['SHELL'] ?? '')) return 'fish';
+  return platform === 'win32' ? 'powershell' : 'posix';
+};
+
+export const shellLines = (variables: Variables, shell: Shell): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `${LINES[shell](name, value)}\n`)
+    .join('');

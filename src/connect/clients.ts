@@ -22,4 +22,4 @@ export const CLIENTS = {
   env,
 } as const satisfies Record<string, Client>;
 
-export type ClientName = keyof typeof CLIENTS;
+export type ConnectClientName = keyof typeof CLIENTS;

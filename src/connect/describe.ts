@@ -1,7 +1,6 @@
-import type { Client, ServerFacts } from './client.ts';
+import { type Client, type ServerFacts, shellLines } from './client.ts';
 import { CLIENTS } from './clients.ts';
-import { shellLines } from './shell.ts';
-import { snippetOf } from './snippet.ts';
+import { snippetOf } from './formats.ts';
 
 /** How to connect a client, for people who read it elsewhere than in a terminal. */
 export interface DescribedClient {

@@ -2,12 +2,9 @@ import { assertNever } from '../kit/assert-never.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { sampleValue } from '../schemas/sample-value.ts';
 import { answer } from './answer.ts';
-import { chooseTool, argumentsFor } from './choose-tool.ts';
-import { demoImage } from './demo-image.ts';
-import { shrinkRequest, hasSchemas, withoutSchemas } from './shrink-request.ts';
-import { imageStep } from './image-step.ts';
-import type { Script } from './model-server.ts';
 import {
+  chooseTool,
+  argumentsFor,
   requestedFormat,
   requestedImage,
   requestedReasoning,
@@ -18,9 +15,13 @@ import {
   maxOutputTokens,
   toolPolicy,
   type RequestedImage,
+  hintsOf,
+  shorten,
 } from './read-request.ts';
+import { demoImage, imageStep } from './images.ts';
+import { shrinkRequest, hasSchemas, withoutSchemas } from './shrink-request.ts';
+import type { Script } from './model-server.ts';
 import type { ScriptStep } from './script-step.ts';
-import { hintsOf, shorten } from './text-hints.ts';
 
 /** A request to be answered in another thread. */
 export interface DemoJob {

@@ -83,7 +83,7 @@ export const startModelServer = async (options: ModelServerOptions): Promise<Mod
     } catch (error) {
       onScriptError(error);
       if (response.headersSent) connection.destroy();
-      else connection.reply(500, errorBody('The script failed.', 'server_error', null, null));
+      else connection.reply(500, modelErrorBody('The script failed.', 'server_error', null, null));
     }
     await ended;
     active -= 1;
@@ -184,7 +184,7 @@ const parseObject = async (bytes: Uint8Array): Promise<JsonObject | null> => {
 };
 
 /** An error body in OpenAI's form: all four keys are always present. */
-export const errorBody = (
+export const modelErrorBody = (
   message: string,
   type: string,
   param: string | null,
@@ -197,7 +197,7 @@ const refuse = (
   message: string,
   param: string | null,
   code: string | null = null,
-): void => sendJson(response, status, errorBody(message, 'invalid_request_error', param, code));
+): void => sendJson(response, status, modelErrorBody(message, 'invalid_request_error', param, code));
 
 const sendJson = (response: ServerResponse, status: number, body: Json): void => {
   response.writeHead(status, { 'content-type': 'application/json' });

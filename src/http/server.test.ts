@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accessLine, KEY, route, serveRoutes } from '../../test/support/serve-routes.ts';
 import { gatewayError, GatewayError, failure, type Failure } from '../canonical/failure/failure.ts';
 import type { Exchange } from './exchange/exchange.ts';
-import type { Route } from './server.ts';
+import type { Route } from './route.ts';
 
 describe('a request', () => {
   it('is answered by its route with its id, and logged once', async () => {

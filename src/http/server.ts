@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 
 import { MESSAGES_PATH } from '../anthropic/messages/api.ts';
 import { failure, gatewayError, GatewayError, type Failure } from '../canonical/failure/failure.ts';
-import { INFER, requireScope, type Scope } from './guards/scopes.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import { quoted } from '../kit/text/display.ts';
 import { toAccessLine } from '../observe/access-log.ts';
@@ -18,27 +17,11 @@ import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
 import type { Authenticator } from './guards/authenticate.ts';
 import { unknownUrl } from './answer/unknown-url.ts';
 import type { Cors } from './guards/cors.ts';
-import type { ErrorForm } from '../turns/api.ts';
 import type { BodyBudget } from '../turns/body-budget.ts';
 import { isLocalCaller, isOnThisMachine, reachedAt } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
-
-/** A row of the route table. */
-export interface Route {
-  readonly method: 'DELETE' | 'GET' | 'POST';
-  readonly path: string;
-  /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
-  readonly access: 'key' | 'local' | 'open';
-  /** The caller needs one of these; absent: `infer`. */
-  readonly scopes?: readonly Scope[];
-  /** The errors of its API; absent: those that the client expects. */
-  readonly errors?: ErrorForm;
-  handle(
-    http: Request,
-    exchange: Exchange,
-    params: Readonly<Record<string, string>>,
-  ): Promise<Response> | Response;
-}
+import { INFER, requireScope } from './guards/scopes.ts';
+import type { Route } from './route.ts';
 
 export interface ServerDeps {
   readonly routes: readonly Route[];

@@ -1,5 +1,13 @@
-import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
-import { list } from './schema-match.ts';
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  resolvePointer,
+  parseJsonObject,
+} from '../kit/json/json.ts';
+import { listOfJson } from './schema-match.ts';
+import type { Guidance } from '../engine/prose-tools/tool-guide.ts';
+import { sampleArguments } from './sample-value.ts';
 
 /** Limit for one tool; the schema contains the rest. */
 const MAX_LINES = 200;
@@ -36,7 +44,7 @@ class Describing {
     this.#steps += 1;
     if (this.#steps > MAX_STEPS || spot.depth > MAX_DEPTH) return;
     const { own, refs } = this.#followed(schema, spot.refs);
-    const required = new Set(list(own['required']));
+    const required = new Set(listOfJson(own['required']));
     const properties = isJsonObject(own['properties']) ? own['properties'] : {};
     for (const [name, member] of Object.entries(properties)) {
       if (this.lines.length > MAX_LINES) return;
@@ -64,7 +72,7 @@ class Describing {
       const items = type === 'array' ? this.#type(this.#followed(own['items'], refs).own, refs) : [];
       return [items.length === 0 ? type : `${type} of ${items.join(' or ')}`];
     }
-    if (Array.isArray(type)) return [list(type).map(String).join(' or ')];
+    if (Array.isArray(type)) return [listOfJson(type).map(String).join(' or ')];
     const parts = partsOf(own).flatMap((part) => this.#followed(part, refs).own['type'] ?? []);
     const names = new Set(parts.filter((name) => typeof name === 'string'));
     return names.size === 0 ? [] : [[...names].join(' or ')];
@@ -85,12 +93,33 @@ class Describing {
 }
 
 const partsOf = (own: JsonObject): readonly Json[] =>
-  ['allOf', 'anyOf', 'oneOf'].flatMap((union) => list(own[union]).slice(0, MAX_OPTIONS));
+  ['allOf', 'anyOf', 'oneOf'].flatMap((union) => listOfJson(own[union]).slice(0, MAX_OPTIONS));
 
 const optionsOf = (own: JsonObject): readonly string[] => {
   if (own['const'] !== undefined) return [`always ${JSON.stringify(own['const'])}`];
-  const options = list(own['enum']).map((option) => JSON.stringify(option));
+  const options = listOfJson(own['enum']).map((option) => JSON.stringify(option));
   if (options.length === 0) return [];
   const shown = options.slice(0, MAX_OPTIONS).join(', ');
   return [`one of ${shown}${options.length > MAX_OPTIONS ? ', …' : ''}`];
+};
+
+/** Longer examples are not worth their tokens. */
+const MAX_EXAMPLE_CHARS = 2_000;
+
+/** Describes the parameters of a tool in prose; null if the schema is too deep. */
+export const guideTo = (text: string): Guidance | null => {
+  const schema = parseJsonObject(text);
+  if (schema === null) return null;
+  try {
+    const example = sampleArguments(schema);
+    const written = example === undefined ? null : JSON.stringify(example);
+    return {
+      parameters: describeParameters(schema),
+      example: written !== null && written.length <= MAX_EXAMPLE_CHARS ? written : null,
+    };
+  } catch (error) {
+    // Schemas may be nested deeper than the stack.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 };

@@ -1,4 +1,4 @@
 import { serveJobs } from '../threads/serve-jobs.ts';
-import { guideTo } from './guide-job.ts';
+import { guideTo } from './describe-parameters.ts';
 
 serveJobs(guideTo);

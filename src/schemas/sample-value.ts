@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, resolvePointer } from '../kit/json/json.ts';
-import { fitsPattern, limit, list, matches } from './schema-match.ts';
-import { mergeSchemas } from './schema-merge.ts';
+import { fitsPattern, limit, listOfJson, matches } from './schema-match.ts';
 
 /** The source of names and numbers. */
 export interface Hints {
@@ -44,7 +43,7 @@ const sample = (schema: Json | undefined, sampling: Sampling, from: Spot): Json 
   for (const union of ['anyOf', 'oneOf']) {
     if (!Array.isArray(flat.schema[union])) continue;
     const { [union]: branches, ...rest } = flat.schema;
-    for (const branch of list(branches)) {
+    for (const branch of listOfJson(branches)) {
       const value = sample({ allOf: [rest, branch] }, sampling, spot);
       if (value !== undefined && matches(flat.schema, value, sampling.root)) return value;
     }
@@ -62,7 +61,7 @@ const flatten = (
   if (schema === true) return { schema: {}, refs };
   if (!isJsonObject(schema)) return null;
   const { $ref: target, allOf, ...own } = schema;
-  const parts = [...list(allOf)];
+  const parts = [...listOfJson(allOf)];
   let followed = refs;
   if (typeof target === 'string') {
     const found = resolvePointer(sampling.root, target);
@@ -83,7 +82,7 @@ const flatten = (
 const samplePlain = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
   const fits = (value: Json): boolean => matches(schema, value, sampling.root);
   if (schema['const'] !== undefined) return fits(schema['const']) ? schema['const'] : undefined;
-  if (Array.isArray(schema['enum'])) return pickEnum(list(schema['enum']).filter(fits), sampling, spot);
+  if (Array.isArray(schema['enum'])) return pickEnum(listOfJson(schema['enum']).filter(fits), sampling, spot);
   for (const type of typesOf(schema)) {
     const value = sampleType(type, schema, sampling, spot);
     if (value !== undefined && fits(value)) return value;
@@ -105,7 +104,7 @@ const typesOf = (schema: JsonObject): readonly string[] => {
   const type = schema['type'];
   if (typeof type === 'string') return [type];
   if (Array.isArray(type)) {
-    const names = list(type).filter((name) => typeof name === 'string');
+    const names = listOfJson(type).filter((name) => typeof name === 'string');
     return names.toSorted((a, b) => Number(a === 'null') - Number(b === 'null'));
   }
   const has = (...keys: readonly string[]): boolean => keys.some((key) => schema[key] !== undefined);
@@ -207,7 +206,7 @@ const sampleNumber = (schema: JsonObject, sampling: Sampling, spot: Spot): numbe
 };
 
 const sampleArray = (schema: JsonObject, sampling: Sampling, spot: Spot): Json | undefined => {
-  const prefix = list(schema['prefixItems']);
+  const prefix = listOfJson(schema['prefixItems']);
   const least = limit(schema, 'minItems', 0);
   if (Math.max(least, prefix.length) > MAX_MEMBERS) return undefined;
   const wanted = Math.min(Math.max(least, prefix.length, 1), limit(schema, 'maxItems', Infinity));
@@ -238,7 +237,7 @@ const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json 
       Object.defineProperty(value, key, { value: one, enumerable: true, configurable: true });
     return one !== undefined;
   };
-  const required = list(schema['required']).filter((key) => typeof key === 'string');
+  const required = listOfJson(schema['required']).filter((key) => typeof key === 'string');
   // In order of declaration, as a model writes them.
   const ordered = [...Object.keys(properties).filter((key) => required.includes(key)), ...required];
   if (!new Set(ordered).keys().every(add)) return undefined;
@@ -257,8 +256,66 @@ const sampleObject = (schema: JsonObject, sampling: Sampling, spot: Spot): Json 
 export const sampleArguments = (parameters: JsonObject, hints?: Hints): Json | undefined => {
   const properties = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : [];
   const full =
-    list(parameters['required']).length === 0
+    listOfJson(parameters['required']).length === 0
       ? sampleValue({ ...parameters, required: properties }, hints)
       : undefined;
   return full ?? sampleValue({ type: 'object', ...parameters }, hints);
+};
+
+/** A schema that requires what both require. A conflict results in an empty `type` or `enum`. */
+const mergeSchemas = (a: JsonObject, b: JsonObject): JsonObject => {
+  const merged: Record<string, Json | undefined> = { ...a };
+  for (const [key, theirs] of Object.entries(b)) {
+    const ours = merged[key];
+    merged[key] =
+      ours === undefined || theirs === undefined ? (theirs ?? ours) : mergeKeyword(key, ours, theirs);
+  }
+  return merged;
+};
+
+const LOWER = new Set(['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties']);
+const UPPER = new Set(['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties']);
+
+const mergeKeyword = (key: string, ours: Json, theirs: Json): Json => {
+  if (LOWER.has(key)) return Math.max(Number(ours), Number(theirs));
+  if (UPPER.has(key)) return Math.min(Number(ours), Number(theirs));
+  switch (key) {
+    case 'type':
+      return commonTypes(asList(ours), asList(theirs));
+    case 'enum':
+      return listOfJson(ours).filter((one) =>
+        listOfJson(theirs).some((other) => JSON.stringify(one) === JSON.stringify(other)),
+      );
+    case 'required':
+      return [...new Set([...listOfJson(ours), ...listOfJson(theirs)])];
+    case 'properties':
+      return mergeProperties(ours, theirs);
+    case 'items':
+    case 'additionalProperties':
+      return ours === false || theirs === false ? false : { allOf: [ours, theirs] };
+    case 'allOf':
+      return [...listOfJson(ours), ...listOfJson(theirs)];
+    case 'anyOf':
+    case 'oneOf':
+      return listOfJson(ours).flatMap((one) => listOfJson(theirs).map((other) => ({ allOf: [one, other] })));
+    default:
+      return theirs;
+  }
+};
+
+const asList = (value: Json): readonly Json[] => (Array.isArray(value) ? listOfJson(value) : [value]);
+
+const commonTypes = (ours: readonly Json[], theirs: readonly Json[]): readonly Json[] => [
+  ...ours.filter((type) => theirs.includes(type) || (type === 'integer' && theirs.includes('number'))),
+  ...theirs.filter((type) => type === 'integer' && ours.includes('number') && !ours.includes('integer')),
+];
+
+const mergeProperties = (ours: Json, theirs: Json): Json => {
+  if (!isJsonObject(ours) || !isJsonObject(theirs)) return theirs;
+  const merged: Record<string, Json | undefined> = { ...ours };
+  for (const [key, schema] of Object.entries(theirs)) {
+    const known = merged[key];
+    merged[key] = known === undefined ? schema : { allOf: [known, schema ?? true] };
+  }
+  return merged;
 };

@@ -18,19 +18,19 @@ export const matches = (
   return (
     matchesType(schema['type'], value) &&
     (schema['const'] === undefined || same(schema['const'], value)) &&
-    (!Array.isArray(schema['enum']) || list(schema['enum']).some((one) => same(one, value))) &&
-    list(schema['allOf']).every(fits) &&
-    (!Array.isArray(schema['anyOf']) || list(schema['anyOf']).some(fits)) &&
-    (!Array.isArray(schema['oneOf']) || list(schema['oneOf']).filter(fits).length === 1) &&
+    (!Array.isArray(schema['enum']) || listOfJson(schema['enum']).some((one) => same(one, value))) &&
+    listOfJson(schema['allOf']).every(fits) &&
+    (!Array.isArray(schema['anyOf']) || listOfJson(schema['anyOf']).some(fits)) &&
+    (!Array.isArray(schema['oneOf']) || listOfJson(schema['oneOf']).filter(fits).length === 1) &&
     (schema['not'] === undefined || !fits(schema['not'])) &&
     (typeof value !== 'string' || matchesString(schema, value)) &&
     (typeof value !== 'number' || matchesNumber(schema, value)) &&
-    (!Array.isArray(value) || matchesArray(schema, list(value), root)) &&
+    (!Array.isArray(value) || matchesArray(schema, listOfJson(value), root)) &&
     (!isJsonObject(value) || matchesObject(schema, value, root))
   );
 };
 
-export const list = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
+export const listOfJson = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
 
 const typeOf = (value: Json): string => {
   if (value === null) return 'null';
@@ -39,7 +39,7 @@ const typeOf = (value: Json): string => {
 
 const matchesType = (type: Json | undefined, value: Json): boolean => {
   if (type === undefined) return true;
-  const types = Array.isArray(type) ? list(type) : [type];
+  const types = Array.isArray(type) ? listOfJson(type) : [type];
   return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value));
 };
 
@@ -77,7 +77,7 @@ const matchesNumber = (schema: JsonObject, value: number): boolean =>
   (schema['multipleOf'] === undefined || Number.isInteger(value / limit(schema, 'multipleOf', value)));
 
 const matchesArray = (schema: JsonObject, value: readonly Json[], root: Json): boolean => {
-  const prefix = list(schema['prefixItems']);
+  const prefix = listOfJson(schema['prefixItems']);
   return (
     value.length >= limit(schema, 'minItems', 0) &&
     value.length <= limit(schema, 'maxItems', Infinity) &&
@@ -93,7 +93,7 @@ const matchesObject = (schema: JsonObject, value: JsonObject, root: Json): boole
   return (
     keys.length >= limit(schema, 'minProperties', 0) &&
     keys.length <= limit(schema, 'maxProperties', Infinity) &&
-    list(schema['required']).every((key) => typeof key !== 'string' || Object.hasOwn(value, key)) &&
+    listOfJson(schema['required']).every((key) => typeof key !== 'string' || Object.hasOwn(value, key)) &&
     keys.every((key) =>
       matches(
         Object.hasOwn(properties, key) ? properties[key] : schema['additionalProperties'],

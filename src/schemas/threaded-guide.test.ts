@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { isJsonObject } from '../kit/json/json.ts';
-import { guideTo } from './guide-job.ts';
+import { guideTo } from './describe-parameters.ts';
 import { createThreadedGuide, type ThreadedGuide } from './threaded-guide.ts';
 
 const open: ThreadedGuide[] = [];

@@ -79,7 +79,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/turns/insistently.ts: performance': 'how long something was tried; this clock never jumps',
   'src/store/operations.ts: performance': 'the duration of an operation, for a metric',
   'src/http/listen/connection-limit.ts: performance': 'the age of a connection; this clock never jumps',
-  'src/cli/signals.ts: performance': 'default of a parameter: the age of a signal; this clock never jumps',
+  'src/cli/serve.ts: performance': 'default of a parameter: the age of a signal; this clock never jumps',
   'src/cli/doctor/probe.ts: performance': 'measures a duration that is only displayed',
   'src/codex/app-server.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/send-once.ts: performance': 'measures a duration for a metric',

@@ -1,6 +1,6 @@
 import { answer } from '../../src/demo/answer.ts';
 import { encodeEvent, type ModelConnection } from '../../src/demo/connection.ts';
-import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import { modelErrorBody, type Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import { hello } from '../support/scripts.ts';
 import { NONCE, rightCalls, rightText, type Plan } from './plan.ts';
@@ -60,7 +60,7 @@ const play = async (connection: ModelConnection, plan: Plan, call: number): Prom
     return;
   }
   if (model.kind === 'refuses') {
-    connection.reply(model.status, errorBody('The model is in no mood.', 'server_error', null, null));
+    connection.reply(model.status, modelErrorBody('The model is in no mood.', 'server_error', null, null));
     return;
   }
   // Never so far that the last event could be read.

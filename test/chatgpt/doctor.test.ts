@@ -50,7 +50,8 @@ const examine = async () => {
   return { code, findings: new Map(findings.map((finding) => [finding.check, finding])) };
 };
 
-it('asks in both request formats, forces a tool, and reads the limits', async () => {
+it('asks in both request formats, forces a tool, reads the limits, and says which transport is faster', async () => {
+  backend.settings.sseDelayMs = 1_500;
   const { code, findings } = await examine();
   const grades = [...findings.values()].map(({ check, grade }) => `${check}: ${grade}`);
   expect(code).toBe(0);
@@ -74,11 +75,6 @@ it('asks in both request formats, forces a tool, and reads the limits', async ()
     'responses',
   ]);
   expect(backend.violations()).toEqual([]);
-});
-
-it('measures both transports, and says which is faster', async () => {
-  backend.settings.sseDelayMs = 1_500;
-  const { findings } = await examine();
   expect(findings.get('WebSocket')?.says).toContain('the upgrade was answered with 101');
   expect(findings.get('transport')).toMatchObject({ grade: 'ok' });
   expect(findings.get('transport')?.says).toMatch(/^WebSocket is faster for this account: /);

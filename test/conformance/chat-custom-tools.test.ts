@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { errorBody } from '../../src/demo/model-server.ts';
+import { modelErrorBody } from '../../src/demo/model-server.ts';
 import { hello, inTurn, says } from '../support/scripts.ts';
 import { openCheckedChat } from './chat-checked.ts';
 
@@ -124,7 +124,7 @@ it.each([
 it('a backend without custom tools gets functions, and its calls become custom again', async () => {
   proxy.use((request, connection) => {
     if (JSON.stringify(request.body['tools']).includes('"custom"')) {
-      const body = errorBody('Unsupported tool type: custom', 'invalid_request_error', null, null);
+      const body = modelErrorBody('Unsupported tool type: custom', 'invalid_request_error', null, null);
       return connection.reply(400, body);
     }
     return says([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import { modelErrorBody, type Script } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { eventsOf, readSse } from '../support/sse.ts';
 import { freshProxies } from '../support/open-proxy.ts';
@@ -87,7 +87,10 @@ describe('a backend without custom tools', () => {
     await roundTrip(proxy, (request, connection) => {
       if (JSON.stringify(request.body).includes('"custom')) {
         refusals += 1;
-        return connection.reply(400, errorBody(message, 'invalid_request_error', param, 'invalid_value'));
+        return connection.reply(
+          400,
+          modelErrorBody(message, 'invalid_request_error', param, 'invalid_value'),
+        );
       }
       return (answered(request.body) ? hello : calls)(request, connection);
     });
@@ -108,7 +111,10 @@ describe('a backend without custom tools', () => {
   it('gets its error through if it rejects only a grammar', async () => {
     const message = 'Invalid lark grammar for custom tool apply_patch.';
     const proxy = await start((_request, connection) =>
-      connection.reply(400, errorBody(message, 'invalid_request_error', 'tools[0].format', 'invalid_value')),
+      connection.reply(
+        400,
+        modelErrorBody(message, 'invalid_request_error', 'tools[0].format', 'invalid_value'),
+      ),
     );
     const response = await proxy.post('/v1/responses', { model: 'gpt-5.5', input: 'hi', tools: [PATCH] });
     expect(response.status).toBe(400);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { DEMO_IMAGE, demoImage } from '../../src/demo/demo-image.ts';
+import { DEMO_IMAGE, demoImage } from '../../src/demo/images.ts';
 import { demoScript } from '../../src/demo/demo-script.ts';
 import { openProxy } from '../support/open-proxy.ts';
 

@@ -7,23 +7,20 @@ import { hello } from '../support/scripts.ts';
 
 const proxy = await openProxy(hello, { PROXY_STORE: 'off' });
 
-const CONVERSATIONS =
-  'This server stores nothing, so it has no conversations. Its operator set PROXY_STORE=off.';
-const KEYS =
-  'This server stores nothing, so it has only the keys of its settings. Its operator set PROXY_STORE=off.';
-const CHATS = 'This server stores no chat completions: its operator set PROXY_STORE=off.';
+const STORES_NOTHING =
+  'This server stores nothing, so it does not have this endpoint. Its operator set PROXY_STORE=off.';
 
 it.each([
-  ['POST', '/v1/conversations', CONVERSATIONS],
-  ['GET', '/v1/conversations/conv_1', CONVERSATIONS],
-  ['DELETE', '/v1/conversations/conv_1/items/msg_1', CONVERSATIONS],
-  ['GET', '/v1/codex/conversations', CONVERSATIONS],
-  ['DELETE', '/v1/codex/conversations/seg_1', CONVERSATIONS],
-  ['GET', '/v1/codex/keys', KEYS],
-  ['POST', '/v1/codex/keys', KEYS],
-  ['DELETE', '/v1/codex/keys/key_1', KEYS],
-  ['GET', '/v1/chat/completions', CHATS],
-  ['GET', '/v1/chat/completions/chatcmpl-1', CHATS],
+  ['POST', '/v1/conversations', STORES_NOTHING],
+  ['GET', '/v1/conversations/conv_1', STORES_NOTHING],
+  ['DELETE', '/v1/conversations/conv_1/items/msg_1', STORES_NOTHING],
+  ['GET', '/v1/codex/conversations', STORES_NOTHING],
+  ['DELETE', '/v1/codex/conversations/seg_1', STORES_NOTHING],
+  ['GET', '/v1/codex/keys', STORES_NOTHING],
+  ['POST', '/v1/codex/keys', STORES_NOTHING],
+  ['DELETE', '/v1/codex/keys/key_1', STORES_NOTHING],
+  ['GET', '/v1/chat/completions', STORES_NOTHING],
+  ['GET', '/v1/chat/completions/chatcmpl-1', STORES_NOTHING],
 ])('%s %s is not supported', async (method, path, message) => {
   const answer = await proxy.post(path, {}, { method, ...(method === 'GET' ? { body: null } : {}) });
   expect([answer.status, await answer.json()]).toEqual([

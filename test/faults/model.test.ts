@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import { modelErrorBody, type Script } from '../../src/demo/model-server.ts';
 import { closedHost } from '../support/closed-host.ts';
 import type { TestProxy } from '../support/proxy.ts';
 import * as scripts from '../support/scripts.ts';
@@ -9,9 +9,9 @@ import { closeForGood, eventually, expectSound } from './settle.ts';
 import { startWatchedProxy } from './workers.ts';
 
 const replies =
-  (status: number, body: Parameters<typeof errorBody>): Script =>
+  (status: number, body: Parameters<typeof modelErrorBody>): Script =>
   (_request, connection) =>
-    connection.reply(status, errorBody(...body));
+    connection.reply(status, modelErrorBody(...body));
 
 /** What a client gets: status, error object, retry-after. */
 interface Told {

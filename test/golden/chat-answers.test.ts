@@ -5,9 +5,8 @@ import { fold } from '../../src/canonical/events/accumulate.ts';
 import { messageParts } from '../../src/canonical/request/item.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/collections/lists.ts';
-import { arrange } from '../../src/openai/chat/arrange.ts';
+import { arrangeChat, renderChat } from '../../src/openai/chat/render.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
-import { renderChat } from '../../src/openai/chat/render.ts';
 import { projectCompletion, renderCompletion } from '../../src/openai/completions/answer.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import { HELLO_USAGE } from '../support/scripts.ts';
@@ -187,7 +186,7 @@ const meta: ChatMeta = {
 };
 const shown = { showReasoning: true, showCommentary: true };
 const arranged = (all: OneOrMore<readonly TurnEvent[]>) =>
-  mapAll(all, (events) => arrange(emit(events), shown));
+  mapAll(all, (events) => arrangeChat(emit(events), shown));
 const foldAll = (all: OneOrMore<readonly TurnEvent[]>) => Promise.all(mapAll(arranged(all), fold));
 const text = async (frames: AsyncIterable<Parameters<typeof encodeFrame>[0]>): Promise<string> =>
   (await collect(frames)).map(encodeFrame).join('');

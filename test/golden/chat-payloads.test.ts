@@ -8,8 +8,8 @@ import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-item
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { rpcDraft } from '../../src/engine/drivers/rpc/draft.ts';
-import { toTurnRequest } from '../../src/openai/chat/to-turn.ts';
-import { parameterName } from '../../src/apis/parameter-names.ts';
+import { chatToTurn } from '../../src/openai/chat/to-turn.ts';
+import { parameterName } from '../../src/apis/parameters.ts';
 import { knownModel, modelList } from '../support/models.ts';
 import { NO_MCP } from '../support/no-mcp.ts';
 import { threadSettings } from '../support/thread-settings.ts';
@@ -21,7 +21,7 @@ const models = createModelNames(modelList([knownModel('gpt-5.5', { efforts: ['lo
 const settings = threadSettings({ workdir: '/tmp/codex-work', knows: (model) => model === 'gpt-5.5' });
 
 const payloads = (body: object) => {
-  const { request, ignored, names, isLegacy } = toTurnRequest(body, {
+  const { request, ignored, names, isLegacy } = chatToTurn(body, {
     models,
     ignoreClientPrompt: false,
   });

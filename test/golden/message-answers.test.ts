@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { arrange } from '../../src/anthropic/messages/output/arrange.ts';
-import type { MessagesMeta } from '../../src/anthropic/messages/output/meta.ts';
-import { projectMessage } from '../../src/anthropic/messages/output/project.ts';
+import { arrange } from '../../src/anthropic/messages/api.ts';
+import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../src/canonical/failure/failure.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import type { Json } from '../../src/kit/json/json.ts';
-import { toTurnRequest, type ParsedChat } from '../../src/openai/chat/to-turn.ts';
+import { chatToTurn, type ParsedChat } from '../../src/openai/chat/to-turn.ts';
 import { knownModel, modelList } from '../support/models.ts';
 
 const models = createModelNames(modelList([knownModel('gpt-5.5')]));
 const user = { role: 'user', content: 'hi' };
-const read = (body: unknown): ParsedChat => toTurnRequest(body, { models, ignoreClientPrompt: false });
+const read = (body: unknown): ParsedChat => chatToTurn(body, { models, ignoreClientPrompt: false });
 
 describe('any body at all', () => {
   const junk = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;

@@ -4,9 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../src/kit/collections/lists.ts';
-import { arrange, type ArrangeOptions } from '../../src/openai/chat/arrange.ts';
+import { arrangeChat, type ArrangeOptions, renderChat } from '../../src/openai/chat/render.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
-import { renderChat } from '../../src/openai/chat/render.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import type { Frame } from '../../src/turns/api.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
@@ -50,14 +49,14 @@ const metaOf = ({ isLegacy, isAlsoLegacy, includeUsage, usagePolicy }: Settings)
 const stream = (all: Turns, how: Settings): Promise<Frame[]> =>
   collect(
     renderChat(
-      mapAll(all, (events) => arrange(emit(events), how.shown)),
+      mapAll(all, (events) => arrangeChat(emit(events), how.shown)),
       metaOf(how),
     ),
   );
 
 const body = async (all: Turns, how: Settings) =>
   projectChat(
-    await Promise.all(mapAll(all, (events) => fold(arrange(emit(events), how.shown)))),
+    await Promise.all(mapAll(all, (events) => fold(arrangeChat(emit(events), how.shown)))),
     metaOf(how),
   );
 

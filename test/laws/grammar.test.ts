@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { arrange as arrangeMessages } from '../../src/anthropic/messages/output/arrange.ts';
+import { arrange as arrangeMessages } from '../../src/anthropic/messages/api.ts';
 import { withCompactionTrigger } from '../../src/canonical/request/compaction.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { wellFormed } from '../../src/canonical/events/well-formed.ts';
@@ -32,7 +32,7 @@ import type { Clock } from '../../src/kit/ambient.ts';
 import type { Tokenizer } from '../../src/engine/tokenizer.ts';
 import { allPastCommitPoint } from '../../src/turns/commit-point.ts';
 import { tap } from '../../src/observe/observer.ts';
-import { arrange as arrangeChat } from '../../src/openai/chat/arrange.ts';
+import { arrangeChat } from '../../src/openai/chat/render.ts';
 import { arrange } from '../../src/openai/responses/output/layout.ts';
 import { checkGrammar } from '../support/grammar.ts';
 import { planOf, throughStep } from '../support/plan.ts';

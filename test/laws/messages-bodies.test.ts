@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { toTurnRequest, type ParsedMessages } from '../../src/anthropic/messages/input/to-turn.ts';
+import { messagesToTurn, type ParsedMessages } from '../../src/anthropic/messages/input/to-turn.ts';
 import { GatewayError } from '../../src/canonical/failure/failure.ts';
 import type { Json } from '../../src/kit/json/json.ts';
 import { models, USER } from '../support/messages-ask.ts';
 
 const read = (body: unknown): ParsedMessages =>
-  toTurnRequest(body, { models, ignoreClientPrompt: false, isCount: false });
+  messagesToTurn(body, { models, ignoreClientPrompt: false, isCount: false });
 
 const junk = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
 const often = <T>(known: fc.Arbitrary<T>) => fc.oneof({ weight: 30, arbitrary: known }, junk);

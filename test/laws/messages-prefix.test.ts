@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 
-import { blocksOf } from '../../src/anthropic/messages/output/blocks.ts';
+import { projectBlocks } from '../../src/anthropic/messages/output/blocks.ts';
 import { readReasoning } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
@@ -150,7 +150,7 @@ const take = (client: Client, one: Step): readonly Produced[] => {
       const id = client.callId();
       client.load(one.names);
       const answer = [callOf(id, 'ToolSearch', { query: 'x' })];
-      client.add('assistant', (blocksOf(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
+      client.add('assistant', (projectBlocks(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
       const content = one.names.map((name) => ({ type: 'tool_reference', tool_name: name }));
       client.add('user', [{ type: 'tool_result', tool_use_id: id, content }]);
       return answer;
@@ -165,7 +165,7 @@ const take = (client: Client, one: Step): readonly Produced[] => {
         encryptedContent: 'e',
       };
       const answer = [...(one.thinks ? [thought] : []), ...calls];
-      client.add('assistant', (blocksOf(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
+      client.add('assistant', (projectBlocks(answer, DISPLAY) as readonly JsonObject[]).map(rewritten));
       client.add(
         'user',
         one.answers.map(({ output, isError }, index) => ({

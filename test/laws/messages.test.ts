@@ -2,12 +2,11 @@ import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { toTurnRequest } from '../../src/anthropic/messages/input/to-turn.ts';
-import { arrange } from '../../src/anthropic/messages/output/arrange.ts';
-import type { MessagesMeta } from '../../src/anthropic/messages/output/meta.ts';
-import { projectMessage } from '../../src/anthropic/messages/output/project.ts';
+import { messagesToTurn } from '../../src/anthropic/messages/input/to-turn.ts';
+import { arrange } from '../../src/anthropic/messages/api.ts';
+import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
-import { toolInput } from '../../src/anthropic/messages/output/tool-input.ts';
+import { toolInput } from '../../src/anthropic/messages/output/blocks.ts';
 import { readReasoning } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';
@@ -130,7 +129,7 @@ describe('law D: an answer that a client sends back', () => {
     const results = content
       .filter(({ type }) => type === 'tool_use')
       .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }));
-    const { request } = toTurnRequest(
+    const { request } = messagesToTurn(
       {
         model: 'm',
         max_tokens: 1,

@@ -12,13 +12,13 @@ import {
   type Produced,
 } from '../../src/canonical/request/item.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
-import { INCLUDABLE } from '../../src/openai/responses/output/include.ts';
-import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
-import { projectReply } from '../../src/openai/responses/output/project.ts';
 import {
+  INCLUDABLE,
   projectStoredItem,
   projectStoredResponse,
 } from '../../src/openai/responses/output/project-stored.ts';
+import { arrange, type Layout } from '../../src/openai/responses/output/layout.ts';
+import { projectReply } from '../../src/openai/responses/output/project.ts';
 import {
   readStoredTurn,
   sentItems,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
-import { toTurnRequest as readChat } from '../../src/openai/chat/to-turn.ts';
+import { chatToTurn as readChat } from '../../src/openai/chat/to-turn.ts';
 import { fieldProblems } from '../support/field-problems.ts';
 import { holds, sentFor, type Sent } from '../support/read-and-sent.ts';
 import type { FieldWalk } from '../support/request-fields.ts';

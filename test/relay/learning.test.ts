@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { answer } from '../../src/demo/answer.ts';
-import { errorBody, type Script } from '../../src/demo/model-server.ts';
+import { modelErrorBody, type Script } from '../../src/demo/model-server.ts';
 import { freshProxies } from '../support/open-proxy.ts';
 import { hello, sureOfItself } from '../support/scripts.ts';
 
@@ -16,7 +16,10 @@ const refuses =
     const found = names.find((name) => Object.hasOwn(body, name));
     if (found === undefined) return answer(connection, [{ text: LONG }]);
     const message = `Unsupported parameter: '${found}' is not supported with this model.`;
-    return connection.reply(400, errorBody(message, 'invalid_request_error', found, 'unsupported_parameter'));
+    return connection.reply(
+      400,
+      modelErrorBody(message, 'invalid_request_error', found, 'unsupported_parameter'),
+    );
   };
 
 const ASK = {
@@ -117,7 +120,7 @@ describe('a backend that refuses parameters', () => {
   });
 
   it("is not blamed for the client's errors", async () => {
-    const error = errorBody(
+    const error = modelErrorBody(
       "Invalid schema for function 'f': 'oops' is not a valid type.",
       'invalid_request_error',
       'tools[0].parameters',
@@ -199,7 +202,7 @@ describe('without the relay', () => {
       output: [{ call_id: 'c1', arguments: '{"a":1}' }],
     });
     use((_request, connection) =>
-      connection.reply(429, errorBody('Slow.', 'rate_limit_error', null, 'rate_limit_exceeded')),
+      connection.reply(429, modelErrorBody('Slow.', 'rate_limit_error', null, 'rate_limit_exceeded')),
     );
     const limited = await post('/v1/responses', { model: 'gpt-5.5', input: 'hi' });
     expect([limited.status, await limited.json()]).toMatchObject([
@@ -218,7 +221,7 @@ describe('a model that does not reason', () => {
       if (!JSON.stringify(body['include'] ?? []).includes('encrypted'))
         return answer(connection, [{ text: LONG }]);
       const message = 'Encrypted content is not supported with this model.';
-      return connection.reply(400, errorBody(message, 'invalid_request_error', 'include', null));
+      return connection.reply(400, modelErrorBody(message, 'invalid_request_error', 'include', null));
     };
     const { post, model } = await start(script);
     const include = ['message.output_text.logprobs'];

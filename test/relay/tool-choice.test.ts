@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Script } from '../../src/demo/model-server.ts';
-import { errorBody } from '../../src/demo/model-server.ts';
+import { modelErrorBody } from '../../src/demo/model-server.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { askAll, askBy, inAllWays, WAYS } from '../support/four-ways.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';
@@ -127,7 +127,12 @@ describe('with the relay', () => {
         ? callsF(request, connection)
         : connection.reply(
             400,
-            errorBody("Unsupported parameter: 'tool_choice'.", 'invalid_request_error', 'tool_choice', null),
+            modelErrorBody(
+              "Unsupported parameter: 'tool_choice'.",
+              'invalid_request_error',
+              'tool_choice',
+              null,
+            ),
           );
     onWire.use(refuses);
     const ask = { tools, choice: ALLOWED, more: { model: 'without-choice' } };

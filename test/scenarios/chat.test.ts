@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
-import { arrange } from '../../src/openai/chat/arrange.ts';
+import { arrangeChat, renderChat } from '../../src/openai/chat/render.ts';
 import { projectChat, type ChatMeta } from '../../src/openai/chat/project.ts';
-import { renderChat } from '../../src/openai/chat/render.ts';
 import { parseResponse, toTurnRequest } from '../../src/openai/responses/input/to-turn.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
 import { validateChatChunk, validateChatCompletion } from '../support/schema.ts';
@@ -27,7 +26,7 @@ const meta: ChatMeta = {
 };
 
 const arranged = (events: readonly TurnEvent[]) =>
-  arrange(emit(events), { showReasoning: true, showCommentary: true });
+  arrangeChat(emit(events), { showReasoning: true, showCommentary: true });
 
 describe.each(scenarioNames())('%s', (name) => {
   const events = replay(name, toTurnRequest(parseResponse(requestOf(name)), SCENARIO_OPTIONS).request);

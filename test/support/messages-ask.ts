@@ -1,16 +1,16 @@
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import {
-  toTurnRequest,
+  messagesToTurn,
   type ParsedMessages,
-  type ToTurnOptions,
+  type MessagesTurnOptions,
 } from '../../src/anthropic/messages/input/to-turn.ts';
 import { knownModel, modelList } from './models.ts';
 
 export const models = createModelNames(modelList([knownModel('gpt-6')]));
 
 /** Reads a body of the Messages API as the server does by default. */
-export const read = (body: object, options: Partial<ToTurnOptions> = {}): ParsedMessages =>
-  toTurnRequest(
+export const read = (body: object, options: Partial<MessagesTurnOptions> = {}): ParsedMessages =>
+  messagesToTurn(
     { model: 'gpt-6', max_tokens: 100, ...body },
     { models, ignoreClientPrompt: false, isCount: false, ...options },
   );

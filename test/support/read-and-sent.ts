@@ -7,7 +7,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf } from '../../src/codex/translate/inject-items.ts';
 import { relayDraft } from '../../src/engine/drivers/relay/draft.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
-import { parameterName, type ParameterNames } from '../../src/apis/parameter-names.ts';
+import { parameterName, type ParameterNames } from '../../src/apis/parameters.ts';
 import { body as modelRequest, everything, first, PROVIDER, SESSION, SHAPE } from './edited.ts';
 import { NO_MCP } from './no-mcp.ts';
 import { turnContext } from './turn-request.ts';

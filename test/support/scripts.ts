@@ -1,7 +1,7 @@
 import { answer } from '../../src/demo/answer.ts';
 import type { AnswerOptions } from '../../src/demo/answer.ts';
 import type { ModelConnection } from '../../src/demo/connection.ts';
-import { errorBody } from '../../src/demo/model-server.ts';
+import { modelErrorBody } from '../../src/demo/model-server.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import type { ScriptStep } from '../../src/demo/script-step.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
@@ -106,25 +106,25 @@ export const commentaryThenFinal = says([
 export const http429 = (retryAfterSeconds = 7): Script =>
   repliesWith(
     429,
-    errorBody('Rate limit reached for requests.', 'rate_limit_error', null, 'rate_limit_exceeded'),
+    modelErrorBody('Rate limit reached for requests.', 'rate_limit_error', null, 'rate_limit_exceeded'),
     { 'retry-after': String(retryAfterSeconds) },
   );
 
 export const http401 = repliesWith(
   401,
-  errorBody('Incorrect API key provided.', 'invalid_request_error', null, 'invalid_api_key'),
+  modelErrorBody('Incorrect API key provided.', 'invalid_request_error', null, 'invalid_api_key'),
 );
 
 export const http400 = (
   message = "Invalid value: 'purple'.",
   param: string | null = 'reasoning.effort',
   code: string | null = 'invalid_value',
-): Script => repliesWith(400, errorBody(message, 'invalid_request_error', param, code));
+): Script => repliesWith(400, modelErrorBody(message, 'invalid_request_error', param, code));
 
 export const http404Model = (model = 'no-such-model'): Script =>
   repliesWith(
     404,
-    errorBody(
+    modelErrorBody(
       `The model \`${model}\` does not exist or you do not have access to it.`,
       'invalid_request_error',
       null,
@@ -132,7 +132,7 @@ export const http404Model = (model = 'no-such-model'): Script =>
     ),
   );
 
-export const http500 = repliesWith(500, errorBody('The backend is broken.', 'server_error', null, null));
+export const http500 = repliesWith(500, modelErrorBody('The backend is broken.', 'server_error', null, null));
 
 /** Half a message, then the socket closes. */
 export const cutMidStream = says([{ text: 'This sentence will never', end: 'open' }, { cut: true }]);

@@ -7,7 +7,7 @@ import path from 'node:path';
 
 import { PlainError } from '../../src/cli/explain.ts';
 import { serviceOn } from '../../src/cli/service.ts';
-import type { FoundProgram } from '../../src/cli/service/program.ts';
+import type { FoundProgram } from '../../src/cli/service/task.ts';
 import { noProgress } from './no-progress.ts';
 
 interface Given {

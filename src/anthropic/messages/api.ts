@@ -1,17 +1,17 @@
 import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
 import type { Api } from '../../turns/api.ts';
-import { anthropicErrors } from '../errors.ts';
-import { findModel } from '../model-names.ts';
-import { restateFailure } from '../restate-failure.ts';
+import { anthropicErrors, restateFailure } from '../errors.ts';
+import { findModel } from '../models.ts';
 import { readThread, type ThreadField } from './input/thread.ts';
-import { toTurnRequest } from './input/to-turn.ts';
-import { arrange } from './output/arrange.ts';
-import type { MessagesMeta } from './output/meta.ts';
-import { projectMessage } from './output/project.ts';
+import { messagesToTurn } from './input/to-turn.ts';
+import { type MessagesMeta, projectMessage } from './output/project.ts';
 import { PING, renderMessage } from './output/render.ts';
-import type { Signer } from './reasoning/signer.ts';
-import { readReasoning } from './reasoning/thinking-block.ts';
+import { type Signer, readReasoning } from './reasoning/thinking-block.ts';
 import { withClientNames } from './tool-names.ts';
+import { isMessage, isReasoning, isToolCall, type Produced } from '../../canonical/request/item.ts';
+import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import { ItemQueue, NoLateSummaries } from '../../apis/arrange.ts';
+import { isMcpCall, isWebSearch } from './output/blocks.ts';
 
 export const MESSAGES_PATH = '/v1/messages';
 
@@ -35,7 +35,7 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
   parse: (body) => ({ body, isCount: false, ...readThread(body, options.stores) }),
   toTurn({ body, isCount, isThread }, { chain }, { headers, ambient, models }) {
     const { ignoreClientPrompt, signer } = options;
-    const read = toTurnRequest(body, {
+    const read = messagesToTurn(body, {
       models,
       ignoreClientPrompt,
       isCount,
@@ -67,3 +67,27 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
   render: (meta, [events], inputTokens) => renderMessage(events, meta, options.signer, inputTokens),
   project: (meta, [reply]) => projectMessage(reply, meta, options.signer),
 });
+
+/** Items that a message can show. */
+const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): boolean =>
+  isReasoning(head)
+    ? thinking !== null
+    : isMessage(head) || isToolCall(head) || isWebSearch(head) || isMcpCall(head);
+
+/** One item after the other, in the order they started: a stream of messages has one block at a time. */
+export async function* arrange(
+  events: AsyncIterable<TurnEvent>,
+  meta: Pick<MessagesMeta, 'thinking'>,
+): AsyncGenerator<TurnEvent> {
+  const queue = new ItemQueue();
+  const summaries = new NoLateSummaries();
+  const hidden = new Set<string>();
+  for await (const made of events) {
+    const event = summaries.next(made);
+    if (event === null) continue;
+    const itemId = itemIdOf(event);
+    if (event.type === 'item-started' && !isShown(event.item, meta)) hidden.add(event.item.id);
+    if (itemId === null) yield event;
+    else if (!hidden.has(itemId)) yield* queue.take(event, itemId);
+  }
+}

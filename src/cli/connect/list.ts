@@ -1,4 +1,4 @@
-import type { CommandContext } from '../command.ts';
+import type { CommandContext } from '../read-command-line.ts';
 import type { Client, ServerFacts, Variables } from '../../connect/client.ts';
 import { CLIENTS } from '../../connect/clients.ts';
 import { FORMATS } from '../../connect/formats.ts';

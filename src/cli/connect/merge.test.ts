@@ -5,14 +5,13 @@ import { stringify as yamlText } from 'yaml';
 
 import { serverFacts } from '../../../test/support/connect-facts.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import type { Client } from '../../connect/client.ts';
+import { type Client, wholeOf, type Setting } from '../../connect/client.ts';
 import { CLIENTS } from '../../connect/clients.ts';
 import { CannotEdit, valueAt, withValueAt } from '../../connect/formats/format.ts';
 import { json } from '../../connect/formats/json.ts';
 import { yaml } from '../../connect/formats/yaml.ts';
 import { FORMATS } from '../../connect/formats.ts';
 import { merge, unmerge } from './merge.ts';
-import { wholeOf, type Setting } from '../../connect/setting.ts';
 
 const files = Object.entries<Client>(CLIENTS).flatMap(([name, client]) =>
   client.files(serverFacts()).map((file) => ({ name: `${name}, ${file.place.name}`, ...file })),

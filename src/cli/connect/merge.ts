@@ -7,33 +7,33 @@ import {
   valueAt,
   withValueAt,
   type Format,
-  type Path,
+  type KeyPath,
 } from '../../connect/formats/format.ts';
-import type { Setting } from '../../connect/setting.ts';
+import type { Setting } from '../../connect/client.ts';
 
 /** What was done to a file for one setting: enough to take it back after others have edited the file. */
 export type Change =
   | {
       readonly kind: 'value';
-      readonly path: Path;
+      readonly path: KeyPath;
       readonly value: Json;
-      readonly identity?: Path;
+      readonly identity?: KeyPath;
       /** The former value; absent if there was none. */
       readonly before?: Json;
     }
-  | { readonly kind: 'item'; readonly path: Path; readonly item: Json }
+  | { readonly kind: 'item'; readonly path: KeyPath; readonly item: Json }
   /** The frame of a file that was empty. It is taken back only if nothing else is left in the file. */
-  | { readonly kind: 'first'; readonly path: Path; readonly value: Json }
+  | { readonly kind: 'first'; readonly path: KeyPath; readonly value: Json }
   /** An object or a list that was created to hold the above. */
-  | { readonly kind: 'parent'; readonly path: Path };
+  | { readonly kind: 'parent'; readonly path: KeyPath };
 
-export interface Merged {
+export interface MergeResult {
   readonly text: string;
   readonly changes: readonly Change[];
 }
 
 /** Puts settings into the text of a file. Throws `CannotEdit` unless exactly these settings change. */
-export const merge = (format: Format, text: string, settings: readonly Setting[]): Merged => {
+export const merge = (format: Format, text: string, settings: readonly Setting[]): MergeResult => {
   const before = format.read(text);
   const isNew = Object.keys(before).length === 0;
   let merged = text;
@@ -90,7 +90,7 @@ const expectedAfter = (current: JsonObject, change: SettingChange): JsonObject =
   return withValueAt(current, path, [...listAt(current, path), change.item]);
 };
 
-const listAt = (current: JsonObject, path: Path): readonly Json[] => {
+const listAt = (current: JsonObject, path: KeyPath): readonly Json[] => {
   const list = valueAt(current, path) ?? [];
   if (!Array.isArray(list)) throw new CannotEdit(`${shownPath(path)} is not a list`);
   return list as readonly Json[];
@@ -107,17 +107,17 @@ const check = (format: Format, text: string, expected: JsonObject): void => {
   if (!isExact) throw new CannotEdit('it is written in a form that this command does not edit');
 };
 
-export interface Unmerged {
+export interface UnmergeResult {
   readonly text: string;
   /** What was not taken back, because it was changed since. */
-  readonly kept: readonly Path[];
+  readonly kept: readonly KeyPath[];
 }
 
 /** Takes changes back in a file that was edited since. What others have changed stays. */
-export const unmerge = (format: Format, text: string, changes: readonly Change[]): Unmerged => {
+export const unmerge = (format: Format, text: string, changes: readonly Change[]): UnmergeResult => {
   let current = text;
   let expected = format.read(text);
-  const kept: Path[] = [];
+  const kept: KeyPath[] = [];
   for (const change of changes.toReversed()) {
     const step = takenBack(format, current, expected, change);
     if (step === 'kept') kept.push(change.path);

@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
 
-interface Started {
+interface ClientCommand {
   readonly program: string;
   readonly words: readonly string[];
   readonly environment: Environment;
@@ -16,7 +16,12 @@ interface Started {
 }
 
 /** Runs a program in the place of this one. Resolves to its exit code: 128 plus the number if a signal ended it. */
-export const runClient = async ({ program, words, environment, directory }: Started): Promise<number> => {
+export const runClient = async ({
+  program,
+  words,
+  environment,
+  directory,
+}: ClientCommand): Promise<number> => {
   const child = spawn(program, words, { stdio: 'inherit', env: environment, cwd: directory });
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   // The terminal sends Ctrl-C to both processes; the client decides what it means.

@@ -4,10 +4,9 @@ import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { readApiKey } from '../../http/guards/api-key-file.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
-import { PlainError } from '../explain.ts';
+import { PlainError, addressOf } from '../explain.ts';
 import { askProof } from './prove.ts';
 import type { KeptKey, Records } from './record.ts';
-import { addressOf } from '../server-address.ts';
 import { USUAL_OUTPUT, USUAL_WINDOW, type ModelFacts, type ServerFacts } from '../../connect/client.ts';
 
 const LIMIT_MS = 5_000;
@@ -18,7 +17,7 @@ export interface FoundServer {
   readonly notes: readonly string[];
 }
 
-interface Wanted {
+interface ServerSearch {
   readonly client: string;
   readonly url: string | null;
   readonly model: string | null;
@@ -33,7 +32,7 @@ interface Wanted {
  * Address and model of the server, and a key for the client. Throws if there is no key, if the server rejects it, or if a
  * program on this machine does not prove that it knows it. Null: the user does not trust that program either.
  */
-export const findServer = async (config: Config, wanted: Wanted): Promise<FoundServer | null> => {
+export const findServer = async (config: Config, wanted: ServerSearch): Promise<FoundServer | null> => {
   const url = wanted.url === null ? ownUrl(config.http) : givenUrl(wanted.url);
   const own = await ownKeyOf(config, url, wanted.startCommand);
   const proof = isThisMachine(url, addressOf(config.http)) ? await askProof(url, own.key) : 'proven';
@@ -63,13 +62,13 @@ const foundServer = (
   url: string,
   { key, keyFile }: UsableKey,
   asked: JsonObject | null,
-  wanted: Wanted,
+  wanted: ServerSearch,
 ): FoundServer => {
   const model = modelFacts(asked, wanted.model);
   return { facts: { url, key, keyFile, model }, notes: asked === null ? [silentNote(url, model)] : [] };
 };
 
-const silentServer = (url: string, kept: UsableKey | null, wanted: Wanted): FoundServer => {
+const silentServer = (url: string, kept: UsableKey | null, wanted: ServerSearch): FoundServer => {
   if (kept === null)
     throw new PlainError(
       `No server answers at ${url}. It has to make a key for this client: start it first (${wanted.startCommand}).`,
@@ -86,7 +85,7 @@ const MAX_NAME_CHARS = 100;
 const makeKey = async (
   url: string,
   own: UsableKey,
-  { client, records }: Wanted,
+  { client, records }: ServerSearch,
 ): Promise<(UsableKey & Pick<FoundServer, 'notes'>) | null> => {
   const name = `connect: ${client} on ${hostname()}`.slice(0, MAX_NAME_CHARS);
   const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, scopes: ['infer'] });

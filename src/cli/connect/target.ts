@@ -1,9 +1,10 @@
 import { chmod, lstat, mkdir, readFile, readlink, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { diff } from 'node:util';
 
 import { exists, isMissing, writeAtomically } from '../../codex/home/files.ts';
 import { PlainError } from '../explain.ts';
-import type { Place } from '../../connect/client.ts';
+import type { FilePlace } from '../../connect/client.ts';
 
 /** Settings files are small; another kind of file must not be read into memory. */
 const MAX_BYTES = 4_000_000;
@@ -22,7 +23,11 @@ export interface Target {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export const placeOnDisk = async (place: Place, home: string, environment: Environment): Promise<string> => {
+export const placeOnDisk = async (
+  place: FilePlace,
+  home: string,
+  environment: Environment,
+): Promise<string> => {
   // npm scripts run in the project's folder; npm passes the one of the user in a variable.
   const base = environment['INIT_CWD'] ?? process.cwd();
   const moved = place.variables?.find(([name]) => (environment[name] ?? '') !== '');
@@ -128,3 +133,26 @@ const plainly = async <Result>(file: string, doing: () => Promise<Result>): Prom
     throw new PlainError(`Cannot use ${file} (${code}).`, { cause: error });
   }
 };
+
+/** Unchanged lines that are shown around a change. */
+const CONTEXT = 2;
+
+/** By the kinds of `diff`. */
+const SIGNS = { '-1': '+', 0: ' ', 1: '-' } as const;
+
+/** The lines that differ, with a few around them. */
+export const showDiff = (file: string, before: string | null, after: string | null): string => {
+  const lines = diff(linesOf(before), linesOf(after)).map(([kind, line]) => ({ sign: SIGNS[kind], line }));
+  const isNear = lines.map((_line, index) =>
+    lines.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some(({ sign }) => sign !== ' '),
+  );
+  const shown = lines.flatMap(({ sign, line }, index) => {
+    if (isNear[index] === true) return [`${sign} ${line}`];
+    return index === 0 || isNear[index - 1] === true ? ['  …'] : [];
+  });
+  const suffix = before === null ? ' (new)' : after === null ? ' (deleted)' : '';
+  return [`${file}${suffix}`, ...shown, ''].map((line) => `${line}\n`).join('');
+};
+
+const linesOf = (text: string | null): string[] =>
+  text === null || text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/);

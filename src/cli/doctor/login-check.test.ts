@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { LoginFacts } from '../../codex/login/read-login.ts';
-import { judgeLogin, judgeToken } from './login-check.ts';
-import type { TokenOwner } from './token-owner.ts';
+import { judgeLogin, judgeToken, type TokenOwner } from './login-check.ts';
 
 const NOW = new Date('2026-11-16T12:00:00Z');
 const EARLIER = new Date('2026-11-15T08:30:00Z');

@@ -1,18 +1,20 @@
 import path from 'node:path';
 
+import { request, type Dispatcher } from 'undici';
+
 import { exists } from '../../codex/home/files.ts';
 import { readLoginFile } from '../../codex/home/login-file.ts';
-import { accessTokenIn, accessTokenKind, authOf } from '../../codex/home/access-token.ts';
-import { readLogin, TOKEN_ENDS_SOON_MS, type LoginFacts } from '../../codex/login/read-login.ts';
+import { accessTokenIn, accessTokenKind, authOf, WHOAMI_PATH } from '../../codex/home/access-token.ts';
+import { readLogin, TOKEN_ENDS_SOON_MS, type LoginFacts, masked } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
-import { describeLogin } from '../describe-login.ts';
-import { loginHomeOf } from '../login-home.ts';
+import { describeLogin, loginHomeOf } from '../login-home.ts';
 import { ok, problem, skipped, warning, type Check, type Finding } from './finding.ts';
-import type { TokenOwner } from './token-owner.ts';
 import { isOpenToOthers } from './machine.ts';
 import { shownTime } from '../../kit/text/display.ts';
+import { isJsonObject, parseJsonObject, type Json } from '../../kit/json/json.ts';
+import { judgeAnswer, judgeError } from './reach.ts';
 
-export interface LoginCheckOptions {
+interface LoginCheckOptions {
   readonly config: Config;
   readonly now: Date;
   /** The command that signs in. */
@@ -137,3 +139,67 @@ export const judgeLogin = (
   const renewal = isOver ? 'renewed with the next request' : 'then renewed automatically';
   return ok(`${who}; valid until ${shownTime(expiresAt)}, ${renewal}`, about);
 };
+
+/** What the issuer of a personal access token says about it. */
+export type TokenOwner =
+  | { readonly kind: 'confirmed'; readonly account: string | null; readonly plan: string | null }
+  | { readonly kind: 'rejected'; readonly status: number }
+  /** `why` names the host and what is wrong with its answer. */
+  | { readonly kind: 'unknown'; readonly why: string };
+
+interface AskOwnerOptions {
+  /** Where access tokens are checked. */
+  readonly authApiUrl: string;
+  readonly openDispatcher: (url: string) => Promise<Dispatcher>;
+  readonly signal: AbortSignal;
+}
+
+const MAX_TEXT = 4_000;
+
+/** The request that codex sends at its start. It costs nothing. */
+export const askOwner = async (
+  token: string,
+  { authApiUrl, openDispatcher, signal }: AskOwnerOptions,
+): Promise<TokenOwner> => {
+  const url = `${authApiUrl}${WHOAMI_PATH}`;
+  const { host } = new URL(url);
+  const dispatcher = await openDispatcher(url);
+  try {
+    const headers = { authorization: `Bearer ${token}`, accept: 'application/json' };
+    const answer = await request(url, { dispatcher, signal, headers });
+    let text = '';
+    for await (const chunk of answer.body) {
+      text += String(chunk);
+      if (text.length > MAX_TEXT) break;
+    }
+    const about = parseJsonObject(text);
+    if (answer.statusCode < 300 && about !== null) {
+      const email = textOf(about['email']);
+      const account = email === null ? null : masked(email);
+      return { kind: 'confirmed', account, plan: textOf(about['chatgpt_plan_type']) };
+    }
+    if (answer.statusCode === 401) return { kind: 'rejected', status: answer.statusCode };
+    const seen = { status: answer.statusCode, headers: headersOf(answer.headers), text };
+    const { grade, says } = judgeAnswer(host, seen);
+    return {
+      kind: 'unknown',
+      why: grade === 'ok' ? `${host} answered ${answer.statusCode}${quoted(about)}` : says,
+    };
+  } catch (error) {
+    return { kind: 'unknown', why: judgeError(host, error).says };
+  } finally {
+    await dispatcher.destroy();
+  }
+};
+
+const textOf = (value: Json | undefined): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
+const quoted = (about: ReturnType<typeof parseJsonObject>): string => {
+  const error = about?.['error'];
+  const message = isJsonObject(error) ? textOf(error['message']) : null;
+  return message === null ? '' : `: ${message}`;
+};
+
+const headersOf = (headers: Dispatcher.ResponseData['headers']): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));

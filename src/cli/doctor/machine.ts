@@ -3,9 +3,12 @@ import path from 'node:path';
 
 import { untrustedState } from '../../codex/home/private-folders.ts';
 import { ConfigError } from '../../config/load.ts';
-import { loadSettings } from '../load-settings.ts';
-import { describeSources, sourcesFacts } from './sources.ts';
+import { loadSettings } from '../explain.ts';
 import { ok, problem, warning, type Check } from './finding.ts';
+import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
+import type { Config } from '../../config/schema.ts';
+import { GROUPS } from '../../config/setting-row.ts';
+import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Checks of this machine that send nothing. */
 
@@ -80,3 +83,23 @@ const tryToWrite = async (directory: string): Promise<string | null> => {
 /** Windows has no such permissions. */
 export const isOpenToOthers = async (file: string): Promise<boolean> =>
   process.platform !== 'win32' && ((await stat(file)).mode & 0o077) !== 0;
+
+const namesOf = ({ sources }: Config): readonly string[] =>
+  Object.keys(sources).filter((name) => sources[name] !== 'default');
+
+/** Which settings are set and where, by group. Without values, because some are secrets. */
+const describeSources = (config: Config): string => {
+  const groups = Object.entries(GROUPS).flatMap(([group, { title }]) => {
+    const names = namesOf(config).filter((name) => ALL_SETTINGS[name]?.group === group);
+    const list = names.map((name) => `${name} (${config.sources[name]})`).join(', ');
+    return names.length === 0 ? [] : [`${title}: ${list}`];
+  });
+  const { configFile } = config.state;
+  return ['valid', ...(configFile === null ? [] : [`config file ${configFile}`]), ...groups].join('; ');
+};
+
+/** The same for `--json`. */
+const sourcesFacts = (config: Config): JsonObject => ({
+  configFile: config.state.configFile,
+  sources: Object.fromEntries(namesOf(config).map((name) => [name, config.sources[name]])),
+});

@@ -6,9 +6,8 @@ import type { Config } from '../../config/schema.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import type { CodexReport } from '../../observe/codex-watch.ts';
 import { createLogger } from '../../observe/log.ts';
-import { loadSettings } from '../load-settings.ts';
-import type { StreamedTurn } from './transport-check.ts';
-import type { Answer } from './turns.ts';
+import { loadSettings } from '../explain.ts';
+import type { StreamedTurn, Answer } from './turns.ts';
 
 /** The whole server in this process, without a port: it answers as a client would see it. */
 export interface Probe {

@@ -1,9 +1,17 @@
+import path from 'node:path';
+
 import { request, type Dispatcher } from 'undici';
 
 import { ok, problem, warning, type Check, type Finding } from './finding.ts';
+import { openCodexBinary } from '../../codex/binary.ts';
+import { authOf } from '../../codex/home/access-token.ts';
+import { readWholeLogin } from '../../codex/home/login-file.ts';
+import { readLogin } from '../../codex/login/read-login.ts';
+import type { Config } from '../../config/schema.ts';
+import { loginHomeOf } from '../login-home.ts';
 
 /** The backend's answer to a request without a login. */
-export interface Seen {
+export interface BackendAnswer {
   readonly status: number;
   /** Lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -11,11 +19,11 @@ export interface Seen {
   readonly text: string;
 }
 
-export const MAX_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Enough to find the title of a page. */
 const MAX_TEXT = 4_000;
 
-export interface ReachOptions {
+interface ReachOptions {
   readonly url: string;
   /** How long the backend may be silent. */
   readonly idleTimeoutMs: number;
@@ -47,7 +55,7 @@ interface LookOptions {
 }
 
 /** Sends a GET and reads the beginning of the answer. */
-export const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): Promise<Seen> => {
+const look = async (url: string, { dispatcher, signal, apiKey }: LookOptions): Promise<BackendAnswer> => {
   const authorization = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
   const headers = { accept: 'application/json', ...authorization };
   const answer = await request(url, { dispatcher, signal, headers });
@@ -61,7 +69,7 @@ export const look = async (url: string, { dispatcher, signal, apiKey }: LookOpti
 };
 
 /** Pure. Any API answer is fine, even an error; an HTML page means that something else answered. */
-export const judgeAnswer = (host: string, { status, headers, text }: Seen): Finding => {
+export const judgeAnswer = (host: string, { status, headers, text }: BackendAnswer): Finding => {
   const facts = { host, status };
   if (headers['cf-mitigated'] !== undefined) {
     return problem(
@@ -132,4 +140,82 @@ const codeOf = (error: unknown): string => {
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error.cause === undefined ? error.message : codeOf(error.cause);
+};
+
+/** A second provider, as it is configured. */
+interface ConfiguredProvider {
+  /** `embeddings` or `transcriptions`. */
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+}
+
+interface ProviderCheckOptions {
+  readonly idleTimeoutMs: number;
+  readonly openDispatcher: (url: string) => Promise<Dispatcher>;
+}
+
+/** Checks that a second provider answers and accepts its key. Only asks for its models, which costs nothing. */
+export const providerCheck = (
+  provider: ConfiguredProvider,
+  { idleTimeoutMs, openDispatcher }: ProviderCheckOptions,
+): Check => ({
+  name: provider.name,
+  limitMs: Math.min(idleTimeoutMs, MAX_WAIT_MS),
+  run: async (signal) => {
+    const { baseUrl, apiKey } = provider;
+    const dispatcher = await openDispatcher(baseUrl);
+    try {
+      return judgeProvider(provider, await look(`${baseUrl}/models`, { dispatcher, signal, apiKey }));
+    } catch (error) {
+      return judgeError(new URL(baseUrl).host, error);
+    } finally {
+      await dispatcher.destroy();
+    }
+  },
+});
+
+/** Pure. */
+export const judgeProvider = (
+  { name, baseUrl, apiKey }: ConfiguredProvider,
+  seen: BackendAnswer,
+): Finding => {
+  const { host } = new URL(baseUrl);
+  const { status } = seen;
+  const facts = { host, status };
+  const setting = `PROXY_${name.toUpperCase()}`;
+  // A page of Cloudflare is one of many here: the advice for the backend does not apply.
+  const { 'cf-mitigated': _, ...headers } = seen.headers;
+  const found = judgeAnswer(host, { ...seen, headers });
+  if (found.grade !== 'ok') return found;
+  if (status === 401 || status === 403) {
+    const says =
+      apiKey === null ? `${host} requires a key (${status})` : `${host} rejects the key (${status})`;
+    return problem(says, `set ${setting}_API_KEY to a key of this provider`, facts);
+  }
+  if (status >= 300) {
+    return warning(
+      `${host} answers, but has no list of models at the base URL (${status})`,
+      `check ${setting}_BASE_URL, which usually ends in /v1`,
+      facts,
+    );
+  }
+  return ok(`${host} answers${apiKey === null ? '' : ', and accepts the key'}`, facts);
+};
+
+const OPENAI = 'https://api.openai.com/v1';
+
+/** The URL of the backend's model list, which costs nothing. Null if the backend is inside this server. */
+export const backendUrl = async (config: Config): Promise<string | null> => {
+  if (config.upstream.baseUrl !== null) return `${config.upstream.baseUrl}/models`;
+  const { accessToken } = config.upstream;
+  const auth =
+    accessToken === null
+      ? await readWholeLogin(path.join(loginHomeOf(config), 'auth.json'))
+      : authOf(accessToken);
+  const login = auth === null ? null : readLogin(auth);
+  if (login === null) return null;
+  if (login.kind === 'api-key') return `${OPENAI}/models`;
+  const { version } = await openCodexBinary(config.codex.binary);
+  return `${config.upstream.chatgptBaseUrl}/codex/models?client_version=${version}`;
 };

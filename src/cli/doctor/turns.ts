@@ -1,5 +1,5 @@
 import { isJsonObject, objectsIn, type JsonObject } from '../../kit/json/json.ts';
-import { ok, problem, skipped, warning, type Finding } from './finding.ts';
+import { ok, problem, skipped, warning, type Finding, type Check } from './finding.ts';
 import { shownTime } from '../../kit/text/display.ts';
 
 /** An answer of the server in this process. */
@@ -13,24 +13,24 @@ export interface Answer {
 /** Alias of the default model. */
 const MODEL = 'codex-5';
 
-export interface TurnOptions {
+interface TurnOptions {
   /** Low effort costs less; null for backends that may not support efforts. */
   readonly effort: 'low' | null;
 }
 
-const ask = ({ effort }: TurnOptions, fields: JsonObject): JsonObject => ({
+const askBody = ({ effort }: TurnOptions, fields: JsonObject): JsonObject => ({
   model: MODEL,
   ...(effort === null ? {} : { reasoning: { effort } }),
   ...fields,
 });
 
 export const tinyTurn = (options: TurnOptions): JsonObject =>
-  ask(options, { input: 'Answer with the word ok.' });
+  askBody(options, { input: 'Answer with the word ok.' });
 
 const TOOL = 'say_ok';
 
 export const forcedTurn = (options: TurnOptions): JsonObject =>
-  ask(options, {
+  askBody(options, {
     input: 'Hello.',
     tools: [
       {
@@ -64,12 +64,12 @@ export const cacheTurns = (options: TurnOptions, nonce: string): readonly [JsonO
     { role: 'assistant', content: 'ok' },
     { role: 'user', content: 'Answer with ok again.' },
   ];
-  return [ask(options, { input: [first] }), ask(options, { input: second })];
+  return [askBody(options, { input: [first] }), askBody(options, { input: second })];
 };
 
 /** Pure. Did the model answer? */
 export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const { model, input, output } = figuresOf(answer);
   const text = outputOf(answer).find((item) => item['type'] === 'message');
@@ -81,13 +81,13 @@ export const judgeTurn = (answer: Answer, signIn: string | null): Finding => {
 };
 
 /** Pure. The backend accepted the request and sent nothing: further requests would also time out. */
-export const isSilent = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
+export const isSilentAnswer = ({ facts }: Finding): boolean => facts['code'] === 'upstream_timeout';
 
 const UNFORCEABLE = 'clients that force a tool will not work with this model: try another one';
 
 /** Pure. Was the required tool called? */
 export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const call = outputOf(answer).find((item) => item['type'] === 'function_call');
   if (call?.['name'] === TOOL) return ok('the model calls the required tool');
@@ -96,7 +96,7 @@ export const judgeForced = (answer: Answer, signIn: string | null): Finding => {
 
 /** Pure. Was the second turn a hit in the prompt cache? */
 export const judgeCache = (answer: Answer, signIn: string | null): Finding => {
-  const failed = failureOf(answer, signIn);
+  const failed = answerFailure(answer, signIn);
   if (failed !== null) return failed;
   const { input, cached } = figuresOf(answer);
   const says = `${cached} of ${input} tokens of a second turn came from the cache`;
@@ -158,7 +158,7 @@ const objectIn = (object: JsonObject, key: string): JsonObject => {
 };
 
 /** The error of an answer with advice; null if it succeeded. */
-export const failureOf = ({ status, body }: Answer, signIn: string | null): Finding | null => {
+export const answerFailure = ({ status, body }: Answer, signIn: string | null): Finding | null => {
   const error = objectIn(body, 'error');
   if (status < 400 && body['status'] !== 'failed') return null;
   const code = typeof error['code'] === 'string' ? error['code'] : 'no code';
@@ -198,4 +198,102 @@ const adviceFor = (code: string, signIn: string | null): string => {
     default:
       return 'see docs/errors.md and docs/operating.md';
   }
+};
+
+type TransportChoice = 'auto' | 'websocket' | 'http';
+
+/** A streamed turn over one transport. */
+export interface StreamedTurn {
+  readonly answer: Answer;
+  /** Until its first output; null: it had none. */
+  readonly firstMs: number | null;
+}
+
+/** What a transport achieved. */
+interface MeasuredTransport {
+  /** Null: the turn failed. */
+  readonly firstMs: number | null;
+  readonly finding: Finding;
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(ms < 1_000 ? 2 : 1)} s`;
+
+const NAMES = { websocket: 'WebSocket', http: 'POST' } as const;
+
+/** Pure. What a turn over this transport says about it. `signIn` says how to sign in. */
+export const judgeTransport = (
+  transport: 'websocket' | 'http',
+  { answer, firstMs }: StreamedTurn,
+  signIn: string | null,
+): MeasuredTransport => {
+  const failed = answerFailure(answer, signIn);
+  if (failed === null && firstMs !== null) {
+    const dial = transport === 'websocket' ? ' (the upgrade was answered with 101)' : '';
+    const finding = ok(`first output after ${seconds(firstMs)}${dial}`, { firstOutputMs: firstMs });
+    return { firstMs, finding };
+  }
+  const said = failed?.says ?? 'the answer had no output';
+  const outcome = /\(WS_([\w-]+)\)/.exec(said)?.[1] ?? null;
+  // Any other failure is that of the request, which the lines above report.
+  const finding =
+    outcome === null
+      ? warning(said, failed?.advice ?? 'run doctor again')
+      : warning(`the upgrade was answered with ${outcome}`, REFUSED, { upgrade: outcome });
+  return { firstMs: null, finding };
+};
+
+const REFUSED =
+  'requests are posted instead, which is only slower; if it stays so, set PROXY_CHATGPT_TRANSPORT=http';
+
+/** How much faster a transport has to be to be called so: two single turns differ by chance. */
+const CLEARLY = 0.8;
+
+/** Pure. Which transport is faster for this account; null: one of them failed. */
+export const compareTransports = (
+  websocketMs: number | null,
+  httpMs: number | null,
+  configured: TransportChoice,
+): Finding | null => {
+  if (websocketMs === null || httpMs === null) return null;
+  const isSocketFaster = websocketMs <= httpMs;
+  const [faster, slower] = isSocketFaster ? [websocketMs, httpMs] : [httpMs, websocketMs];
+  const name = NAMES[isSocketFaster ? 'websocket' : 'http'];
+  const facts = { websocketMs, httpMs, faster: isSocketFaster ? 'websocket' : 'http' };
+  if (faster > slower * CLEARLY)
+    return ok(`equally fast: WebSocket ${seconds(websocketMs)}, POST ${seconds(httpMs)}`, facts);
+  const says = `${name} is faster for this account: ${seconds(faster)} instead of ${seconds(slower)}`;
+  if (isSocketFaster && configured === 'http')
+    return warning(says, 'remove PROXY_CHATGPT_TRANSPORT=http', facts);
+  if (!isSocketFaster && configured !== 'http')
+    return warning(says, 'if this is so every time, set PROXY_CHATGPT_TRANSPORT=http', facts);
+  return ok(says, facts);
+};
+
+interface TransportCheckOptions {
+  readonly configured: TransportChoice;
+  readonly signIn: string | null;
+  readonly limitMs: number;
+  /** Runs a turn over a transport, with a connection that is already open. */
+  readonly turn: (transport: 'websocket' | 'http', signal: AbortSignal) => Promise<StreamedTurn>;
+}
+
+/** Measures both transports with a turn each, and compares them. */
+export const checkTransports = async (
+  ask: (check: Check) => Promise<unknown>,
+  { configured, signIn, limitMs, turn }: TransportCheckOptions,
+): Promise<void> => {
+  const measured: { websocket: number | null; http: number | null } = { websocket: null, http: null };
+  for (const transport of ['websocket', 'http'] as const) {
+    await ask({
+      name: NAMES[transport],
+      limitMs,
+      run: async (signal) => {
+        const { firstMs, finding } = judgeTransport(transport, await turn(transport, signal), signIn);
+        measured[transport] = firstMs;
+        return finding;
+      },
+    });
+  }
+  const finding = compareTransports(measured.websocket, measured.http, configured);
+  if (finding !== null) await ask({ name: 'transport', limitMs: 1_000, run: () => finding });
 };

@@ -6,9 +6,8 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import type { ServiceDefinition } from './definition.ts';
-import { launchdAgent, readLaunchdAgent } from './launchd-agent.ts';
-import { readSystemdUnit, systemdUnit } from './systemd-unit.ts';
+import type { ServiceDefinition } from './task.ts';
+import { launchdAgent, readLaunchdAgent, readSystemdUnit, systemdUnit } from './manager.ts';
 
 let directory: string;
 beforeEach(() => {

@@ -1,18 +1,24 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readlink, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { readIfPresent, writeAtomically } from '../../codex/home/files.ts';
+import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
 import type { Config } from '../../config/schema.ts';
 import { loadOrCreateApiKey } from '../../http/guards/api-key-file.ts';
 import { shellQuoted } from '../../kit/text/display.ts';
-import { showDiff } from '../connect/show-diff.ts';
-import { PlainError } from '../explain.ts';
-import { loadSettings } from '../load-settings.ts';
-import { addressOf } from '../server-address.ts';
-import { MARKER, type ServiceDefinition } from './definition.ts';
-import { isServing } from './is-serving.ts';
-import { isAgreed, runSteps, serviceCommand, type ServiceTask } from './task.ts';
-import { serviceVariables } from './variables.ts';
+import { showDiff } from '../connect/target.ts';
+import { PlainError, loadSettings, addressOf } from '../explain.ts';
+import {
+  MARKER,
+  type ServiceDefinition,
+  isAgreed,
+  runSteps,
+  serviceCommand,
+  type ServiceTask,
+  isServing,
+} from './task.ts';
+import type { SettingRow } from '../../config/setting-row.ts';
+import { absolutePath } from '../../config/value.ts';
 
 /** The server needs some time of its own after its last answer. */
 const STOP_MARGIN_SECONDS = 15;
@@ -128,3 +134,99 @@ const notStarted = (task: ServiceTask, problem: string): string => {
     `Where there is one, run:\n${commands.join('')}Elsewhere let your own supervisor run:\n  ${directCommand(task)}\n`
   );
 };
+
+/** Answers may take as long as the settings of the service allow. */
+const STOP_WITHIN_MS = 120_000;
+
+/** Stops the service and removes what `service install` wrote; nothing else. */
+export const uninstallService = async (task: ServiceTask): Promise<number> => {
+  const { world, manager } = task;
+  const present = await readIfPresent(manager.file);
+  if (present === null) {
+    world.say(`There is no service: ${manager.file} does not exist.\n`);
+    return 0;
+  }
+  if (!present.includes(MARKER))
+    throw new PlainError(`${manager.file} was not written by this command, and stays.`);
+  if (!(await isAgreed(task, `Stop the service and remove ${manager.file}?`))) return 1;
+  const progress = world.progress('stopping the service');
+  try {
+    await runSteps(task, manager.stop, STOP_WITHIN_MS);
+    await rm(manager.file, { force: true });
+    // A manager that runs has removed them already.
+    for (const link of manager.links) {
+      const target = await readlink(link).catch(() => null);
+      if (target !== null) await rm(link, { force: true });
+    }
+    await runSteps(task, manager.forget, STOP_WITHIN_MS);
+  } finally {
+    progress.end();
+  }
+  const { running } = await manager.state(task.run);
+  if (running === true) {
+    world.say(`${manager.file} is removed, but the service still runs: stop its process.\n`);
+    return 1;
+  }
+  world.say(`The service is removed. Settings, keys and stored responses stay in the state directory.\n`);
+  return 0;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface ServiceVariables {
+  readonly variables: Readonly<Record<string, string>>;
+  /** Sentences about variables that are set here and are not written into the file. */
+  readonly warnings: readonly string[];
+}
+
+/** How the network is reached, which a service manager does not know. */
+const NETWORK = [
+  'HTTPS_PROXY',
+  'HTTP_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'https_proxy',
+  'http_proxy',
+  'all_proxy',
+  'no_proxy',
+];
+const CERTIFICATES = ['CODEX_CA_CERTIFICATE', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
+/** Read by OpenTelemetry. Their headers hold keys. */
+const TELEMETRY = /^OTEL_/;
+const TELEMETRY_SECRET = /^OTEL_\w*HEADERS$/;
+const TELEMETRY_PATH = /^OTEL_\w*(?:CERTIFICATE|CLIENT_KEY)$/;
+
+const settingNamed = (name: string): SettingRow | null => ALL_SETTINGS[name] ?? null;
+
+/**
+ * The variables of this environment that the server reads. Paths become absolute. A secret is never among them: service
+ * managers show the environment of a service to others.
+ */
+export const serviceVariables = (environment: Environment, directory: string): ServiceVariables => {
+  const variables: Record<string, string> = {};
+  const warnings: string[] = [];
+  const telemetry = Object.keys(environment).filter((name) => TELEMETRY.test(name));
+  for (const name of [...Object.keys(ALL_SETTINGS), ...NETWORK, ...CERTIFICATES, ...telemetry]) {
+    const value = environment[name]?.trim() ?? '';
+    if (value === '') continue;
+    const setting = settingNamed(name);
+    const isPath = setting?.type.isPath === true || CERTIFICATES.includes(name) || TELEMETRY_PATH.test(name);
+    if (isSecret(setting, value) || TELEMETRY_SECRET.test(name)) {
+      warnings.push(
+        setting === null
+          ? `${name} contains a password and is not written into the file: the service runs without it.`
+          : `${name} is a secret and is not written into the file: put it into the config file, see docs/configuration.md.`,
+      );
+    } else if (CONTROLS.test(value)) {
+      warnings.push(`${name} contains line breaks or control characters and is not written into the file.`);
+    } else variables[name] = isPath ? absolutePath(value, directory) : value;
+  }
+  return { variables, warnings };
+};
+
+/** A URL may contain a password, too. */
+const isSecret = (setting: SettingRow | null, value: string): boolean =>
+  setting?.secret === true || /\/\/[^/?#]*@/.test(value);
+
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const CONTROLS = /[\u0000-\u001F\u007F-\u009F]/;

@@ -1,9 +1,155 @@
 import path from 'node:path';
+import { execFile } from 'node:child_process';
 
-import { SERVICE_NAME, type ReadDefinition, type ServiceDefinition } from './definition.ts';
-import { launchdAgent, readLaunchdAgent } from './launchd-agent.ts';
-import type { RunTool } from './run-tool.ts';
-import { readSystemdUnit, systemdUnit } from './systemd-unit.ts';
+import { SERVICE_NAME, type ReadDefinition, type ServiceDefinition, MARKER } from './task.ts';
+
+/** How a program of the system ended. */
+interface ToolResult {
+  /** Null: it could not be started, or took too long. */
+  readonly code: number | null;
+  readonly out: string;
+  /** Why it failed, in its own words or in ours. */
+  readonly problem: string;
+}
+
+export type RunTool = (words: readonly string[], limitMs?: number) => Promise<ToolResult>;
+
+const LIMIT_MS = 15_000;
+
+/** Runs programs such as systemctl, with a time limit, and with English output. */
+export const toolsIn =
+  (environment: Readonly<Record<string, string | undefined>>): RunTool =>
+  ([program = '', ...words], limitMs = LIMIT_MS) =>
+    new Promise((resolve) => {
+      const env = { ...environment, LC_ALL: 'C' };
+      const options = { env, timeout: limitMs, killSignal: 'SIGKILL', maxBuffer: 1_000_000 } as const;
+      execFile(program, words, options, (error, out, err) => {
+        if (error === null) return resolve({ code: 0, out, problem: '' });
+        const { code } = error;
+        if (code === 'ENOENT') return resolve({ code: null, out, problem: `there is no ${program} here` });
+        return error.killed === true
+          ? resolve({ code: null, out, problem: `no answer within ${limitMs / 1000} s` })
+          : resolve({
+              code: typeof code === 'number' ? code : null,
+              out,
+              problem: err.trim() || error.message,
+            });
+      });
+    });
+
+/** A launchd agent of a user. `home` is its working directory; both outputs go to `log`. */
+export const launchdAgent = (
+  { node, script, variables, stopSeconds }: ServiceDefinition,
+  { home, log }: { readonly home: string; readonly log: string },
+): string =>
+  [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<!-- ${MARKER}; service uninstall removes it. -->`,
+    '<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">',
+    '<plist version="1.0">',
+    '<dict>',
+    ...entry('Label', string(SERVICE_NAME)),
+    ...entry('ProgramArguments', '<array>', string(node), string(script), '</array>'),
+    ...entry(
+      'EnvironmentVariables',
+      '<dict>',
+      ...Object.entries(variables).flatMap(([name, value]) => entry(name, string(value))),
+      '</dict>',
+    ),
+    ...entry('WorkingDirectory', string(home)),
+    ...entry('RunAtLoad', '<true/>'),
+    // Starts it again after a failure.
+    ...entry('KeepAlive', '<dict>', ...entry('SuccessfulExit', '<false/>'), '</dict>'),
+    ...entry('ThrottleInterval', '<integer>10</integer>'),
+    ...entry('ExitTimeOut', `<integer>${stopSeconds}</integer>`),
+    ...entry('StandardOutPath', string(log)),
+    ...entry('StandardErrorPath', string(log)),
+    '</dict>',
+    '</plist>',
+    '',
+  ].join('\n');
+
+const entry = (key: string, ...value: readonly string[]): readonly string[] => [
+  `<key>${escaped(key)}</key>`,
+  ...value,
+];
+
+const string = (text: string): string => `<string>${escaped(text)}</string>`;
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const unescaped = (text: string): string =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+
+/** Reads what `launchdAgent` wrote. */
+export const readLaunchdAgent = (text: string): ReadDefinition => {
+  const [, words = ''] = /<key>ProgramArguments<\/key>\s*<array>([^]*?)<\/array>/.exec(text) ?? [];
+  const [, pairs = ''] = /<key>EnvironmentVariables<\/key>\s*<dict>([^]*?)<\/dict>/.exec(text) ?? [];
+  return {
+    command: [...words.matchAll(/<string>([^<]*)<\/string>/g)].map(([, word = '']) => unescaped(word)),
+    variables: Object.fromEntries(
+      [...pairs.matchAll(/<key>([^<]*)<\/key>\s*<string>([^<]*)<\/string>/g)].map(
+        ([, name = '', value = '']) => [unescaped(name), unescaped(value)],
+      ),
+    ),
+  };
+};
+
+/** A unit for the systemd manager of a user. */
+export const systemdUnit = ({ node, script, variables, stopSeconds }: ServiceDefinition): string =>
+  [
+    `# ${MARKER}; service uninstall removes it.`,
+    '[Unit]',
+    'Description=OpenAI-compatible API in front of codex app-server',
+    // A wrong setting fails at every start.
+    'StartLimitIntervalSec=300',
+    'StartLimitBurst=10',
+    '',
+    '[Service]',
+    'Type=exec',
+    `ExecStart=${quoted(node)} ${quoted(script).replaceAll('$', '$$$$')}`,
+    ...Object.entries(variables).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`),
+    'Restart=on-failure',
+    'RestartSec=5',
+    // The server ends the app-server itself.
+    'KillMode=mixed',
+    `TimeoutStopSec=${stopSeconds}`,
+    '',
+    '[Install]',
+    'WantedBy=default.target',
+    '',
+  ].join('\n');
+
+/**
+ * Quotes a word. `%` begins a specifier; `$` begins a variable only in the arguments of a command, not in its program and
+ * not in `Environment=`.
+ */
+const quoted = (word: string): string =>
+  `"${word.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('%', '%%')}"`;
+
+const unquoted = (text: string): string => text.replaceAll(/\\(.)/g, '$1').replaceAll('%%', '%');
+
+const WORD = String.raw`"((?:[^"\\]|\\.)*)"`;
+const COMMAND = new RegExp(`^ExecStart=${WORD} ${WORD}$`, 'm');
+const VARIABLE = new RegExp(`^Environment=${WORD}$`, 'gm');
+
+/** Reads what `systemdUnit` wrote. */
+export const readSystemdUnit = (text: string): ReadDefinition => {
+  const [, node, script] = COMMAND.exec(text) ?? [];
+  return {
+    command:
+      node === undefined || script === undefined
+        ? []
+        : [unquoted(node), unquoted(script).replaceAll('$$', '$')],
+    variables: Object.fromEntries(
+      [...text.matchAll(VARIABLE)].map(([, word = '']) => {
+        const [name = '', ...value] = unquoted(word).split('=');
+        return [name, value.join('=')];
+      }),
+    ),
+  };
+};
 
 /** What a manager knows about the service. Null: it does not say. */
 export interface ManagedState {

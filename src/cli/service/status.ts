@@ -3,13 +3,10 @@ import { existsSync } from 'node:fs';
 
 import { readIfPresent } from '../../codex/home/files.ts';
 import { ConfigError } from '../../config/load.ts';
-import { loadSettings } from '../load-settings.ts';
-import { addressOf } from '../server-address.ts';
-import { MARKER } from './definition.ts';
+import { loadSettings, addressOf } from '../explain.ts';
+import { MARKER, serviceCommand, type ServiceTask, isServing } from './task.ts';
 import { environmentOf } from './install.ts';
-import { isServing } from './is-serving.ts';
 import type { ManagedState, ServiceManager } from './manager.ts';
-import { serviceCommand, type ServiceTask } from './task.ts';
 
 /** What is known about the service; the object of `--json`. */
 interface ServiceStatus extends ManagedState {

@@ -1,8 +1,106 @@
-import type { CommandContext, Flags } from '../command.ts';
+import path from 'node:path';
+
+import type { CommandContext, Flags } from '../read-command-line.ts';
 import { commandLine, thisInvocation } from '../invocation.ts';
-import type { ManagerStep, ServiceManager, ServiceUser } from './manager.ts';
-import type { FoundProgram } from './program.ts';
-import type { RunTool } from './run-tool.ts';
+import type { ManagerStep, ServiceManager, ServiceUser, RunTool } from './manager.ts';
+import type { Config } from '../../config/schema.ts';
+import { addressOf } from '../explain.ts';
+
+/** The Node and the script that a service runs. */
+interface Program {
+  readonly node: string;
+  readonly script: string;
+}
+
+interface Machine {
+  /** The folder of this package or clone. */
+  readonly root: string;
+  /** The running Node. */
+  readonly node: string;
+  /** The versions of Node and of this package. */
+  readonly versions: readonly string[];
+  /** Folders for temporary files. */
+  readonly temporary: readonly string[];
+  exists(file: string): boolean;
+}
+
+export interface FoundProgram extends Program {
+  /** Why a service cannot use it, and what to do instead; null: it can. */
+  readonly refusal: string | null;
+  readonly warnings: readonly string[];
+}
+
+/** Finds what a service can still run tomorrow. */
+export const findProgram = (machine: Machine): FoundProgram => {
+  const program = {
+    node: lastingNode(machine),
+    script: path.join(machine.root, 'bin', 'codex-app-server-proxy.js'),
+  };
+  const cache = CACHES.find(([pattern]) => pattern.test(machine.root))?.[1];
+  const isTemporary = machine.temporary.some((folder) => isBelow(machine.root, folder));
+  const place = cache ?? (isTemporary ? 'a folder for temporary files' : null);
+  return {
+    ...program,
+    refusal:
+      place === null
+        ? null
+        : `This copy of the program is in ${place} (${machine.root}) and will not stay there. ` +
+          'Install the package with npm install --global, then run codex-app-server-proxy service install.',
+    warnings: [program.node, program.script]
+      .filter((file) => machine.versions.some((version) => namesVersion(file, version)))
+      .map(
+        (file) =>
+          `${file} contains a version in its path: after an update that moves it, run service install again.`,
+      ),
+  };
+};
+
+/** Folders from which npm and others run a package once. */
+const CACHES: readonly (readonly [RegExp, string])[] = [
+  [/[\\/]_npx[\\/]/, "npx's cache"],
+  [/[\\/]dlx(?:-[^\\/]+)?[\\/]/, "pnpm's cache of dlx"],
+  [/[\\/]bunx-[^\\/]+[\\/]/, "bunx's cache"],
+  [/[\\/]xfs-[^\\/]+[\\/]/, "Yarn's cache of dlx"],
+];
+
+/** Homebrew removes the folder of a version at an update; the link below `opt` stays. */
+const lastingNode = (machine: Machine): string => {
+  const { node } = machine;
+  const [, prefix, formula] = /^(.+)\/Cellar\/([^/]+)\/[^/]+\/bin\/node$/.exec(node) ?? [];
+  const link = `${prefix}/opt/${formula}/bin/node`;
+  return prefix !== undefined && machine.exists(link) ? link : node;
+};
+
+const namesVersion = (file: string, version: string): boolean =>
+  path
+    .dirname(file)
+    .split(/[\\/@_]/)
+    .some((part) => part.replace(/^(?:v|node-v?)/, '').startsWith(version));
+
+const isBelow = (file: string, folder: string): boolean => {
+  const way = path.relative(folder, file);
+  return way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
+};
+
+/** What a service manager has to know. */
+export interface ServiceDefinition extends Program {
+  readonly variables: Readonly<Record<string, string>>;
+  /** How long the server may take to finish its answers when it is stopped. */
+  readonly stopSeconds: number;
+}
+
+/** The name of the service for its manager. */
+export const SERVICE_NAME = 'codex-app-server-proxy';
+
+/** In the first lines of every file that this command writes. Other files are never changed or removed. */
+export const MARKER = 'Written by codex-app-server-proxy service install';
+
+/** A file of a service, read back. */
+export interface ReadDefinition {
+  /** The program and its arguments; empty if it cannot be read. */
+  readonly command: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+}
 
 /** One use of the command. */
 export interface ServiceTask {
@@ -46,4 +144,17 @@ export const runSteps = async (
     }
   }
   return null;
+};
+
+const LIMIT_MS = 3_000;
+
+/** Whether this server answers at its address. */
+export const isServing = async (
+  http: Pick<Config['http'], 'host' | 'port'>,
+): Promise<'ready' | 'not ready' | 'no answer'> => {
+  const answer = await fetch(`${addressOf(http)}/readyz`, { signal: AbortSignal.timeout(LIMIT_MS) })
+    .then((response) => response.text())
+    .catch(() => '');
+  const said = /"status":"(ready|not ready)"/.exec(answer)?.[1];
+  return said === 'ready' || said === 'not ready' ? said : 'no answer';
 };

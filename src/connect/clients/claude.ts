@@ -1,5 +1,4 @@
-import type { Client, ServerFacts, Variables } from '../client.ts';
-import { valuesOf } from '../setting.ts';
+import { type Client, type ServerFacts, type Variables, valuesOf } from '../client.ts';
 
 /** Claude Code takes a window of 1,000,000 tokens for granted. Both variables are needed: one for the models it knows, one for others. */
 const claudeVariables = ({ url, key, model }: ServerFacts): Variables => ({

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { openAiUrl, PROVIDER, type Client, type ServerFacts } from '../client.ts';
-import { valuesOf } from '../setting.ts';
+import { openAiUrl, PROVIDER, type Client, type ServerFacts, valuesOf } from '../client.ts';
 
 const codexSettings = (server: ServerFacts, key: JsonObject): JsonObject => ({
   model: server.model.id,

@@ -1,7 +1,6 @@
 import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { openAiUrl, PROVIDER, TITLE, type Client, type ServerFacts } from '../client.ts';
-import { valuesOf } from '../setting.ts';
+import { openAiUrl, PROVIDER, TITLE, type Client, type ServerFacts, valuesOf } from '../client.ts';
 
 const opencodeSettings = (server: ServerFacts): JsonObject => {
   const { id, title, contextWindow, maxOutputTokens } = server.model;

@@ -1,5 +1,4 @@
-import { openAiUrl, PROVIDER, type Client } from '../client.ts';
-import { valuesOf } from '../setting.ts';
+import { openAiUrl, PROVIDER, type Client, valuesOf } from '../client.ts';
 
 export const pi: Client = {
   title: 'pi',

@@ -1,5 +1,4 @@
-import { openAiUrl, type Client } from '../client.ts';
-import { valuesOf } from '../setting.ts';
+import { openAiUrl, type Client, valuesOf } from '../client.ts';
 
 const QWEN_KEY = 'CODEX_PROXY_KEY';
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Keys from the root of a file to a value. */
-export type Path = readonly string[];
+export type KeyPath = readonly string[];
 
 /**
  * Edits one kind of settings file as text, so that everything else in it stays as its author wrote it. The functions throw
@@ -12,13 +12,13 @@ export type Path = readonly string[];
 export interface Format {
   read(text: string): JsonObject;
   /** Sets a value; parent objects that are missing are created. */
-  set(text: string, path: Path, value: Json): string;
+  set(text: string, path: KeyPath, value: Json): string;
   /** Removes a value that is there. */
-  remove(text: string, path: Path): string;
+  remove(text: string, path: KeyPath): string;
   /** Appends to a list; a missing one is created. */
-  append(text: string, path: Path, item: Json): string;
+  append(text: string, path: KeyPath, item: Json): string;
   /** Removes an item from a list that contains it. */
-  removeItem(text: string, path: Path, item: Json): string;
+  removeItem(text: string, path: KeyPath, item: Json): string;
   /** A whole new file. */
   print(value: JsonObject): string;
 }
@@ -30,9 +30,9 @@ export class Unreadable extends Error {}
 export class CannotEdit extends Error {}
 
 /** `env.ANTHROPIC_BASE_URL` */
-export const shownPath = (path: Path): string => path.join('.');
+export const shownPath = (path: KeyPath): string => path.join('.');
 
-export const valueAt = (root: Json | undefined, path: Path): Json | undefined => {
+export const valueAt = (root: Json | undefined, path: KeyPath): Json | undefined => {
   let value = root;
   for (const key of path) {
     if (!isJsonObject(value) || !Object.hasOwn(value, key)) return undefined;
@@ -42,7 +42,7 @@ export const valueAt = (root: Json | undefined, path: Path): Json | undefined =>
 };
 
 /** A copy with another value at the path; undefined removes it. */
-export const withValueAt = (root: JsonObject, path: Path, value: Json | undefined): JsonObject => {
+export const withValueAt = (root: JsonObject, path: KeyPath, value: Json | undefined): JsonObject => {
   const [key, ...others] = path;
   if (key === undefined) throw new Error('the path is empty');
   const inner = Object.hasOwn(root, key) ? root[key] : undefined;

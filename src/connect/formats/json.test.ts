@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Json } from '../../kit/json/json.ts';
-import { CannotEdit, Unreadable, withValueAt, type Path } from './format.ts';
+import { CannotEdit, Unreadable, withValueAt, type KeyPath } from './format.ts';
 import { json } from './json.ts';
 
 describe('json.read', () => {
@@ -34,7 +34,7 @@ describe('json.read', () => {
 });
 
 describe('json.set', () => {
-  it.each<readonly [string, string, Path, Json, string]>([
+  it.each<readonly [string, string, KeyPath, Json, string]>([
     ['an empty file', '', ['a'], 1, '{\n  "a": 1\n}\n'],
     ['an empty object', '{}', ['a', 'b'], 1, '{\n  "a": {\n    "b": 1\n  }\n}'],
     ['a line', '{"a": 1}\n', ['b'], [2, 3], '{"a": 1, "b": [2,3]}\n'],
@@ -54,7 +54,7 @@ describe('json.set', () => {
 });
 
 describe('json.remove', () => {
-  it.each<readonly [string, Path, string]>([
+  it.each<readonly [string, KeyPath, string]>([
     ['{\n  "a": 1,\n  "b": 2\n}', ['b'], '{\n  "a": 1\n}'],
     ['{\n  "a": 1,\n  "b": 2\n}', ['a'], '{\n  "b": 2\n}'],
     ['{"a": 1, "b": 2}', ['a'], '{"b": 2}'],

@@ -7,9 +7,9 @@ import {
   shownPath,
   Unreadable,
   type Format,
-  type Path,
+  type KeyPath,
 } from './format.ts';
-import { readJsonTree, type JsonEntry, type JsonNode } from './json-tree.ts';
+import { placeAt } from '../../kit/json/json-place.ts';
 
 /** JSON, also with comments and trailing commas. */
 export const json: Format = {
@@ -28,7 +28,7 @@ export const json: Format = {
     return inserted(whole, node, key, nested(inner, value));
   },
   remove(text, path) {
-    const parent = found(text, path.slice(0, -1));
+    const parent = nodeAt(text, path.slice(0, -1));
     return cut(text, parent, parent.entries?.findIndex(({ key }) => key === path.at(-1)) ?? -1);
   },
   append(text, path, item) {
@@ -38,7 +38,7 @@ export const json: Format = {
     return inserted(text, node, null, item);
   },
   removeItem(text, path, item) {
-    const list = found(text, path);
+    const list = nodeAt(text, path);
     return cut(text, list, list.entries?.findIndex(({ node }) => isSame(node.value, item)) ?? -1);
   },
   print: (value) => `${JSON.stringify(value, null, 2)}\n`,
@@ -56,8 +56,8 @@ const rootOf = (text: string): JsonNode => {
 /** The deepest value on the path, and the keys that are missing below it. */
 const find = (
   text: string,
-  path: Path,
-): { readonly node: JsonNode; readonly depth: number; readonly rest: Path } => {
+  path: KeyPath,
+): { readonly node: JsonNode; readonly depth: number; readonly rest: KeyPath } => {
   let node = rootOf(text);
   let depth = 0;
   for (const key of path) {
@@ -69,13 +69,13 @@ const find = (
   return { node, depth, rest: path.slice(depth) };
 };
 
-const found = (text: string, path: Path): JsonNode => {
+const nodeAt = (text: string, path: KeyPath): JsonNode => {
   const { node, rest } = find(text, path);
   if (rest.length > 0) throw new Error(`${shownPath(path)} is missing`);
   return node;
 };
 
-const nested = (path: Path, value: Json): Json =>
+const nested = (path: KeyPath, value: Json): Json =>
   path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
 
 const splice = (text: string, start: number, end: number, by: string): string =>
@@ -155,3 +155,130 @@ const withoutEntry = (text: string, { start, node, comma }: JsonEntry): string =
   const isIndent = line.start === start - gap.length;
   return splice(text, isIndent ? start : start - gap.length, end + spaces.length, remark);
 };
+
+/** A value with its place in the text: `text.slice(start, end)`. */
+interface JsonNode {
+  readonly start: number;
+  readonly end: number;
+  readonly value: Json;
+  /** The members of an object or the items of a list; null for other values. */
+  readonly entries: readonly JsonEntry[] | null;
+}
+
+interface JsonEntry {
+  /** Null for items of lists. */
+  readonly key: string | null;
+  /** The place of the key, or of the item. */
+  readonly start: number;
+  readonly node: JsonNode;
+  /** The place of the comma that follows, or null. */
+  readonly comma: number | null;
+}
+
+const MAX_DEPTH = 100;
+
+const BLANK = /(?:\s|\/\/[^\n]*|\/\*[^]*?\*\/)*/y;
+const STRING = /"(?:[^"\\\n\r]|\\.)*"/y;
+const SCALAR = /(?:true|false|null|-?\d[\d.eE+-]*)(?![\w.])/y;
+
+/** Parses JSON with comments and trailing commas. Null: there is no value in the text. */
+const readJsonTree = (text: string): JsonNode | null => {
+  const reader = new TreeReader(text);
+  return reader.readAll();
+};
+
+class TreeReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  readAll(): JsonNode | null {
+    this.#skipBlank();
+    if (this.#at === this.#text.length) return null;
+    const root = this.#readValue(0);
+    this.#skipBlank();
+    if (this.#at < this.#text.length) throw this.#problem('something follows the value');
+    return root;
+  }
+
+  #readValue(depth: number): JsonNode {
+    if (depth > MAX_DEPTH) throw this.#problem('it is nested too deeply');
+    const first = this.#text[this.#at];
+    if (first === '{') return this.#readContainer('}', depth);
+    if (first === '[') return this.#readContainer(']', depth);
+    const start = this.#at;
+    const value = this.#readScalar();
+    return { start, end: this.#at, value, entries: null };
+  }
+
+  #readScalar(): Json {
+    const start = this.#at;
+    const source = this.#take(STRING) ?? this.#take(SCALAR);
+    if (source === null) throw this.#problem('a value is expected');
+    try {
+      return JSON.parse(source) as Json;
+    } catch {
+      throw this.#problem('the value is invalid', start);
+    }
+  }
+
+  #readContainer(close: '}' | ']', depth: number): JsonNode {
+    const start = this.#at;
+    this.#at += 1;
+    const entries: JsonEntry[] = [];
+    const keys = new Set<string>();
+    for (;;) {
+      this.#skipBlank();
+      if (this.#text[this.#at] === close) break;
+      if (entries.length > 0 && entries.at(-1)?.comma === null)
+        throw this.#problem(`"," or "${close}" is expected`);
+      const at = this.#at;
+      const key = close === '}' ? this.#readKey(keys) : null;
+      const node = this.#readValue(depth + 1);
+      this.#skipBlank();
+      const comma = this.#text[this.#at] === ',' ? this.#at : null;
+      if (comma !== null) this.#at += 1;
+      entries.push({ key, start: at, node, comma });
+    }
+    this.#at += 1;
+    const value =
+      close === ']'
+        ? entries.map(({ node }) => node.value)
+        : Object.fromEntries(entries.map(({ key, node }) => [key, node.value]));
+    return { start, end: this.#at, value, entries };
+  }
+
+  #readKey(keys: Set<string>): string {
+    const start = this.#at;
+    const source = this.#take(STRING);
+    if (source === null) throw this.#problem('a key in double quotes is expected');
+    this.#at = start;
+    const key = this.#readScalar() as string;
+    if (keys.has(key)) throw this.#problem('a key is repeated', start);
+    keys.add(key);
+    this.#skipBlank();
+    if (this.#text[this.#at] !== ':') throw this.#problem('":" is expected');
+    this.#at += 1;
+    this.#skipBlank();
+    return key;
+  }
+
+  #skipBlank(): void {
+    this.#take(BLANK);
+  }
+
+  #take(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? null;
+    if (found !== null) this.#at += found.length;
+    return found;
+  }
+
+  #problem(what: string, at = this.#at): Unreadable {
+    const { line, column } = placeAt(this.#text, at);
+    return new Unreadable(`line ${line}, column ${column}: ${what}`);
+  }
+}

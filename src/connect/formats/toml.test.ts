@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Json } from '../../kit/json/json.ts';
-import { CannotEdit, Unreadable, type Path } from './format.ts';
+import { CannotEdit, Unreadable, type KeyPath } from './format.ts';
 import { toml } from './toml.ts';
 
 describe('toml', () => {
@@ -12,7 +12,7 @@ describe('toml', () => {
     );
   });
 
-  it.each<readonly [string, string, Path, Json, string]>([
+  it.each<readonly [string, string, KeyPath, Json, string]>([
     ['an empty file', '', ['a'], 'x', 'a = "x"\n'],
     [
       'a root with tables',
@@ -37,7 +37,7 @@ describe('toml', () => {
     expect(toml.set(before, path, value)).toBe(after);
   });
 
-  it.each<readonly [string, Path, string]>([
+  it.each<readonly [string, KeyPath, string]>([
     ['# mine\na = 1\nb = 2\n', ['a'], '# mine\nb = 2\n'],
     ['b = 1\n\n[t]\nu = 1\n', ['t', 'u'], 'b = 1\n\n[t]\n'],
     ['b = 1\n\n[t]\n', ['t'], 'b = 1\n'],

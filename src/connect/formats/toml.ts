@@ -9,7 +9,7 @@ import {
   shownPath,
   Unreadable,
   type Format,
-  type Path,
+  type KeyPath,
 } from './format.ts';
 
 /**
@@ -67,7 +67,7 @@ const split = (text: string): { readonly lines: string[]; readonly lineBreak: st
 
 const shownKey = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
 
-const table = (path: Path, lineBreak: string): string =>
+const table = (path: KeyPath, lineBreak: string): string =>
   path.length === 0 ? '' : `[${path.map(shownKey).join('.')}]${lineBreak}`;
 
 const entry = (key: string, value: Json): string => `${shownKey(key)} = ${JSON.stringify(value)}`;
@@ -80,7 +80,7 @@ interface Section {
 
 const HEADER = /^\s*\[(?<name>[^[\]]+)\]\s*(?:#.*)?$|^\s*\[\[[^[\]]+\]\]\s*(?:#.*)?$/;
 
-const sectionOf = (lines: readonly string[], path: Path): Section | null => {
+const sectionOf = (lines: readonly string[], path: KeyPath): Section | null => {
   const headers = lines.flatMap((line, index) => (HEADER.test(line) ? [index] : []));
   const header =
     path.length === 0 ? -1 : headers.find((index) => isSame([...pathOf(lines[index] ?? '')], [...path]));
@@ -89,13 +89,13 @@ const sectionOf = (lines: readonly string[], path: Path): Section | null => {
 };
 
 /** The keys of a header: `[a."b.c"]` is `a`, `b.c`. Empty for a list of tables. */
-const pathOf = (line: string): Path => {
+const pathOf = (line: string): KeyPath => {
   const name = HEADER.exec(line)?.groups?.['name'];
   if (name === undefined) return [];
   return onlyPath(toml.read(`[${name}]`));
 };
 
-const onlyPath = (value: unknown): Path => {
+const onlyPath = (value: unknown): KeyPath => {
   const [only] = isJsonObject(value) ? Object.entries(value) : [];
   return only === undefined ? [] : [only[0], ...onlyPath(only[1])];
 };
@@ -110,7 +110,7 @@ const lineOf = (lines: readonly string[], { header, end }: Section, key: string)
   return null;
 };
 
-const withValue = (line: string, value: Json, path: Path): string => {
+const withValue = (line: string, value: Json, path: KeyPath): string => {
   const { front = '', value: old = '' } = ENTRY.exec(line)?.groups ?? {};
   if (!VALUE.test(old)) throw new CannotEdit(`the value of ${shownPath(path)} is not on one line`);
   return front + old.replace(VALUE, () => JSON.stringify(value));
@@ -125,7 +125,7 @@ const endOf = (lines: readonly string[], { header, end }: Section): number => {
 };
 
 /** Removes the header of an empty table, and the blank line in front of it. A comment in it keeps it. */
-const removeTable = (lines: string[], path: Path): void => {
+const removeTable = (lines: string[], path: KeyPath): void => {
   const section = sectionOf(lines, path);
   if (section === null) return;
   const { header, end } = section;

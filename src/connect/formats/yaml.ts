@@ -10,7 +10,7 @@ import {
   shownPath,
   Unreadable,
   type Format,
-  type Path,
+  type KeyPath,
 } from './format.ts';
 
 /** YAML: values and lists at the root, added and removed as whole lines. */
@@ -67,7 +67,7 @@ const lines = (value: Json, indent: string, lineBreak: string): string =>
     .map((line) => `${indent}${line}${lineBreak}`)
     .join('');
 
-const rootKey = (path: Path): string => {
+const rootKey = (path: KeyPath): string => {
   const [key, ...others] = path;
   if (key === undefined || others.length > 0 || !/^\w+$/.test(key))
     throw new CannotEdit(`${shownPath(path)} is not at the root`);

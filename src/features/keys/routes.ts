@@ -5,12 +5,11 @@ import type { OpenFeature } from '../../compose/feature.ts';
 import { ignoredHeader } from '../../http/answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../../http/body/read-body.ts';
 import type { SignInLimit } from '../../http/guards/sign-in-limit.ts';
-import type { Route } from '../../http/server.ts';
+import { withStore, type Route } from '../../http/route.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { bodyObject } from '../../openai/chat/common.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import { keyError } from './failures.ts';
 import type { KEY_TABLES } from './feature.ts';
 import type { KeyAdmin, KeyWithSecret, StoppedKey } from './key-admin.ts';
@@ -46,13 +45,13 @@ export const keyRoutes = (deps: KeyRouteDeps): NonNullable<OpenFeature<typeof KE
   const { clock, bodies } = deps;
   const key = (one: ApiKey): JsonObject => projectKey(one, clock.now());
   const withSecret = ({ key: one, secret }: KeyWithSecret): JsonObject => ({ ...key(one), key: secret });
-  const answer =
-    (handle: (call: KeyCall) => Promise<JsonObject>): Route['handle'] =>
-    async (http, exchange, { id = '' }) => {
+  const stored = withStore(deps.admin === null ? null : { admin: deps.admin });
+  const answer = (handle: (call: KeyCall) => Promise<JsonObject>): Route['handle'] =>
+    stored(async ({ http, exchange, admin, id }) => {
       const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
-      const body = await handle({ admin: adminOf(deps), id, fields });
+      const body = await handle({ admin, id, fields });
       return Response.json(body, { status: 'warning' in body ? 202 : 200, headers: NOT_CACHED });
-    };
+    });
   const stopped = ({ key: one, unwritten }: StoppedKey): JsonObject => ({
     ...key(one),
     ...(unwritten === null ? {} : { warning: warningOf(unwritten) }),
@@ -63,9 +62,7 @@ export const keyRoutes = (deps: KeyRouteDeps): NonNullable<OpenFeature<typeof KE
       return handle(admin, id);
     });
   return {
-    'GET /v1/codex/keys': async (http) => {
-      const query = new URL(http.url).searchParams;
-      const admin = adminOf(deps);
+    'GET /v1/codex/keys': stored(async ({ query, admin }) => {
       const { limit, after } = readListQuery(query, 'desc');
       const found = await admin.list({ after, limit: limit + 1 });
       const data = found.slice(0, limit).map(key);
@@ -73,7 +70,7 @@ export const keyRoutes = (deps: KeyRouteDeps): NonNullable<OpenFeature<typeof KE
         { object: 'list', data, has_more: found.length > limit },
         { headers: { ...ignoredHeader(unreadQuery(query, ['limit', 'after'])), ...NOT_CACHED } },
       );
-    },
+    }),
     'POST /v1/codex/keys': answer(async ({ admin, fields }) =>
       withSecret(await admin.create(await fields())),
     ),
@@ -100,14 +97,6 @@ export const keyRoutes = (deps: KeyRouteDeps): NonNullable<OpenFeature<typeof KE
 
 const warningOf = ({ failure: { message } }: GatewayError): string =>
   `This server refuses the key from now on, but could not store that yet, and goes on trying: until then a restart of this server undoes it. ${message}`;
-
-const adminOf = ({ admin }: KeyRouteDeps): KeyAdmin => {
-  if (admin !== null) return admin;
-  throw gatewayError('endpoint_not_supported', {
-    message:
-      'This server stores nothing, so it has only the keys of its settings. Its operator set PROXY_STORE=off.',
-  });
-};
 
 /**
  * Proves to a program on this machine that this server knows its key. So `connect` sends no key to another program that

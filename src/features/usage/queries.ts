@@ -17,7 +17,7 @@ const GROUPS = [
   'service_tier',
   'api_source',
 ] as const;
-export type UsageGroupName = (typeof GROUPS)[number];
+type UsageGroupName = (typeof GROUPS)[number];
 
 /** A request for usage in OpenAI's form. Times are Unix seconds. */
 export interface UsageQuery {

@@ -1,9 +1,9 @@
 import type { Offers, OpenFeature } from '../../compose/feature.ts';
 import { ignoredHeader } from '../../http/answer/ignored-header.ts';
 import { jsonResponse } from '../../http/answer/json-response.ts';
-import type { Route } from '../../http/server.ts';
+import type { Route } from '../../http/route.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { unreadQuery } from '../../openai/shared/list-page.ts';
 import type { TABLES } from './feature.ts';
 import {
   projectUsagePage,

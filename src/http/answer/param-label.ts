@@ -1,7 +1,7 @@
 import { MESSAGES_PARAMETERS } from '../../anthropic/messages/input/parameters.ts';
 import { CHAT_PARAMETERS } from '../../openai/chat/parameters.ts';
-import { COMPLETION_PARAMETERS } from '../../openai/completions/parameters.ts';
-import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../openai/images/parameters.ts';
+import { COMPLETION_PARAMETERS } from '../../openai/completions/to-turn.ts';
+import { IMAGE_EDIT_PARAMETERS, IMAGE_PARAMETERS } from '../../openai/images/to-turn.ts';
 import { SHARED_SETTINGS } from '../../openai/shared/shared-settings.ts';
 import { RESPONSES_PARAMETERS } from '../../openai/responses/input/parameters.ts';
 

@@ -1,7 +1,7 @@
 import { usableNames, type ModelNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { TurnGate } from '../../turns/turn-gate.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { isHttps } from '../console/own-page.ts';
 
 /** How a client is set up for this server. */
@@ -23,12 +23,8 @@ export interface ClientsRouteDeps {
 }
 
 /** The clients that can be set up, for the address at which the caller reaches this server. */
-export const clientsRoute = ({ clients, models, modelFilter }: ClientsRouteDeps): Route => ({
-  method: 'GET',
-  path: '/v1/codex/clients',
-  access: 'key',
-  scopes: ['infer', 'read'],
-  async handle({ url, headers }, exchange) {
+export const clientsRoute = ({ clients, models, modelFilter }: ClientsRouteDeps): Route =>
+  route('GET /v1/codex/clients', { scopes: ['infer', 'read'] }, async ({ url, headers }, exchange) => {
     const address = `${isHttps(headers) ? 'https' : 'http'}://${new URL(url).host}`;
     const names = usableNames(await models.names(), modelFilter(exchange.caller()));
     const data = clients(address, names).map(({ tryIt, ...client }) => ({
@@ -37,5 +33,4 @@ export const clientsRoute = ({ clients, models, modelFilter }: ClientsRouteDeps)
       try_it: tryIt,
     }));
     return Response.json({ object: 'list', data, has_more: false });
-  },
-});
+  });

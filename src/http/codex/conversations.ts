@@ -1,16 +1,15 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import { readInclude, type Includable } from '../../openai/responses/output/include.ts';
-import { projectStoredItem } from '../../openai/responses/output/project-stored.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import {
+  readInclude,
+  type Includable,
+  projectStoredItem,
+} from '../../openai/responses/output/project-stored.ts';
+import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { AllConversations, ShownTurn } from '../../state/all-conversations.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import type { BodyDeps } from '../body/read-body.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface AllConversationsRouteDeps {
   /** Null: nothing is stored. */
@@ -18,40 +17,17 @@ export interface AllConversationsRouteDeps {
   readonly bodies: BodyDeps;
 }
 
-const PATH = '/v1/codex/conversations';
-
-interface Call {
-  readonly all: AllConversations;
-  readonly bodies: BodyDeps;
-  readonly exchange: Exchange;
-  readonly query: URLSearchParams;
-  readonly id: string;
-}
-
-type Handle = (call: Call) => Promise<Response>;
-
 /** The stored conversations and chains of responses of all keys, for operators. */
-export const allConversationsRoutes = (deps: AllConversationsRouteDeps): readonly Route[] => {
-  const route = (
-    { method, path, scopes }: Pick<Route, 'method' | 'path' | 'scopes'>,
-    handle: Handle,
-  ): Route => ({
-    method,
-    path: `${PATH}${path}`,
-    access: 'key',
-    ...(scopes === undefined ? {} : { scopes }),
-    handle(http, exchange, { id = '' }) {
-      if (deps.kept === null) throw notStored();
-      const query = new URL(http.url).searchParams;
-      return handle({ all: deps.kept.all, bodies: deps.bodies, exchange, query, id });
-    },
-  });
+export const allConversationsRoutes = ({ kept, bodies }: AllConversationsRouteDeps): readonly Route[] => {
+  const stored = withStore(kept === null ? null : { ...kept, bodies });
   return [
-    route({ method: 'GET', path: '', scopes: ['read'] }, list),
-    route({ method: 'GET', path: '/:id', scopes: ['read'] }, find),
-    route({ method: 'DELETE', path: '/:id', scopes: ['admin'] }, remove),
+    route('GET /v1/codex/conversations', 'read', stored(list)),
+    route('GET /v1/codex/conversations/:id', 'read', stored(find)),
+    route('DELETE /v1/codex/conversations/:id', 'admin', stored(remove)),
   ];
 };
+
+type Handle = StoreHandler<{ readonly all: AllConversations; readonly bodies: BodyDeps }>;
 
 const list: Handle = async ({ all, exchange, query }) => {
   const { limit, after } = readListQuery(query, 'desc');
@@ -98,8 +74,3 @@ const projectTurn = ({ id, responseId, items, error }: ShownTurn, include: Reado
   items: items.map((item) => projectStoredItem(item, include)),
   error,
 });
-
-const notStored = () =>
-  gatewayError('endpoint_not_supported', {
-    message: 'This server stores nothing, so it has no conversations. Its operator set PROXY_STORE=off.',
-  });

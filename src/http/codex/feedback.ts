@@ -1,9 +1,9 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import { readFeedback } from '../../openai/shared/feedback.ts';
+import { readFeedback } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 export interface FeedbackDeps {
   readonly codexAccount: () => Pick<CodexAccount, 'sendFeedback'>;
@@ -12,12 +12,8 @@ export interface FeedbackDeps {
   readonly bodies: BodyDeps;
 }
 
-export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackDeps): Route => ({
-  method: 'POST',
-  path: '/v1/codex/feedback',
-  access: 'key',
-  scopes: ['admin'],
-  async handle(http, exchange) {
+export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackDeps): Route =>
+  route('POST /v1/codex/feedback', 'admin', async (http, exchange) => {
     if (!takesFeedback) {
       throw gatewayError('endpoint_not_supported', {
         message:
@@ -30,5 +26,4 @@ export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackD
       { id, object: 'codex.feedback', status: 'sent' },
       { headers: ignoredHeader(ignored) },
     );
-  },
-});
+  });

@@ -5,7 +5,7 @@ import { readSignIn } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 export interface LoginRouteDeps {
   readonly signIns: SignIns;
@@ -22,61 +22,35 @@ export const loginRoutes = (deps: LoginRouteDeps & { readonly bodies: BodyDeps }
   const shown = (session: SignInSession, exchange: Exchange) =>
     projectSignIn(session, { overriddenBy, isAdmin: isAdmin(exchange) });
   return [
-    {
-      method: 'POST',
-      path: PATH,
-      access: 'key',
-      scopes: ['admin'],
-      async handle(http, exchange) {
-        const { method, ignored } = readSignIn(await readBody(http, exchange, bodies));
-        if (method === 'browser' && !exchange.isOnThisMachine()) throw notHere();
-        const session = await signIns.start(method);
-        const headers = { ...ignoredHeader(ignored), ...NOT_CACHED };
-        return Response.json(shown(session, exchange), { status: 201, headers });
-      },
-    },
-    {
-      method: 'GET',
-      path: PATH,
-      access: 'key',
-      scopes: ['read'],
-      handle: (_, exchange) =>
-        Response.json(
-          {
-            object: 'list',
-            data: signIns.list().map((session) => shown(session, exchange)),
-            has_more: false,
-            methods: exchange.isOnThisMachine() ? ['device', 'browser'] : ['device'],
-            overridden_by: overriddenBy,
-          },
-          { headers: NOT_CACHED },
-        ),
-    },
-    {
-      method: 'GET',
-      path: `${PATH}/:id`,
-      access: 'key',
-      scopes: ['read'],
-      handle: (_, exchange, { id = '' }) =>
-        Response.json(shown(signIns.find(id), exchange), { headers: NOT_CACHED }),
-    },
-    {
-      method: 'DELETE',
-      path: `${PATH}/:id`,
-      access: 'key',
-      scopes: ['admin'],
-      handle: (_, exchange, { id = '' }) => Response.json(shown(signIns.cancel(id), exchange)),
-    },
-    {
-      method: 'POST',
-      path: '/v1/codex/logout',
-      access: 'key',
-      scopes: ['admin'],
-      async handle() {
-        await signIns.signOut();
-        return Response.json({ object: 'codex.logout', signed_out: true, overridden_by: overriddenBy });
-      },
-    },
+    route(`POST ${PATH}`, 'admin', async (http, exchange) => {
+      const { method, ignored } = readSignIn(await readBody(http, exchange, bodies));
+      if (method === 'browser' && !exchange.isOnThisMachine()) throw notHere();
+      const session = await signIns.start(method);
+      const headers = { ...ignoredHeader(ignored), ...NOT_CACHED };
+      return Response.json(shown(session, exchange), { status: 201, headers });
+    }),
+    route(`GET ${PATH}`, 'read', (_, exchange) =>
+      Response.json(
+        {
+          object: 'list',
+          data: signIns.list().map((session) => shown(session, exchange)),
+          has_more: false,
+          methods: exchange.isOnThisMachine() ? ['device', 'browser'] : ['device'],
+          overridden_by: overriddenBy,
+        },
+        { headers: NOT_CACHED },
+      ),
+    ),
+    route(`GET ${PATH}/:id`, 'read', (_, exchange, { id = '' }) =>
+      Response.json(shown(signIns.find(id), exchange), { headers: NOT_CACHED }),
+    ),
+    route(`DELETE ${PATH}/:id`, 'admin', (_, exchange, { id = '' }) =>
+      Response.json(shown(signIns.cancel(id), exchange)),
+    ),
+    route('POST /v1/codex/logout', 'admin', async () => {
+      await signIns.signOut();
+      return Response.json({ object: 'codex.logout', signed_out: true, overridden_by: overriddenBy });
+    }),
   ];
 };
 

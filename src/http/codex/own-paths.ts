@@ -7,7 +7,7 @@ import type { Api } from '../../turns/api.ts';
 import type { TurnGate } from '../../turns/turn-gate.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { projectCredits } from './project.ts';
 
 export interface OwnPathsDeps {
@@ -35,25 +35,18 @@ export const ownPaths = ({
   clock,
   modelFilter,
 }: OwnPathsDeps): readonly Route[] => [
-  {
-    method: 'GET',
-    path: '/backend-api/codex/models',
-    access: 'key',
-    scopes: INFER_OR_READ,
-    handle: (_, exchange) =>
-      jsonResponse(
-        { models: usableModels(codexModels(), modelFilter(exchange.caller())) },
-        {},
-        exchange.signal,
-      ),
-  },
-  ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route => ({
-    method: 'GET',
-    path,
-    access: 'key',
-    scopes: INFER_OR_READ,
-    handle: async () => Response.json(codexUsage(await codexAccount().rateLimits(), clock.now())),
-  })),
+  route('GET /backend-api/codex/models', { scopes: INFER_OR_READ }, (_, exchange) =>
+    jsonResponse(
+      { models: usableModels(codexModels(), modelFilter(exchange.caller())) },
+      {},
+      exchange.signal,
+    ),
+  ),
+  ...['/backend-api/wham/usage', '/api/codex/usage'].map((path): Route =>
+    route(`GET ${path}`, { scopes: INFER_OR_READ }, async () =>
+      Response.json(codexUsage(await codexAccount().rateLimits(), clock.now())),
+    ),
+  ),
 ];
 
 /** Recognises codex by the version in the query of the model list, and answers in its format. */

@@ -1,8 +1,8 @@
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
-import { INFER_OR_READ, type Scope } from '../guards/scopes.ts';
-import type { Route } from '../server.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
+import { route, type Route } from '../route.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
 import { feedbackRoute, type FeedbackDeps } from './feedback.ts';
 import {
@@ -26,34 +26,23 @@ export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSe
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
   const { codexAccount, models, modelFilter, mcp, codexVersion } = deps;
   return [
-    asked('/v1/codex/models', INFER_OR_READ, async (caller) =>
-      projectCodexModels(usableNames(await models.names(), modelFilter(caller))),
+    route('GET /v1/codex/models', { scopes: INFER_OR_READ }, async (_, exchange) =>
+      Response.json(projectCodexModels(usableNames(await models.names(), modelFilter(exchange.caller())))),
     ),
-    asked('/v1/codex/account', READ, async () => projectAccount(await codexAccount().account())),
-    asked('/v1/codex/rate-limits', INFER_OR_READ, async () =>
-      projectRateLimits(await codexAccount().rateLimits()),
+    route('GET /v1/codex/account', 'read', async () =>
+      Response.json(projectAccount(await codexAccount().account())),
     ),
-    asked('/v1/codex/usage', READ, async () => projectTotals(await codexAccount().usage())),
-    asked('/v1/codex/mcp', READ, async () => projectMcpStatus(await mcp.list())),
-    asked('/v1/codex/config', READ, async () =>
-      projectConfig(await codexAccount().config(), deps, codexVersion),
+    route('GET /v1/codex/rate-limits', { scopes: INFER_OR_READ }, async () =>
+      Response.json(projectRateLimits(await codexAccount().rateLimits())),
+    ),
+    route('GET /v1/codex/usage', 'read', async () =>
+      Response.json(projectTotals(await codexAccount().usage())),
+    ),
+    route('GET /v1/codex/mcp', 'read', async () => Response.json(projectMcpStatus(await mcp.list()))),
+    route('GET /v1/codex/config', 'read', async () =>
+      Response.json(projectConfig(await codexAccount().config(), deps, codexVersion)),
     ),
     clientsRoute(deps),
     feedbackRoute(deps),
   ];
 };
-
-const READ: readonly Scope[] = ['read'];
-
-/** `answer` gets the id of the caller's key. */
-const asked = (
-  path: string,
-  scopes: readonly Scope[],
-  answer: (caller: string) => Promise<object>,
-): Route => ({
-  method: 'GET',
-  path,
-  access: 'key',
-  scopes,
-  handle: async (_http, exchange) => Response.json(await answer(exchange.caller())),
-});

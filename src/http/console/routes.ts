@@ -1,4 +1,4 @@
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { unknownUrl } from '../answer/unknown-url.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { isSafeAddress, UNSAFE_ADDRESS, type ConsoleMode } from './own-page.ts';
@@ -13,13 +13,10 @@ export interface ConsoleDeps extends SessionRouteDeps {
 /** The pages of the console and its sessions. They need no key: pages hold no data, and read it with the session. */
 export const consoleRoutes = (deps: ConsoleDeps): readonly Route[] => [
   ...sessionRoutes(deps),
-  { method: 'GET', path: '/console', access: 'open', handle: (http) => page(http, '', deps) },
-  {
-    method: 'GET',
-    path: '/console/:path{.*}',
-    access: 'open',
-    handle: (http, _exchange, params) => page(http, params['path'] ?? '', deps),
-  },
+  route('GET /console', { access: 'open' }, (http) => page(http, '', deps)),
+  route('GET /console/:path{.*}', { access: 'open' }, (http, _exchange, params) =>
+    page(http, params['path'] ?? '', deps),
+  ),
 ];
 
 const NOT_BUILT =

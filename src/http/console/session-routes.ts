@@ -5,7 +5,7 @@ import { readJson } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Authenticator, Credentials } from '../guards/authenticate.ts';
 import type { TrustedProxies } from '../guards/client-address.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { requireOwnPage, type ConsoleMode } from './own-page.ts';
 import { withKey } from './session-authenticator.ts';
 import { readSessionCookie, sessionCookie } from './session-cookie.ts';
@@ -30,9 +30,9 @@ const PATH = '/console/session';
 
 /** Signing in, out, and who is signed in. */
 export const sessionRoutes = (deps: SessionRouteDeps): readonly Route[] => [
-  { method: 'GET', path: PATH, access: 'open', handle: (http, exchange) => current(http, exchange, deps) },
-  { method: 'POST', path: PATH, access: 'open', handle: (http, exchange) => signIn(http, exchange, deps) },
-  { method: 'DELETE', path: PATH, access: 'open', handle: (http) => signOut(http, deps) },
+  route(`GET ${PATH}`, { access: 'open' }, (http, exchange) => current(http, exchange, deps)),
+  route(`POST ${PATH}`, { access: 'open' }, (http, exchange) => signIn(http, exchange, deps)),
+  route(`DELETE ${PATH}`, { access: 'open' }, (http) => signOut(http, deps)),
 ];
 
 const credentialsOf = ({ method, url, headers }: Request, { address }: Exchange): Credentials => ({

@@ -4,7 +4,7 @@ import { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { NO_TRACE, type OpenRecorder, type Recorder, type Trace } from '../../canonical/context/trace.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { MARKER_HEADERS } from '../../apis/clients/markers.ts';
+import { MARKER_HEADERS } from '../../apis/clients/detect-client.ts';
 import type { Api } from '../../turns/api.ts';
 import type { Exchange } from './exchange.ts';
 import { NAMING_HEADERS } from './session.ts';

@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { unknownUrl } from '../answer/unknown-url.ts';
 import { acceptsHtml } from './accepts-html.ts';
 import type { DocPages } from './doc-pages.ts';
@@ -18,17 +18,12 @@ export interface FrontDeps {
 
 /** Pages for people in a browser. Both routes need no key and show no secret. */
 export const frontRoutes = ({ front, docs }: FrontDeps): readonly Route[] => [
-  { method: 'GET', path: '/', access: 'open', handle: (http, exchange) => root(http, exchange, front) },
-  {
-    method: 'GET',
-    path: '/docs/:page{.+}',
-    access: 'open',
-    async handle(http, _exchange, params) {
-      const text = await docs.read(params['page'] ?? '');
-      if (text === null) throw unknownUrl(http.method, new URL(http.url).pathname);
-      return new Response(text, { headers: DOC_HEADERS });
-    },
-  },
+  route('GET /', { access: 'open' }, (http, exchange) => root(http, exchange, front)),
+  route('GET /docs/:page{.+}', { access: 'open' }, async (http, _exchange, params) => {
+    const text = await docs.read(params['page'] ?? '');
+    if (text === null) throw unknownUrl(http.method, new URL(http.url).pathname);
+    return new Response(text, { headers: DOC_HEADERS });
+  }),
 ];
 
 /** Markdown is shown as text: browsers would offer `text/markdown` as a download. */

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { readCaptureOrder } from '../../openai/shared/capture-order.ts';
+import { readCaptureOrder } from '../../openai/shared/sign-in.ts';
 import type { RequestRecord } from '../../requests/record.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 /** Requests that were captured completely. */
 export interface CapturedRequests {
@@ -106,23 +106,16 @@ const NOT_CACHED = { 'cache-control': 'no-store' };
 
 /** Switches capture on for the next requests, and off again, without a restart. */
 export const captureRoutes = ({ captures, bodies }: CaptureRouteDeps): readonly Route[] => {
-  const route = (method: Route['method'], handle: Route['handle']): Route => ({
-    method,
-    path: '/v1/codex/captures',
-    access: 'key',
-    scopes: ['admin'],
-    handle,
-  });
   const show = (headers: Readonly<Record<string, string>> = {}): Response =>
     Response.json(project(captures.status()), { headers: { ...headers, ...NOT_CACHED } });
   return [
-    route('GET', () => show()),
-    route('POST', async (http, exchange) => {
+    route('GET /v1/codex/captures', 'admin', () => show()),
+    route('POST /v1/codex/captures', 'admin', async (http, exchange) => {
       const { order, ignored } = readCaptureOrder(await readBody(http, exchange, bodies));
       await captures.order(order);
       return show(ignoredHeader(ignored));
     }),
-    route('DELETE', () => {
+    route('DELETE /v1/codex/captures', 'admin', () => {
       captures.cancel();
       return show();
     }),

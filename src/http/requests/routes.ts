@@ -3,15 +3,15 @@ import {
   readRequestQuery,
   REQUEST_QUERY_NAMES,
   type RequestQuery,
-} from '../../openai/shared/request-query.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+  listBody,
+  unreadQuery,
+} from '../../openai/shared/list-page.ts';
 import { idPrefixAt, type EndedRequest } from '../../requests/record.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { RequestSearch } from '../../store/ports/requests.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { findCapture, projectCapture, type CaptureDeps } from './captured.ts';
 import { liveRequests, type LiveDeps } from './live.ts';
 import { projectDetails, projectRequest, type KeyNames } from './project.ts';
@@ -28,20 +28,8 @@ const NOT_CACHED = { 'cache-control': 'no-store' };
 /** The log of requests: what ran, what runs, and why something failed. */
 export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
   const { log, keyNames } = deps;
-  const route = (
-    method: Route['method'],
-    path: string,
-    scope: 'read' | 'admin',
-    handle: Route['handle'],
-  ): Route => ({
-    method,
-    path: `${PATH}${path}`,
-    access: 'key',
-    scopes: [scope],
-    handle,
-  });
   return [
-    route('GET', '', 'read', async (http, { signal }) => {
+    route(`GET ${PATH}`, 'read', async (http, { signal }) => {
       const query = new URL(http.url).searchParams;
       const { isRunning, limit, search } = searchOf(readRequestQuery(query));
       const { records, source } = isRunning
@@ -52,10 +40,10 @@ export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
       const ignored = ignoredHeader(unreadQuery(query, REQUEST_QUERY_NAMES));
       return jsonResponse(body, { ...ignored, ...NOT_CACHED }, signal);
     }),
-    route('GET', '/live', 'read', (http, exchange) =>
+    route(`GET ${PATH}/live`, 'read', (http, exchange) =>
       liveRequests(http, exchange, { ...deps, feed: log.feed }),
     ),
-    route('GET', '/:id', 'read', async (_, { signal }, { id = '' }) => {
+    route(`GET ${PATH}/:id`, 'read', async (_, { signal }, { id = '' }) => {
       const { record, spans } = await findRequest(log, id);
       const body = {
         ...projectRequest(record, keyNames),
@@ -64,7 +52,7 @@ export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
       };
       return jsonResponse(body, NOT_CACHED, signal);
     }),
-    route('POST', '/:id/replay', 'admin', async (_, exchange, { id = '' }) => {
+    route(`POST ${PATH}/:id/replay`, 'admin', async (_, exchange, { id = '' }) => {
       const { record } = await findRequest(log, id);
       const { capture, why } = await findCapture(record, deps);
       if (capture === null) throw notReplayable(why);

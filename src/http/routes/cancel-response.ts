@@ -3,16 +3,13 @@ import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import { projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
 import { isRunning } from '../../state/stored-turn.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import type { StoredResponseDeps } from './stored-responses.ts';
 
 /** Stops a background response, on whichever instance it runs. One that has ended stays as it is. */
-export const cancelRoute = ({ responses, room }: StoredResponseDeps): Route => ({
-  method: 'POST',
-  path: `${RESPONSES_PATH}/:id/cancel`,
-  access: 'key',
-  async handle(_http, exchange, params) {
+export const cancelRoute = ({ responses, room }: StoredResponseDeps): Route =>
+  route(`POST ${RESPONSES_PATH}/:id/cancel`, {}, async (_http, exchange, params) => {
     const id = params['id'] ?? '';
     const limits = loadLimits(exchange, room);
     const find = () => responses.find(exchange.caller(), id, limits);
@@ -23,5 +20,4 @@ export const cancelRoute = ({ responses, room }: StoredResponseDeps): Route => (
       found = await find();
     }
     return jsonResponse(projectStoredResponse(found, new Set()), {}, exchange.signal);
-  },
-});
+  });

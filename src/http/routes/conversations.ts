@@ -1,18 +1,15 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Item } from '../../canonical/request/item.ts';
-import { projectConversation, projectDeletedConversation } from '../../openai/conversations/project.ts';
 import {
+  projectConversation,
+  projectDeletedConversation,
   readNewConversation,
   readNewItems,
   readNewMetadata,
   type NewItems,
   type ReadNewItems,
 } from '../../openai/conversations/read.ts';
-import { readInclude } from '../../openai/responses/output/include.ts';
-import { projectStoredItem } from '../../openai/responses/output/project-stored.ts';
-import { listBody } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { readInclude, projectStoredItem } from '../../openai/responses/output/project-stored.ts';
+import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { Conversations } from '../../state/conversations.ts';
 import type { ReferredItems } from '../../state/referred-items.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
@@ -20,7 +17,7 @@ import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface ConversationRouteDeps {
   /** Rejects if nothing more is stored for the key. */
@@ -36,44 +33,22 @@ export interface KeptConversations {
   readonly items: Pick<ReferredItems, 'load'>;
 }
 
-const PATH = '/v1/conversations';
-
 /** Conversations and their items. */
-export const conversationRoutes = (deps: ConversationRouteDeps): readonly Route[] => {
-  const route = (method: Route['method'], path: string, handle: Handle): Route => ({
-    method,
-    path: `${PATH}${path}`,
-    access: 'key',
-    handle(http, exchange, params) {
-      if (deps.kept === null) throw notStored();
-      const { id = '', item_id: itemId = '' } = params;
-      const query = new URL(http.url).searchParams;
-      return handle({ http, exchange, query, id, itemId, ...deps, ...deps.kept });
-    },
-  });
+export const conversationRoutes = ({ kept, mayKeep, bodies }: ConversationRouteDeps): readonly Route[] => {
+  const stored = withStore(kept === null ? null : { ...kept, mayKeep, bodies });
   return [
-    route('POST', '', create),
-    route('GET', '/:id', find),
-    route('POST', '/:id', update),
-    route('DELETE', '/:id', remove),
-    route('POST', '/:id/items', addItems),
-    route('GET', '/:id/items', listItems),
-    route('GET', '/:id/items/:item_id', findItem),
-    route('DELETE', '/:id/items/:item_id', removeItem),
+    route('POST /v1/conversations', {}, stored(create)),
+    route('GET /v1/conversations/:id', {}, stored(find)),
+    route('POST /v1/conversations/:id', {}, stored(update)),
+    route('DELETE /v1/conversations/:id', {}, stored(remove)),
+    route('POST /v1/conversations/:id/items', {}, stored(addItems)),
+    route('GET /v1/conversations/:id/items', {}, stored(listItems)),
+    route('GET /v1/conversations/:id/items/:item_id', {}, stored(findItem)),
+    route('DELETE /v1/conversations/:id/items/:item_id', {}, stored(removeItem)),
   ];
 };
 
-interface Call extends KeptConversations {
-  readonly http: Request;
-  readonly exchange: Exchange;
-  readonly query: URLSearchParams;
-  readonly id: string;
-  readonly itemId: string;
-  readonly bodies: BodyDeps;
-  readonly mayKeep: ConversationRouteDeps['mayKeep'];
-}
-
-type Handle = (call: Call) => Promise<Response>;
+type Handle = StoreHandler<KeptConversations & Omit<ConversationRouteDeps, 'kept'>>;
 
 const create: Handle = async (call) => {
   const { http, exchange, conversations, bodies } = call;
@@ -137,14 +112,9 @@ const askOf = (exchange: Exchange) => ({ caller: exchange.caller(), signal: exch
 /** Loads what the items of a body refer to, and reads them. */
 const resolved = async (
   { references, read }: NewItems,
-  { exchange, bodies, items }: Call,
+  { exchange, bodies, items }: Parameters<Handle>[0],
 ): Promise<ReadNewItems> => {
   const found: ReadonlyMap<string, Item> =
     references.length === 0 ? new Map() : await items.load(loadLimits(exchange, bodies), references);
   return read((id) => found.get(id) ?? null);
 };
-
-const notStored = () =>
-  gatewayError('endpoint_not_supported', {
-    message: 'This server stores nothing, so it has no conversations. Its operator set PROXY_STORE=off.',
-  });

@@ -5,7 +5,7 @@ import type { TurnGate } from '../../turns/turn-gate.ts';
 import { passedOn } from '../answer/passed-on.ts';
 import { bodyStream } from '../body/body-stream.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 /** A provider, and the queue for it. */
 export interface ForwardTarget {
@@ -45,11 +45,8 @@ const ENDPOINTS: readonly Endpoint[] = [
 
 /** Endpoints that the backend does not have: forwarded unchanged to another provider, if one is configured. */
 export const forwardRoutes = (deps: ForwardDeps): readonly Route[] =>
-  ENDPOINTS.map((endpoint) => ({
-    method: 'POST',
-    path: `/v1${endpoint.path}`,
-    access: 'key',
-    handle(http, exchange) {
+  ENDPOINTS.map((endpoint) =>
+    route(`POST /v1${endpoint.path}`, {}, (http, exchange) => {
       const target = deps[endpoint.provider];
       if (target === null) throw unset(endpoint);
       return forward(http, exchange, {
@@ -58,8 +55,8 @@ export const forwardRoutes = (deps: ForwardDeps): readonly Route[] =>
         endpoint,
         maxBytes: deps.maxBodyBytes,
       });
-    },
-  }));
+    }),
+  );
 
 const unset = ({ path, example }: Endpoint) =>
   gatewayError('endpoint_not_supported', {

@@ -13,7 +13,7 @@ import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 /** Requests of a key that are counted at once: its turns need the tokenizer too. */
@@ -30,16 +30,14 @@ export const countRoutes = (apis: readonly Api[], deps: TurnDeps, line: CountLin
     count === undefined
       ? []
       : [
-          {
-            method: 'POST',
-            path: count.path,
-            access: 'key',
-            errors: api.errors,
-            handle: serveCount({ ...api, parse: (body, context) => count.parse(body, context) }, count, {
+          route(
+            `POST ${count.path}`,
+            { errors: api.errors },
+            serveCount({ ...api, parse: (body, context) => count.parse(body, context) }, count, {
               ...deps,
               line,
             }),
-          },
+          ),
         ],
   );
 

@@ -1,6 +1,6 @@
 import {
-  projectModels as anthropicModels,
-  projectOneModel as anthropicModel,
+  projectAnthropicModels as anthropicModels,
+  projectAnthropicModel as anthropicModel,
 } from '../../anthropic/models.ts';
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
@@ -10,7 +10,7 @@ import { jsonResponse } from '../answer/json-response.ts';
 import { modelsForCodex, type OwnPathsDeps } from '../codex/own-paths.ts';
 import type { TurnGate } from '../../turns/turn-gate.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 
 export interface ModelRouteDeps {
   readonly models: ModelDirectory;
@@ -20,12 +20,8 @@ export interface ModelRouteDeps {
 }
 
 /** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
-export const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): Route => ({
-  method: 'GET',
-  path: '/v1/models',
-  access: 'key',
-  scopes: INFER_OR_READ,
-  async handle(http, exchange) {
+export const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): Route =>
+  route('GET /v1/models', { scopes: INFER_OR_READ }, async (http, exchange) => {
     const { signal } = exchange;
     const mayUse = modelFilter(exchange.caller());
     const names = usableNames(await models.names(), mayUse);
@@ -33,19 +29,10 @@ export const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): 
       return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, mayUse) }, {}, signal);
     }
     return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
-  },
-});
+  });
 
-export const modelRoute = ({
-  models,
-  modelFilter,
-}: Pick<ModelRouteDeps, 'models' | 'modelFilter'>): Route => ({
-  method: 'GET',
-  path: '/v1/models/:id{.+}',
-  access: 'key',
-  scopes: INFER_OR_READ,
-  async handle(http, exchange, { id = '' }) {
+export const modelRoute = ({ models, modelFilter }: Pick<ModelRouteDeps, 'models' | 'modelFilter'>): Route =>
+  route('GET /v1/models/:id{.+}', { scopes: INFER_OR_READ }, async (http, exchange, { id = '' }) => {
     const names = usableNames(await models.names(), modelFilter(exchange.caller()));
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
-  },
-});
+  });

@@ -1,23 +1,19 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
 import {
   projectDeletedChat,
   projectStoredChat,
   projectStoredMessage,
   readMetadataFilter,
   withMessageIds,
-} from '../../openai/chat/stored.ts';
+} from '../../openai/chat/project.ts';
 import { CHAT_PATH } from '../../openai/chat/api.ts';
 import { readNewMetadata } from '../../openai/conversations/read.ts';
-import { listBody, pageOf } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import { listBody, pageOf, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { StoredChats } from '../../state/stored-chats.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
 import { readBody, type BodyDeps } from '../body/read-body.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { Route } from '../server.ts';
+import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface StoredChatDeps {
   /** Rejects if nothing more is stored for the key. */
@@ -32,36 +28,18 @@ export interface KeptChats {
 }
 
 /** Chat completions that were created with `store: true`. */
-export const storedChatRoutes = (deps: StoredChatDeps): readonly Route[] => {
-  const route = (method: Route['method'], path: string, handle: Handle): Route => ({
-    method,
-    path: `${CHAT_PATH}${path}`,
-    access: 'key',
-    handle(http, exchange, { id = '' }) {
-      if (deps.kept === null) throw notStored();
-      const query = new URL(http.url).searchParams;
-      return handle({ http, exchange, query, id, ...deps, ...deps.kept });
-    },
-  });
+export const storedChatRoutes = ({ kept, mayKeep, bodies }: StoredChatDeps): readonly Route[] => {
+  const stored = withStore(kept === null ? null : { ...kept, mayKeep, bodies });
   return [
-    route('GET', '', list),
-    route('GET', '/:id', find),
-    route('POST', '/:id', update),
-    route('DELETE', '/:id', remove),
-    route('GET', '/:id/messages', listMessages),
+    route(`GET ${CHAT_PATH}`, {}, stored(list)),
+    route(`GET ${CHAT_PATH}/:id`, {}, stored(find)),
+    route(`POST ${CHAT_PATH}/:id`, {}, stored(update)),
+    route(`DELETE ${CHAT_PATH}/:id`, {}, stored(remove)),
+    route(`GET ${CHAT_PATH}/:id/messages`, {}, stored(listMessages)),
   ];
 };
 
-interface Call extends KeptChats {
-  readonly http: Request;
-  readonly exchange: Exchange;
-  readonly query: URLSearchParams;
-  readonly id: string;
-  readonly bodies: BodyDeps;
-  readonly mayKeep: StoredChatDeps['mayKeep'];
-}
-
-type Handle = (call: Call) => Promise<Response>;
+type Handle = StoreHandler<KeptChats & Omit<StoredChatDeps, 'kept'>>;
 
 const list: Handle = async ({ exchange, chats, bodies, query }) => {
   const asked = {
@@ -98,8 +76,3 @@ const listMessages: Handle = async ({ exchange, chats, bodies, query, id }) => {
   const names = unreadQuery(query, ['limit', 'order', 'after', 'before']);
   return jsonResponse(listBody(data, hasMore), ignoredHeader(names), exchange.signal);
 };
-
-const notStored = () =>
-  gatewayError('endpoint_not_supported', {
-    message: 'This server stores no chat completions: its operator set PROXY_STORE=off.',
-  });

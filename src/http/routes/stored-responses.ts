@@ -1,15 +1,21 @@
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
-import { readInclude } from '../../openai/responses/output/include.ts';
-import { projectStoredItem, projectStoredResponse } from '../../openai/responses/output/project-stored.ts';
-import { listBody, pageOf } from '../../openai/shared/list-page.ts';
-import { readListQuery } from '../../openai/shared/list-query.ts';
-import { readQueryFlag } from '../../openai/shared/query-flag.ts';
-import { unreadQuery } from '../../openai/shared/unread-query.ts';
+import {
+  readInclude,
+  projectStoredItem,
+  projectStoredResponse,
+} from '../../openai/responses/output/project-stored.ts';
+import {
+  listBody,
+  pageOf,
+  readListQuery,
+  readQueryFlag,
+  unreadQuery,
+} from '../../openai/shared/list-page.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { ignoredHeader } from '../answer/ignored-header.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/load-limits.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import type { StreamingDeps } from '../turn/serve-background.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { responseStream } from './response-stream.ts';
@@ -21,9 +27,9 @@ export interface StoredResponseDeps {
 
 /** The routes of stored responses. */
 export const storedResponseRoutes = (deps: StoredResponseDeps): readonly Route[] => [
-  { method: 'GET', path: `${RESPONSES_PATH}/:id`, access: 'key', handle: getResponse(deps) },
-  { method: 'DELETE', path: `${RESPONSES_PATH}/:id`, access: 'key', handle: deleteResponse(deps) },
-  { method: 'GET', path: `${RESPONSES_PATH}/:id/input_items`, access: 'key', handle: listInputItems(deps) },
+  route(`GET ${RESPONSES_PATH}/:id`, {}, getResponse(deps)),
+  route(`DELETE ${RESPONSES_PATH}/:id`, {}, deleteResponse(deps)),
+  route(`GET ${RESPONSES_PATH}/:id/input_items`, {}, listInputItems(deps)),
 ];
 
 /** The parameters that have an effect. A stream is given as its first reader got it, and obfuscates nothing. */

@@ -2,7 +2,7 @@ import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { projectMcpServers } from '../../openai/models/project-mcp.ts';
+import { projectMcpServers } from '../../openai/models/project.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
@@ -16,7 +16,7 @@ import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
-import type { Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
 import { conversationRoutes, type KeptConversations } from './conversations.ts';
@@ -63,13 +63,9 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
   const modelFilter = (caller: string) => gate.modelFilter(caller);
   const mayKeep = (caller: string) => gate.keep(caller);
   return [
-    ...turnApis(deps.apis).map((api): Route => ({
-      method: 'POST',
-      path: api.path,
-      access: 'key',
-      errors: api.errors,
-      handle: serveTurn(api, deps.turns),
-    })),
+    ...turnApis(deps.apis).map((api): Route =>
+      route(`POST ${api.path}`, { errors: api.errors }, serveTurn(api, deps.turns)),
+    ),
     ...countRoutes(deps.apis, deps.turns, deps.countLine),
     ...websocketRoutes(deps.apis),
     steerRoute(deps.turns),
@@ -86,13 +82,9 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     modelListRoute({ ...deps, modelFilter }),
     ...ownPaths({ ...deps.codex, modelFilter }),
     modelRoute({ ...deps, modelFilter }),
-    {
-      method: 'GET',
-      path: '/v1/mcp/tools',
-      access: 'key',
-      scopes: INFER_OR_READ,
-      handle: async () => Response.json(projectMcpServers(await deps.mcp.list())),
-    },
+    route('GET /v1/mcp/tools', { scopes: INFER_OR_READ }, async () =>
+      Response.json(projectMcpServers(await deps.mcp.list())),
+    ),
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
     ...loginRoutes({ ...deps.login, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
@@ -100,22 +92,15 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
     ...frontRoutes(deps.front),
     ...(deps.console === null ? [] : consoleRoutes(deps.console)),
-    { method: 'GET', path: '/healthz', access: 'open', handle: () => Response.json({ status: 'ok' }) },
-    {
-      method: 'GET',
-      path: '/readyz',
-      access: 'open',
-      handle: (http) => readiness(http, deps),
-    },
+    route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),
+    route('GET /readyz', { access: 'open' }, (http) => readiness(http, deps)),
     ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),
   ];
 };
 
-const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route => ({
-  method: 'GET',
-  path: '/metrics',
-  access: 'local',
-  scopes: ['read'],
-  handle: async () =>
-    new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
-});
+const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route =>
+  route(
+    'GET /metrics',
+    { access: 'local', scopes: ['read'] },
+    async () => new Response(await metrics.print(), { headers: { 'content-type': metrics.contentType } }),
+  );

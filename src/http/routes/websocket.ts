@@ -2,7 +2,8 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { RESPONSES_PATH } from '../../openai/responses/api.ts';
 import type { Api } from '../../turns/api.ts';
 import { atCodexPaths } from '../codex/own-paths.ts';
-import { isWebSocket, type Route } from '../server.ts';
+import { route, type Route } from '../route.ts';
+import { isWebSocket } from '../server.ts';
 
 /** The APIs that are also served over WebSockets. */
 export const websocketApis = (apis: readonly Api[]): readonly Api[] => {
@@ -12,12 +13,9 @@ export const websocketApis = (apis: readonly Api[]): readonly Api[] => {
 
 /** An upgrade does not reach these routes, unless this server has no WebSockets. */
 export const websocketRoutes = (apis: readonly Api[]): readonly Route[] =>
-  websocketApis(apis).map(({ path }) => ({
-    method: 'GET',
-    path,
-    access: 'key',
-    handle(http) {
+  websocketApis(apis).map(({ path }) =>
+    route(`GET ${path}`, {}, (http) => {
       if (isWebSocket(http)) throw gatewayError('websocket_not_supported');
       throw gatewayError('method_not_allowed', { message: `GET on ${path} has to ask for a WebSocket.` });
-    },
-  }));
+    }),
+  );

@@ -1,9 +1,8 @@
-import { arrange } from './arrange.ts';
-import { asFunctionCalls } from './function-envelope.ts';
+import { arrangeChat, renderChat } from './render.ts';
+import { asFunctionCalls } from './tools.ts';
 import { projectChat, type ChatMeta } from './project.ts';
-import { renderChat } from './render.ts';
 import { sideRequestOf } from '../clients/side-request.ts';
-import { toTurnRequest, type ParsedChat } from './to-turn.ts';
+import { chatToTurn, type ParsedChat } from './to-turn.ts';
 import { dialectOf, toApiDialect, type DialectSettings } from '../dialects/dialect.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
@@ -24,8 +23,7 @@ export const CHAT_PATH = '/v1/chat/completions';
 /** Chat completions. */
 export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
   path: CHAT_PATH,
-  parse: (body, { models }) =>
-    toTurnRequest(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
+  parse: (body, { models }) => chatToTurn(body, { models, ignoreClientPrompt: options.ignoreClientPrompt }),
   toTurn(read, _, { headers, ambient }) {
     const { parsed, request, isLegacy, sentAsFunctions, formatPlace, stored } = read;
     const common = commonFields(read, headers, options);
@@ -44,7 +42,7 @@ export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({
       dialect: toApiDialect(dialect, ambient.clock),
       sideRequest: sideRequestOf(request, common.choices, client),
       formatPlace,
-      arrange: (events) => dialect.transform(arrange(asFunctionCalls(events, sentAsFunctions), shown)),
+      arrange: (events) => dialect.transform(arrangeChat(asFunctionCalls(events, sentAsFunctions), shown)),
       meta: {
         id,
         createdAt,

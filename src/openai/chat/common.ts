@@ -3,7 +3,7 @@ import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 
 /** What parsing needs besides the body. */
-export interface ToTurnOptions {
+export interface ChatTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
 }
@@ -13,12 +13,12 @@ export const bodyObject = (body: unknown): JsonObject => {
   throw gatewayError('invalid_type', { message: 'Invalid body: expected a JSON object.' });
 };
 
-interface Streaming {
+interface StreamOptions {
   readonly stream?: boolean | null | undefined;
   readonly stream_options?: unknown;
 }
 
-export const rejectStreamOptions = (parsed: Streaming): void => {
+export const rejectStreamOptions = (parsed: StreamOptions): void => {
   if (parsed.stream === true || (parsed.stream_options ?? null) === null) return;
   throw gatewayError('invalid_value', {
     param: 'stream_options',

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { hasNoContent, type Item, type Message, type Part } from '../../canonical/request/item.ts';
+import {
+  hasNoContent,
+  type Item,
+  type Message,
+  type Part,
+  type ToolCall,
+} from '../../canonical/request/item.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import {
@@ -13,12 +19,120 @@ import {
   MAX_TEXT,
   rejectTooManyParts,
 } from '../../apis/bounds.ts';
-import { withoutBreakpoints } from '../shared/cache-breakpoint.ts';
-import { noteUnread } from '../../apis/unread-fields.ts';
-import { parseBody, readTagged } from '../../apis/validation.ts';
-import { readContent, type PartType } from './content-parts.ts';
-import { functionCallSchema, readToolCall } from './tool-calls.ts';
+import {
+  withoutBreakpoints,
+  breakpointField,
+  readBreakpoint,
+  fileFields,
+  filePart,
+} from '../shared/field-schemas.ts';
+import {
+  noteUnread,
+  parseBody,
+  readTagged,
+  emptyArray,
+  invalidChoice,
+  missing,
+} from '../../apis/validation.ts';
 import { quoted } from '../../kit/text/display.ts';
+
+const functionCallSchema = z.object({ name: idText, arguments: longText });
+
+/** Some clients send back the index that calls have in chunks. */
+const head = { id: idText, index: z.unknown().optional() };
+const callSchemas = {
+  function: z.object({ ...head, type: z.literal('function'), function: functionCallSchema }),
+  custom: z.object({
+    ...head,
+    type: z.literal('custom'),
+    custom: z.object({ name: idText, input: longText }),
+  }),
+};
+
+/** A call in an earlier assistant message. */
+const readToolCall = (value: unknown, at: string, ignored: string[]): ToolCall => {
+  const type = isJsonObject(value) ? value['type'] : undefined;
+  if (type === undefined) throw missing(`${at}.type`);
+  if (type !== 'function' && type !== 'custom') {
+    throw invalidChoice(`${at}.type`, type, ['function', 'custom']);
+  }
+  const parsed = parseBody(callSchemas[type], value, at);
+  noteUnread(ignored, callSchemas[type], value, at);
+  const call = { kind: 'tool-call', tool: type, callId: parsed.id } as const;
+  if (parsed.type === 'custom') return { ...call, ...parsed.custom };
+  return { ...call, name: parsed.function.name, input: parsed.function.arguments };
+};
+
+const partSchemas = {
+  text: z.object({ type: z.literal('text'), text: longText, ...breakpointField }),
+  image_url: z.object({
+    type: z.literal('image_url'),
+    image_url: z.object({
+      url: z.string(),
+      detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+    }),
+    ...breakpointField,
+  }),
+  input_audio: z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string().min(1), format: z.enum(['wav', 'mp3']) }),
+    ...breakpointField,
+  }),
+  file: z.object({
+    type: z.literal('file'),
+    file: z.object(fileFields),
+    ...breakpointField,
+  }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
+} as const;
+
+type PartType = keyof typeof partSchemas;
+
+/** Parses content: a string becomes one text part. The caller checks which parts its role allows. */
+const readContent = (
+  content: string | readonly unknown[],
+  allowed: readonly PartType[],
+  at: string,
+  unread: string[],
+): readonly Part[] => {
+  if (typeof content === 'string') return [{ kind: 'text', text: content }];
+  if (content.length === 0) throw emptyArray(at);
+  return content.map((value, index) => {
+    const place = `${at}[${index}]`;
+    const { tag: type, object } = readTagged(value, 'type', allowed, place);
+    noteUnread(unread, partSchemas[type], object, place);
+    return part(type, object, place);
+  });
+};
+
+const part = (type: PartType, value: unknown, at: string): Part => {
+  switch (type) {
+    case 'text': {
+      const parsed = parseBody(partSchemas.text, value, at);
+      return { kind: 'text', text: parsed.text, ...readBreakpoint(parsed) };
+    }
+    case 'refusal':
+      return { kind: 'refusal', text: parseBody(partSchemas.refusal, value, at).refusal };
+    case 'image_url': {
+      const { image_url: image, ...parsed } = parseBody(partSchemas.image_url, value, at);
+      const { url, detail } = image;
+      return { kind: 'image', url, ...(detail ? { detail } : {}), ...readBreakpoint(parsed) };
+    }
+    case 'input_audio': {
+      const { input_audio: audio, ...parsed } = parseBody(partSchemas.input_audio, value, at);
+      return { kind: 'audio', data: audio.data, format: audio.format, ...readBreakpoint(parsed) };
+    }
+    case 'file': {
+      const { file, ...parsed } = parseBody(partSchemas.file, value, at);
+      return {
+        ...filePart({ type: 'input_file', ...file }, `${at}.file.file_data`),
+        ...readBreakpoint(parsed),
+      };
+    }
+    default:
+      return assertNever(type);
+  }
+};
 
 export interface ReadMessages {
   readonly items: readonly Item[];

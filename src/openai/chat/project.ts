@@ -8,16 +8,17 @@ import {
   type Message,
   type ToolCall,
 } from '../../canonical/request/item.ts';
-import { shownReasoning } from '../../apis/shown-reasoning.ts';
+import { shownReasoning } from '../../apis/arrange.ts';
 import { assertNever } from '../../kit/assert-never.ts';
-import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { projectUsage } from '../shared/completion-usage.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
+import { projectCompletionUsage, type RenderChoicesOptions } from '../shared/render-choices.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import type { ChoicesOptions } from '../shared/render-choices.ts';
 import { append } from '../../kit/collections/lists.ts';
+import { metadata } from '../shared/field-schemas.ts';
+import { parseBody } from '../../apis/validation.ts';
 
 /** What a chat completion needs besides the replies. */
-export interface ChatMeta extends ChoicesOptions {
+export interface ChatMeta extends RenderChoicesOptions {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -34,7 +35,7 @@ export interface ChatMeta extends ChoicesOptions {
 export const FINGERPRINT = 'fp_codex_app_server';
 
 /** The fields that a completion and all its chunks share. */
-export const commonFields = (meta: ChatMeta) => ({
+export const commonChatFields = (meta: ChatMeta) => ({
   id: meta.id,
   created: meta.createdAt,
   model: meta.model,
@@ -45,9 +46,9 @@ export const commonFields = (meta: ChatMeta) => ({
 
 /** The JSON body: one choice per reply. */
 export const projectChat = (replies: readonly Reply[], meta: ChatMeta) => {
-  const usage = projectUsage(replies, meta.usagePolicy);
+  const usage = projectCompletionUsage(replies, meta.usagePolicy);
   return {
-    ...commonFields(meta),
+    ...commonChatFields(meta),
     object: 'chat.completion' as const,
     choices: replies.map((reply, index) => projectChoice(reply, index, meta)),
     ...(usage === null ? {} : { usage }),
@@ -151,3 +152,59 @@ export const finishReason = (outcome: Outcome, { isLegacy }: Pick<ChatMeta, 'isL
       return assertNever(outcome);
   }
 };
+
+/** A chat completion that was created with `store: true`. */
+interface ShownChat {
+  readonly id: string;
+  /** The answer as its client got it. */
+  readonly object: JsonObject;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export const projectStoredChat = ({ id, object, metadata: pairs }: ShownChat) => ({
+  ...object,
+  id,
+  metadata: pairs,
+});
+
+export const projectDeletedChat = (id: string) => ({
+  object: 'chat.completion.deleted' as const,
+  id,
+  deleted: true,
+});
+
+/** A message of the request. A list of parts has a field of its own. */
+export const projectStoredMessage = (message: JsonObject, id: string) => {
+  const { content = null, refusal = null, name = null } = message;
+  const hasParts = Array.isArray(content);
+  return {
+    ...message,
+    id,
+    content: hasParts ? null : content,
+    refusal,
+    name,
+    content_parts: hasParts ? content : null,
+  };
+};
+
+/** The messages of a completion with their ids. */
+export const withMessageIds = (
+  completionId: string,
+  messages: readonly JsonObject[],
+): readonly { readonly id: string; readonly message: JsonObject }[] =>
+  messages.map((message, index) => ({ id: `${completionId}-${index}`, message }));
+
+/** Reads the filter `metadata[key]=value` of a query. Throws if it is invalid. */
+export const readMetadataFilter = (query: URLSearchParams): Readonly<Record<string, string>> =>
+  parseBody(
+    metadata,
+    query.has('metadata')
+      ? query.get('metadata')
+      : Object.fromEntries(
+          [...query].flatMap(([name, value]) => {
+            const key = /^metadata\[(.*)\]$/s.exec(name)?.[1];
+            return key === undefined ? [] : [[key, value]];
+          }),
+        ),
+    'metadata',
+  );

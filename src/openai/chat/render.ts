@@ -5,8 +5,14 @@ import {
   type Message,
   type Produced,
   type ToolCall,
+  isReasoning,
 } from '../../canonical/request/item.ts';
-import type { ItemDelta, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import {
+  type ItemDelta,
+  type TurnEnded,
+  type TurnEvent,
+  itemIdOf,
+} from '../../canonical/events/turn-event.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { JoinedText } from '../shared/joined-text.ts';
@@ -14,7 +20,7 @@ import { renderChoices } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';
 import {
   annotationsOf,
-  commonFields,
+  commonChatFields,
   finishReason,
   isOlder,
   logprobsOf,
@@ -24,6 +30,7 @@ import {
   reasoningFields,
   type ChatMeta,
 } from './project.ts';
+import { ItemQueue, NoLateSummaries } from '../../apis/arrange.ts';
 
 /** Renders the turns of all choices as chunks, in the order of their events. */
 export const renderChat = (
@@ -31,7 +38,7 @@ export const renderChat = (
   meta: ChatMeta,
 ): AsyncIterable<Frame> => {
   const choices = mapAll(turns, (_, index) => new ChoiceRenderer(index, meta));
-  const fields = { ...commonFields(meta), object: 'chat.completion.chunk' };
+  const fields = { ...commonChatFields(meta), object: 'chat.completion.chunk' };
   return renderChoices(turns, fields, meta, (event, index) => (choices[index] ?? choices[0]).next(event));
 };
 
@@ -185,5 +192,65 @@ class ChoiceRenderer {
 
   #chunk(delta: Readonly<Record<string, unknown>>, rest: ChunkRest = {}): Choice {
     return { index: this.#index, delta, logprobs: null, finish_reason: null, ...rest };
+  }
+}
+
+/** Options for the content of a chat answer. */
+export interface ArrangeOptions {
+  readonly showReasoning: boolean;
+  /** False if the content must be one JSON value. */
+  readonly showCommentary: boolean;
+}
+
+/**
+ * Serializes the messages of a turn, in the order they started, because a chat answer is one text; likewise its
+ * reasoning. Runs before `render` and `fold`, so that both agree. Commentary keeps its position.
+ */
+export async function* arrangeChat(
+  events: AsyncIterable<TurnEvent>,
+  options: ArrangeOptions,
+): AsyncGenerator<TurnEvent> {
+  const arranger = new Arranger(options);
+  for await (const event of events) yield* arranger.next(event);
+}
+
+class Arranger {
+  readonly #options: ArrangeOptions;
+  readonly #hidden = new Set<string>();
+  /** Messages are joined to one text, and so is reasoning; calls are independent. */
+  readonly #messages = new ItemQueue();
+  readonly #reasoning = new ItemQueue();
+  readonly #queues = new Map<string, ItemQueue>();
+  readonly #summaries = new NoLateSummaries();
+
+  constructor(options: ArrangeOptions) {
+    this.#options = options;
+  }
+
+  *next(made: TurnEvent): Generator<TurnEvent> {
+    const event = this.#summaries.next(made);
+    if (event === null) return;
+    const itemId = itemIdOf(event);
+    if (itemId === null) {
+      yield event;
+      return;
+    }
+    if (event.type === 'item-started') this.#place(event.item);
+    if (this.#hidden.has(itemId)) return;
+    const queue = this.#queues.get(itemId);
+    if (queue === undefined) yield event;
+    else yield* queue.take(event, itemId);
+  }
+
+  #place(head: Produced): void {
+    if (!this.#isShown(head)) this.#hidden.add(head.id);
+    else if (isMessage(head)) this.#queues.set(head.id, this.#messages);
+    else if (isReasoning(head)) this.#queues.set(head.id, this.#reasoning);
+  }
+
+  /** Chat has messages, calls of the client's tools, and reasoning if enabled. */
+  #isShown(head: Produced): boolean {
+    if (isMessage(head)) return this.#options.showCommentary || head.phase !== 'commentary';
+    return isReasoning(head) ? this.#options.showReasoning : isToolCall(head);
   }
 }

@@ -1,14 +1,12 @@
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { CreateResponse } from '../responses/input/schema.ts';
-import { namesWhere } from '../../apis/unread-fields.ts';
+import type { CreateResponse } from '../responses/input/parameters.ts';
+import { namesWhere } from '../../apis/validation.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
-import type { ToTurnOptions } from './common.ts';
-import { asCustomCalls } from './function-envelope.ts';
+import type { ChatTurnOptions } from './common.ts';
+import { asCustomCalls, eitherForm, flatCustomNames, rejectClientRunTools } from './tools.ts';
 import type { ParsedChat } from './to-turn.ts';
-import { eitherForm, flatCustomNames } from './tool-form.ts';
-import { rejectClientRunTools } from './tools.ts';
 
 /** Cursor posts Responses bodies to the Chat path, and expects Chat answers. */
 export const hasResponsesForm = (body: JsonObject): boolean => {
@@ -24,7 +22,7 @@ const hasMessages = ({ messages }: JsonObject): boolean =>
   (messages ?? null) !== null && !(Array.isArray(messages) && messages.length === 0);
 
 /** Parses the body as a Responses request with its own parameter names; only the answer is Chat's. */
-export const readResponsesForm = (body: JsonObject, options: ToTurnOptions): ParsedChat => {
+export const readResponsesForm = (body: JsonObject, options: ChatTurnOptions): ParsedChat => {
   const { messages: _, ...plain } = body;
   const list = Array.isArray(plain['tools']) ? plain['tools'] : [];
   const unread: string[] = [];

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { refused } from '../../../test/support/refused.ts';
-import { toTurnRequest, type ParsedChat } from './to-turn.ts';
+import { chatToTurn, type ParsedChat } from './to-turn.ts';
 import { knownModel, modelList } from '../../../test/support/models.ts';
 
 const models = createModelNames(modelList([knownModel('gpt-5.5', { serviceTiers: ['priority'] })]));
 const user = { role: 'user', content: 'hi' };
 
 const read = (body: unknown, ignoreClientPrompt = false): ParsedChat =>
-  toTurnRequest(body, { models, ignoreClientPrompt });
+  chatToTurn(body, { models, ignoreClientPrompt });
 
 const refusalOf = (body: unknown): Failure => refused(() => read(body));
 const say = (body: unknown): string => {

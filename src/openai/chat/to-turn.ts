@@ -1,20 +1,15 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { findPairingProblem } from '../../canonical/request/pairing.ts';
 import type { OutputFormat } from '../../canonical/request/turn-request.ts';
-import { acceptedPrompt } from '../../apis/client-prompt.ts';
-import type { ReadBody } from '../../apis/common-fields.ts';
-import { readCache, readSampling, unlessZero } from '../shared/read-settings.ts';
-import { namesWhere, unreadFields } from '../../apis/unread-fields.ts';
-import { emptyArray, missing, parseBody } from '../../apis/validation.ts';
-import { bodyObject, rejectStreamOptions, stopsOf, type ToTurnOptions } from './common.ts';
+import { acceptedPrompt, type ReadBody } from '../../apis/common-fields.ts';
+import { readCache, readSampling, unlessZero } from '../shared/field-schemas.ts';
+import { namesWhere, unreadFields, emptyArray, missing, parseBody } from '../../apis/validation.ts';
+import { bodyObject, rejectStreamOptions, stopsOf, type ChatTurnOptions } from './common.ts';
 import { formatOf } from '../responses/input/format.ts';
-import { asCustomCalls } from './function-envelope.ts';
+import { asCustomCalls, readChatTools, type ReadTools } from './tools.ts';
 import { readMessages, type ReadMessages } from './messages.ts';
-import { chatNames } from './parameter-names.ts';
-import { CHAT_PARAMETERS } from './parameters.ts';
+import { chatNames, CHAT_PARAMETERS, createChatSchema, type CreateChat } from './parameters.ts';
 import { hasResponsesForm, readResponsesForm } from './responses-form.ts';
-import { createChatSchema, type CreateChat } from './schema.ts';
-import { readChatTools, type ReadTools } from './tools.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
@@ -29,7 +24,7 @@ export interface ParsedChat extends ReadBody<BasicFields>, Pick<ReadTools, 'isLe
   readonly stored: Pick<KeptChat, 'model' | 'metadata' | 'messages'> | null;
 }
 
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedChat => {
+export const chatToTurn = (body: unknown, options: ChatTurnOptions): ParsedChat => {
   const object = bodyObject(body);
   if (hasResponsesForm(object)) return readResponsesForm(object, options);
   const parsed = parseBody(createChatSchema, object);

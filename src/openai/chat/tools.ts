@@ -8,14 +8,76 @@ import {
   type ToolChoice,
   type ToolRef,
 } from '../../canonical/request/tool.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import { readChoiceWord, readToolList, TOOL_CHOICES, toFunctionTool } from '../shared/read-tools.ts';
-import { checkDeclared, checkTools } from '../../apis/check-tools.ts';
+import {
+  readChoiceWord,
+  readToolList,
+  TOOL_CHOICES,
+  toFunctionTool,
+  TOOL_FORMATS,
+  grammarSchema,
+  PLAIN_FORM,
+  type FunctionBody,
+  type ToolForm,
+} from '../shared/read-tools.ts';
+import { checkDeclared, checkTools } from '../../apis/schema-problem.ts';
 import { listOf, MAX_CHAT_TOOLS } from '../../apis/bounds.ts';
-import { invalidChoice, parseBody } from '../../apis/validation.ts';
-import type { CreateChat } from './schema.ts';
-import { eitherForm, flatCustomNames, looseUnlessSaid } from './tool-form.ts';
+import { invalidChoice, parseBody, noteUnread, readTagged } from '../../apis/validation.ts';
+import type { CreateChat } from './parameters.ts';
+import { customFields, functionFields } from '../shared/field-schemas.ts';
+import { isToolCall, type Item } from '../../canonical/request/item.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+
+/** Parses tools in Chat's form, which is nested one level deeper, and in Responses form. Cursor mixes both. */
+export const eitherForm = (parsed: readonly unknown[], ignored: string[]): ToolForm => ({
+  readers: {
+    function(value, at) {
+      if (isFlat(value)) return PLAIN_FORM.readers.function(value, at);
+      const tool = parseBody(functionSchema, value, at).function;
+      noteUnread(ignored, functionSchema, value, at);
+      return looseUnlessSaid(tool);
+    },
+    custom(value, at) {
+      if (isFlat(value)) return PLAIN_FORM.readers.custom(value, at);
+      const { format, ...tool } = parseBody(customSchema, value, at).custom;
+      noteUnread(ignored, customSchema, value, at);
+      return { ...tool, format: flatFormat(format, `${at}.custom.format`) };
+    },
+  },
+  placeOf(index) {
+    const tool = parsed[index];
+    const type = isJsonObject(tool) ? tool['type'] : null;
+    const place = PLAIN_FORM.placeOf(index);
+    return (type === 'function' || type === 'custom') && !isFlat(tool) ? `${place}.${type}` : place;
+  },
+});
+
+const functionSchema = z.object({ type: z.literal('function'), function: z.looseObject(functionFields) });
+const customSchema = z.object({ type: z.literal('custom'), custom: z.looseObject(customFields) });
+/** Chat also nests a grammar one level deeper. */
+const formatSchema = z.looseObject({ grammar: grammarSchema });
+
+const isFlat = (tool: unknown): boolean =>
+  isJsonObject(tool) && 'name' in tool && !('function' in tool) && !('custom' in tool);
+
+const flatFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
+  if (!format || readTagged(format, 'type', TOOL_FORMATS, at).tag !== 'grammar') return format ?? null;
+  const { grammar, ...rest } = parseBody(formatSchema, format, at);
+  return { ...rest, ...grammar } as JsonObject;
+};
+
+/** In Chat a function is not strict by default, but a Responses backend may treat it as strict. */
+const looseUnlessSaid = (tool: FunctionBody): FunctionBody => ({
+  ...tool,
+  strict: tool.strict ?? false,
+});
+
+/** Custom tools in Responses form: a client that sends them does not understand Chat's custom calls. */
+export const flatCustomNames = (parsed: readonly unknown[], tools: readonly Tool[]): ReadonlySet<string> =>
+  new Set(
+    tools.flatMap((tool, index) => (tool.kind === 'custom' && isFlat(parsed[index]) ? [tool.name] : [])),
+  );
 
 export interface ReadTools {
   readonly tools: readonly Tool[];
@@ -144,4 +206,43 @@ const readFunctionCall = (parsed: CreateChat['function_call'], tools: readonly T
   const tool = { kind: 'function', name: parsed.name } as const;
   checkDeclared([tool], tools, () => 'function_call.name', 'functions');
   return { mode: 'named', tool };
+};
+
+/**
+ * Rewrites calls of custom tools as function calls whose `arguments` are the plain text, because Cursor declares custom
+ * tools but reads `function.name` in every call. Runs before `render` and `fold`.
+ */
+export async function* asFunctionCalls(
+  events: AsyncIterable<TurnEvent>,
+  names: ReadonlySet<string>,
+): AsyncGenerator<TurnEvent> {
+  for await (const event of events) {
+    const isOne =
+      (event.type === 'item-started' || event.type === 'item-ended') &&
+      isToolCall(event.item) &&
+      names.has(event.item.name);
+    yield isOne ? { ...event, item: { ...event.item, tool: 'function' } } : event;
+  }
+}
+
+/** The reverse for input: turns such calls and their outputs back into those of a custom tool. */
+export const asCustomCalls = (items: readonly Item[], names: ReadonlySet<string>): readonly Item[] => {
+  if (names.size === 0) return items;
+  const custom = new Set<string>();
+  return items.map((item): Item => {
+    if (item.kind === 'tool-output') {
+      return item.callId !== null && custom.delete(item.callId)
+        ? withoutId({ ...item, tool: 'custom' })
+        : item;
+    }
+    if (item.kind !== 'tool-call' || item.tool === 'custom' || !names.has(item.name)) return item;
+    custom.add(item.callId);
+    return withoutId({ ...item, tool: 'custom' });
+  });
+};
+
+/** The backend derives the item type from the prefix of the id. */
+const withoutId = (item: Item): Item => {
+  const { id: _, ...rest } = item;
+  return rest;
 };

@@ -3,13 +3,16 @@ import { isMessage, wordsOf } from '../../canonical/request/item.ts';
 import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
-import { projectUsage } from '../shared/completion-usage.ts';
+import {
+  projectCompletionUsage,
+  renderChoices,
+  type RenderChoicesOptions,
+} from '../shared/render-choices.ts';
 import { JoinedText } from '../shared/joined-text.ts';
-import { renderChoices, type ChoicesOptions } from '../shared/render-choices.ts';
 import type { Frame } from '../../turns/api.ts';
 
 /** What a text completion needs besides the replies. */
-export interface CompletionMeta extends ChoicesOptions {
+export interface CompletionMeta extends RenderChoicesOptions {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
@@ -21,7 +24,7 @@ export interface CompletionMeta extends ChoicesOptions {
 
 /** The JSON body. A refusal becomes text, because this API has no other field for it. */
 export const projectCompletion = (replies: readonly Reply[], meta: CompletionMeta) => {
-  const usage = projectUsage(replies, meta.usagePolicy);
+  const usage = projectCompletionUsage(replies, meta.usagePolicy);
   const choices = replies.map((reply, index) => {
     const joined = new JoinedText();
     const text = reply.items.map((item) =>

@@ -1,7 +1,6 @@
-import { arrange } from '../chat/arrange.ts';
+import { arrangeChat } from '../chat/render.ts';
 import { projectCompletion, renderCompletion, type CompletionMeta } from './answer.ts';
-import { modelOf, tokenPrompts, withTexts } from './token-prompts.ts';
-import { toTurnRequest, type ParsedCompletion } from './to-turn.ts';
+import { modelOf, tokenPrompts, withTexts, completionToTurn, type ParsedCompletion } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
 import { commonFields } from '../../apis/common-fields.ts';
@@ -30,7 +29,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedCompletio
     }
     return withTexts(body, prompts, texts);
   },
-  parse: toTurnRequest,
+  parse: completionToTurn,
   toTurn(read, _, { headers, ambient }) {
     const { parsed, further, prompts } = read;
     const common = commonFields(read, headers);
@@ -38,7 +37,7 @@ export const completionsApi = (options: CompletionsOptions): Api<ParsedCompletio
       ...common,
       further,
       formatPlace: 'prompt',
-      arrange: (events) => arrange(events, { showReasoning: false, showCommentary: true }),
+      arrange: (events) => arrangeChat(events, { showReasoning: false, showCommentary: true }),
       meta: {
         id: ambient.ids.mint('cmpl').replace('_', '-'),
         createdAt: Math.floor(ambient.clock.now() / 1000),

@@ -4,12 +4,13 @@ import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import { turnRequest, NO_SAMPLING } from '../../../test/support/turn-request.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { parameterName } from '../../apis/parameter-names.ts';
-import { toTurnRequest } from './to-turn.ts';
+import { parameterName } from '../../apis/parameters.ts';
+import { completionToTurn, tokenPrompts, withTexts } from './to-turn.ts';
 import { modelList } from '../../../test/support/models.ts';
+import { refused } from '../../../test/support/refused.ts';
 
 const options = { models: createModelNames(modelList([])) };
-const read = (some: object) => toTurnRequest({ model: 'm', prompt: 'hi', ...some }, options);
+const read = (some: object) => completionToTurn({ model: 'm', prompt: 'hi', ...some }, options);
 
 const refusalOf = (some: object): string => {
   try {
@@ -90,5 +91,48 @@ describe('a completion request', () => {
       refusalOf({ prompt: 'x'.repeat(200_000), n: 128, echo: true }),
       refusalOf({ prompt: ['x'.repeat(9_000_000), 'y'.repeat(9_000_000)], echo: true }),
     ]).toEqual(['taken', 'taken', 'taken', '400 invalid_value n', 'taken']);
+  });
+});
+
+const promptRefusalOf = (act: () => unknown): string => {
+  const { status, code, param } = refused(act);
+  return `${status} ${code} ${param}`;
+};
+
+describe('token prompts', () => {
+  it.each([
+    ['one', [1, 2], [{ at: 'prompt', tokens: [1, 2] }]],
+    [
+      'several',
+      [[1], [2, 3]],
+      [
+        { at: 'prompt[0]', tokens: [1] },
+        { at: 'prompt[1]', tokens: [2, 3] },
+      ],
+    ],
+    ['a text', 'hi', []],
+    ['texts', ['hi'], []],
+    ['several kinds', [[1], 'hi'], []],
+    ['an empty list', [], []],
+    ['no prompt', undefined, []],
+  ])('%s', (_, prompt, expected) => {
+    expect(tokenPrompts({ prompt })).toEqual(expected);
+  });
+
+  it.each([
+    ['half a token', [1, 0.5], '400 invalid_type prompt[1]'],
+    ['a text among the tokens', [1, 'a'], '400 invalid_type prompt[1]'],
+    ['an empty prompt', [[1], []], '400 invalid_value prompt[1]'],
+    ['too many', Array.from({ length: 1_000_001 }, () => 1), '400 invalid_value prompt'],
+  ])('%s is rejected', (_, prompt, expected) => {
+    expect(promptRefusalOf(() => tokenPrompts({ prompt }))).toBe(expected);
+  });
+
+  it('are replaced by texts in the body', () => {
+    const body = { model: 'm', prompt: [[1], [2]] };
+    expect(withTexts(body, tokenPrompts(body), ['a', ''])).toEqual({ model: 'm', prompt: ['a', ''] });
+    expect(promptRefusalOf(() => withTexts(body, tokenPrompts(body), ['a', null]))).toBe(
+      '400 invalid_value prompt[1]',
+    );
   });
 });

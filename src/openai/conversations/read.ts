@@ -6,8 +6,7 @@ import type { Item } from '../../canonical/request/item.ts';
 import { bodyObject } from '../chat/common.ts';
 import { readInput, referencesIn } from '../responses/input/input-items.ts';
 import type { Recall } from '../responses/input/item-references.ts';
-import { unreadFields } from '../../apis/unread-fields.ts';
-import { parseBody } from '../../apis/validation.ts';
+import { unreadFields, parseBody } from '../../apis/validation.ts';
 import { addItemsSchema, createConversationSchema, updateMetadataSchema } from './schema.ts';
 
 /** New items of a conversation. What they refer to has to be loaded before they are read. */
@@ -23,7 +22,7 @@ export interface ReadNewItems {
   readonly ignored: readonly string[];
 }
 
-export interface NewConversation extends NewItems {
+interface NewConversation extends NewItems {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -38,7 +37,7 @@ export const readNewItems = (body: unknown): NewItems => {
   return newItems(parsed.items, ignored);
 };
 
-export interface NewMetadata {
+interface NewMetadata {
   readonly metadata: Readonly<Record<string, string>>;
   readonly ignored: readonly string[];
 }
@@ -73,3 +72,24 @@ const rejectTrigger = (items: readonly Item[], places: readonly string[]): void 
     message: `Invalid '${param}': a compaction_trigger belongs to the input of a response, not to a conversation.`,
   });
 };
+
+/** A conversation as it is stored. */
+interface ShownConversation {
+  readonly id: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export const projectConversation = ({ id, createdAt, metadata }: ShownConversation) => ({
+  id,
+  object: 'conversation' as const,
+  created_at: Math.floor(createdAt / 1000),
+  metadata,
+});
+
+export const projectDeletedConversation = (id: string) => ({
+  id,
+  object: 'conversation.deleted' as const,
+  deleted: true,
+});

@@ -9,7 +9,7 @@ import {
 import type { ItemDelta, ItemEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
-import { callEvents } from './call-events.ts';
+import { callEvents } from './calls-from-blocks.ts';
 import { MAX_ARGUMENTS_CHARS, writeBlock, type NoBlockReason } from './use-tool-block.ts';
 
 export interface AddBlocksOptions {

@@ -1,10 +1,8 @@
-import { isMessage } from '../../canonical/request/item.ts';
+import { isMessage, type Produced, type ToolCall } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
-import { BlockScan } from './block-scan.ts';
-import { callEvents } from './call-events.ts';
-import { readBlock } from './read-block.ts';
+import { BlockScan, readBlock } from './use-tool-block.ts';
 
 /** Adds native calls for the blocks of each message, even an unclosed one at its end. The text is unchanged. */
 export async function* callsFromBlocks(
@@ -58,3 +56,15 @@ class OpenMessage {
     return unclosed === null ? this.#blocks : [...this.#blocks, unclosed];
   }
 }
+
+/** The events of a complete call. */
+export const callEvents = (call: Produced<ToolCall>): readonly TurnEvent[] => {
+  const { status: _, ...facts } = call;
+  return [
+    { type: 'item-started', item: { ...facts, input: '' } },
+    ...(call.input === ''
+      ? []
+      : [{ type: 'item-delta', itemId: call.id, at: 'input', delta: call.input } as const]),
+    { type: 'item-ended', item: call },
+  ];
+};

@@ -7,8 +7,7 @@ import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.t
 import { turnRequest, functionTool } from '../../../test/support/turn-request.ts';
 import { dialectSettings } from '../../../test/support/dialect-settings.ts';
 import { detectClient } from '../../apis/clients/detect-client.ts';
-import { modeHeader } from './choose-mode.ts';
-import { dialectOf, type Dialect, type DialectSettings } from './dialect.ts';
+import { modeHeader, dialectOf, type OutputDialect, type DialectSettings } from './dialect.ts';
 
 const OBSIDIAN = { 'dangerously-allow-browser': 'true' };
 const TAUGHT = turnRequest({ instructions: 'Call tools with <use_tool>.' });
@@ -20,7 +19,7 @@ const dialect = (
   headers: Record<string, string>,
   request = turnRequest(),
   settings: Partial<DialectSettings> = {},
-): Dialect => {
+): OutputDialect => {
   const parsed = new Headers(headers);
   const client = detectClient(parsed, request);
   const { ids } = fixedAmbient();
@@ -91,7 +90,7 @@ describe('the text of a model whose prompt asks for blocks', () => {
   const text =
     'Let me see.\n<use_tool><name>f</name><q>a & b</q></use_tool> and <use_tool><name>g</name><l>[1]</l>';
   const events = [...messageTold('msg_1', text), END];
-  const emitted = ({ transform }: Dialect): Promise<TurnEvent[]> => collect(transform(emit(events)));
+  const emitted = ({ transform }: OutputDialect): Promise<TurnEvent[]> => collect(transform(emit(events)));
 
   it('is passed through', async () => {
     expect(await emitted(dialect(OBSIDIAN, TAUGHT))).toEqual(events);

@@ -1,15 +1,14 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock, IdSource } from '../../kit/ambient.ts';
-import { promptMarker } from '../../apis/clients/prompt-markers.ts';
-import type { DetectedClient } from '../../apis/clients/detect-client.ts';
+import { promptMarker, type DetectedClient } from '../../apis/clients/detect-client.ts';
 import type { Dialect as ApiDialect } from '../../turns/api.ts';
-import { chooseMode, modeHeader, type ChosenMode, type OutputMode } from './choose-mode.ts';
 import { addBlocks } from './add-blocks.ts';
 import { callsFromBlocks } from './calls-from-blocks.ts';
 import { stopRules, type StopRules, type StopSettings } from './stop-rules.ts';
 import { stopAfterTools } from './stop-after-tools.ts';
 import type { NoBlockReason } from './use-tool-block.ts';
+import { invalidChoice } from '../../apis/validation.ts';
 
 /** Configuration of the dialects of one API. */
 export interface DialectSettings extends StopSettings {
@@ -18,7 +17,7 @@ export interface DialectSettings extends StopSettings {
 }
 
 /** How the calls of one answer are sent to its client. */
-export interface Dialect {
+export interface OutputDialect {
   readonly chosen: ChosenMode;
   /** When to end the answer early; null: never. */
   readonly stop: StopRules | null;
@@ -26,7 +25,7 @@ export interface Dialect {
   readonly transform: (events: AsyncIterable<TurnEvent>) => AsyncIterable<TurnEvent>;
 }
 
-export interface DialectOptions {
+interface DialectOptions {
   readonly headers: Headers;
   readonly client: DetectedClient;
   readonly request: TurnRequest;
@@ -38,7 +37,7 @@ export interface DialectOptions {
  * Chooses the dialect. With declared tools the model makes native calls, and blocks are added. Without them, the
  * prompt may ask the model for blocks: these stay text, and become calls only if the request asks for it.
  */
-export const dialectOf = ({ headers, client, request, settings, ids }: DialectOptions): Dialect => {
+export const dialectOf = ({ headers, client, request, settings, ids }: DialectOptions): OutputDialect => {
   const hasTools = request.tools.length > 0;
   const chosen = chooseMode({ headers, client, hasTools, defaultMode: settings.mode });
   if (chosen.mode === 'openai-json') return { chosen, stop: null, transform: (events) => events };
@@ -52,9 +51,47 @@ export const dialectOf = ({ headers, client, request, settings, ids }: DialectOp
 };
 
 /** The part of a dialect that concerns the run of the turn and the head of the answer. */
-export const toApiDialect = ({ chosen, stop }: Dialect, clock: Clock): ApiDialect => ({
+export const toApiDialect = ({ chosen, stop }: OutputDialect, clock: Clock): ApiDialect => ({
   mode: chosen.mode,
   headers: modeHeader(chosen),
   stopEarly:
     stop === null ? null : (events, cancelTurn) => stopAfterTools(events, stop, { clock, cancelTurn }),
 });
+
+const MODES = ['openai-json', 'obsidian-xml'] as const;
+/** How calls are sent: as native tool calls, or also as `<use_tool>` blocks in the text. */
+type OutputMode = (typeof MODES)[number];
+const MODE_HEADER = 'x-proxy-output-mode';
+
+interface ChosenMode {
+  readonly mode: OutputMode;
+  /** The request names the mode. */
+  readonly isExplicit: boolean;
+}
+
+interface ModeOptions {
+  readonly headers: Headers;
+  readonly client: DetectedClient;
+  readonly hasTools: boolean;
+  /** The configured mode, if neither the request nor the client decides. */
+  readonly defaultMode: OutputMode;
+}
+
+/**
+ * Chooses the mode: by header, else by client, else as configured. Without tools, Obsidian Copilot's prompt asks the
+ * model for blocks. With tools it would display a block to the user, so it never gets blocks then.
+ */
+const chooseMode = ({ headers, client, hasTools, defaultMode }: ModeOptions): ChosenMode => {
+  const requested = headers.get(MODE_HEADER);
+  if (requested !== null) {
+    const mode = MODES.find((one) => one === requested);
+    if (mode === undefined) throw invalidChoice(MODE_HEADER, requested, MODES);
+    return { mode, isExplicit: true };
+  }
+  if (client.name !== 'obsidian-copilot') return { mode: defaultMode, isExplicit: false };
+  return { mode: hasTools ? 'openai-json' : 'obsidian-xml', isExplicit: false };
+};
+
+/** The response header that names the mode, if the request named it or it is not the default. */
+export const modeHeader = ({ mode, isExplicit }: ChosenMode): Readonly<Record<string, string>> =>
+  mode === 'obsidian-xml' || isExplicit ? { [MODE_HEADER]: mode } : {};

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ToolCall } from '../../canonical/request/item.ts';
 import { readUseTools } from '../../../test/support/use-tool-grammar.ts';
-import { readBlock } from './read-block.ts';
-import { MAX_ARGUMENTS_CHARS, writeBlock } from './use-tool-block.ts';
+import { readBlock, MAX_ARGUMENTS_CHARS, writeBlock } from './use-tool-block.ts';
 
 const call = (input: string, different: Partial<ToolCall> = {}): ToolCall => ({
   kind: 'tool-call',

@@ -8,8 +8,7 @@ import type { Outcome } from '../../canonical/events/outcome.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { projectImages, renderImages, type ImagesMeta } from './answer.ts';
-import { onlyImages } from './only-images.ts';
+import { projectImages, renderImages, type ImagesMeta, onlyImages } from './answer.ts';
 
 const META: ImagesMeta = {
   prefix: 'image_generation',

@@ -5,7 +5,7 @@ import { turnRequest } from '../../../test/support/turn-request.ts';
 import { failureOf } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import { parameterName } from '../../apis/parameter-names.ts';
+import { parameterName } from '../../apis/parameters.ts';
 import { INSTRUCTIONS, toEditTurn, toImageTurn } from './to-turn.ts';
 
 const models = createModelNames(

@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { asksForCompaction } from '../../canonical/request/compaction.ts';
+import { asksForCompaction, withCompactionTrigger } from '../../canonical/request/compaction.ts';
 import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -10,13 +10,15 @@ import { arrange, chooseLayout, type Layout } from './output/layout.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './output/project.ts';
 import { renderResponse } from './output/render.ts';
 import { parseCounted, parseResponse, toTurnRequest, type ParsedResponse } from './input/to-turn.ts';
-import type { CreateResponse } from './input/schema.ts';
+import type { CreateResponse } from './input/parameters.ts';
 import { invalidChoice } from '../../apis/validation.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
 import { commonFields, type AnswerLimits } from '../../apis/common-fields.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import { projectCompaction, type CompactionMeta } from './output/project-stored.ts';
 
-export interface ResponsesOptions extends AnswerLimits {
+interface ResponsesOptions extends AnswerLimits {
   readonly layout: Layout;
   readonly usagePolicy: ResponseMeta['usagePolicy'];
   readonly ignoreClientPrompt: boolean;
@@ -138,4 +140,51 @@ const requestedLayout = (headers: Headers): Layout | null => {
   const layout = LAYOUTS.find((one) => one === requested);
   if (layout === undefined) throw invalidChoice(LAYOUT_HEADER, requested, LAYOUTS);
   return layout;
+};
+
+/** Compaction: a Responses turn whose input ends with a trigger, and whose answer is a conversation. */
+export const compactionApi = (options: ResponsesOptions): Api<ParsedResponse, CompactionMeta> => {
+  const responses = responsesApi(options);
+  return {
+    path: `${responses.path}/compact`,
+    parse(body, context) {
+      rejectModes(body);
+      return responses.parse(body, context);
+    },
+    toTurn(parsed, loaded, context) {
+      // Its answer is the input of another conversation: it has no id to continue from.
+      const { keeps: _, metaFor: __, ...read } = responses.toTurn(parsed, loaded, context);
+      const { ids, clock } = context.ambient;
+      return {
+        ...read,
+        request: withCompactionTrigger(read.request),
+        // Never a side request: the requested model compacts the conversation.
+        sideRequest: null,
+        meta: {
+          id: ids.mint('resp'),
+          createdAt: Math.floor(clock.now() / 1000),
+          usagePolicy: options.usagePolicy,
+          items: read.request.items,
+        },
+      };
+    },
+    errors: responses.errors,
+    render: () => {
+      throw new Error('a compaction is not streamed');
+    },
+    project: (meta, [reply], ids) => projectCompaction(reply, meta, ids),
+  };
+};
+
+const NEVER = { stream: 'streamed', background: 'made in the background' } as const;
+
+/** The answer is neither a stream nor a response that can be retrieved. */
+const rejectModes = (body: unknown): void => {
+  if (!isJsonObject(body)) return;
+  const param = (['stream', 'background'] as const).find((name) => body[name] === true);
+  if (param === undefined) return;
+  throw gatewayError('unsupported_parameter', {
+    param,
+    message: `Unsupported parameter: '${param}'. A compacted conversation is never ${NEVER[param]}.`,
+  });
 };

@@ -1,12 +1,11 @@
 import { Accumulator, type Reply } from '../../canonical/events/accumulate.ts';
 import { answerText, isMessage } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { objectsIn, textIn } from '../../kit/json/json.ts';
+import { objectsIn, textIn, isJsonObject, jsonObjectWithin, type JsonObject } from '../../kit/json/json.ts';
 import { errorBody } from '../shared/error-body.ts';
 import { projectUsage, type ResponseMeta } from '../responses/output/project.ts';
 import { DONE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';
-import { readReview, reviewInWords } from './read-review.ts';
 
 export interface ReviewMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
   /** The requested model name. */
@@ -63,3 +62,27 @@ export async function* renderReview(
 }
 
 const frame = (type: string, more: object): Frame => ({ event: type, data: { type, ...more } });
+
+/** Parses the reviewer's JSON; null if it is not a review. */
+export const readReview = (text: string): JsonObject | null => {
+  const review = jsonObjectWithin(text);
+  return review !== null && Array.isArray(review['findings']) ? review : null;
+};
+
+/** The review as plain text. */
+export const reviewInWords = (review: JsonObject): string => {
+  const findings = objectsIn(review, 'findings');
+  const explanation = textIn(review, 'overall_explanation');
+  const words = findings.map(
+    (finding) => `- ${textIn(finding, 'title')}${placeOf(finding)}\n  ${textIn(finding, 'body')}`,
+  );
+  return [explanation, ...words].filter((part) => part !== '').join('\n\n');
+};
+
+const placeOf = ({ code_location: location }: JsonObject): string => {
+  if (!isJsonObject(location)) return '';
+  const { line_range: range } = location;
+  const { start, end } = isJsonObject(range) ? range : {};
+  const lines = typeof start === 'number' && typeof end === 'number' ? `:${start}-${end}` : '';
+  return ` — ${textIn(location, 'absolute_file_path')}${lines}`;
+};

@@ -1,5 +1,5 @@
 import { projectReview, renderReview, type ReviewMeta } from './answer.ts';
-import { toTurnRequest } from './to-turn.ts';
+import { reviewToTurn } from './to-turn.ts';
 import type { Api } from '../../turns/api.ts';
 import { openaiErrors } from '../shared/error-body.ts';
 import { commonFields, type ReadBody } from '../../apis/common-fields.ts';
@@ -11,7 +11,7 @@ export interface ReviewsOptions {
 /** codex's reviewer. It is a normal turn: it waits for a slot, and is interrupted when its client disconnects. */
 export const reviewsApi = (options: ReviewsOptions): Api<ReadBody, ReviewMeta> => ({
   path: '/v1/codex/reviews',
-  parse: (body, { models }) => toTurnRequest(body, models),
+  parse: (body, { models }) => reviewToTurn(body, models),
   toTurn: (read, _, { headers, ambient }) => ({
     ...commonFields(read, headers),
     formatPlace: 'input',

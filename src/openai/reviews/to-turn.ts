@@ -1,15 +1,28 @@
+import { z } from 'zod';
+
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { FAMILY, type ModelNames } from '../../canonical/models/model-names.ts';
 import { PLAIN_REQUEST } from '../../canonical/request/turn-request.ts';
 import { bodyObject } from '../chat/common.ts';
 import type { ReadBody } from '../../apis/common-fields.ts';
 import { PLAIN_FORM } from '../shared/read-tools.ts';
-import { responsesNames } from '../responses/input/parameter-names.ts';
-import { unreadFields } from '../../apis/unread-fields.ts';
-import { parseBody } from '../../apis/validation.ts';
-import { createReviewSchema, type CreateReview } from './schema.ts';
+import { responsesNames } from '../responses/input/parameters.ts';
+import { unreadFields, parseBody } from '../../apis/validation.ts';
+import { longText, MAX_ID_CHARS } from '../../apis/bounds.ts';
 
-export const toTurnRequest = (body: unknown, models: ModelNames): ReadBody => {
+/** A request to codex's reviewer. This API is our own. */
+const createReviewSchema = z.object({
+  model: z.string().min(1).max(MAX_ID_CHARS).nullish(),
+  instructions: longText.nullish(),
+  input: longText.nullish(),
+  target: z.object({ type: z.string().max(MAX_ID_CHARS), instructions: longText.nullish() }).nullish(),
+  reasoning: z.object({ effort: z.string().min(1).max(MAX_ID_CHARS).nullish() }).nullish(),
+  stream: z.boolean().nullish(),
+});
+
+type CreateReview = z.output<typeof createReviewSchema>;
+
+export const reviewToTurn = (body: unknown, models: ModelNames): ReadBody => {
   const object = bodyObject(body);
   const parsed = parseBody(createReviewSchema, object);
   const name = parsed.model ?? FAMILY;

@@ -1,5 +1,5 @@
 import { rowOf, type Failure } from '../../canonical/failure/failure.ts';
-import { errorHeaders } from '../../apis/error-headers.ts';
+import { errorHeaders } from '../../apis/sse.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { ErrorForm } from '../../turns/api.ts';
 

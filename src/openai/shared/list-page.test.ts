@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { refused } from '../../../test/support/refused.ts';
-import { listBody, pageOf, type Page } from './list-page.ts';
-import type { ListQuery } from './list-query.ts';
+import { listBody, pageOf, type Page, type ListQuery, readListQuery, readQueryFlag } from './list-page.ts';
 
 const entries = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `i${index}` }));
 const FIRST: ListQuery = { limit: 20, order: 'asc', after: null, before: null };
@@ -86,6 +85,66 @@ describe('a list object', () => {
       first_id: null,
       last_id: null,
       has_more: false,
+    });
+  });
+});
+
+const read = (query: string) => readListQuery(new URLSearchParams(query), 'desc');
+
+describe('the query of a list', () => {
+  it('has defaults, also for empty values', () => {
+    const first = { limit: 20, order: 'desc', after: null, before: null };
+    expect([read(''), read('limit=&order=&after=&before=&other=1')]).toEqual([first, first]);
+    expect(readListQuery(new URLSearchParams(), 'asc')).toEqual({ ...first, order: 'asc' });
+  });
+
+  it('has a page size, an order and cursors', () => {
+    expect(read('limit=1&order=asc&after=a&before=b')).toEqual({
+      limit: 1,
+      order: 'asc',
+      after: 'a',
+      before: 'b',
+    });
+    expect(read('limit=100').limit).toBe(100);
+  });
+
+  it.each([
+    ['limit=0', 'integer_below_min_value', 'limit'],
+    ['limit=-1', 'integer_below_min_value', 'limit'],
+    ['limit=101', 'integer_above_max_value', 'limit'],
+    ['limit=ten', 'invalid_type', 'limit'],
+    ['limit=1.5', 'invalid_type', 'limit'],
+    ['limit=1e1', 'invalid_type', 'limit'],
+    ['order=up', 'invalid_value', 'order'],
+    [`after=${'a'.repeat(20_000)}`, 'string_above_max_length', 'after'],
+  ])('rejects %.12s', (query, code, param) => {
+    expect(refused(() => read(query))).toMatchObject({ status: 400, code, param });
+  });
+});
+
+const readFlag = (query: string): boolean => readQueryFlag(new URLSearchParams(query), 'stream');
+
+describe('a flag in a query', () => {
+  it('is true or false, as SDKs of several languages write it', () => {
+    const isTrue = (query: string): readonly [string, boolean] => [query, readFlag(query)];
+    expect(['stream=true', 'stream=True', 'stream=false', 'stream=False', 'stream=', ''].map(isTrue)).toEqual(
+      [
+        ['stream=true', true],
+        ['stream=True', true],
+        ['stream=false', false],
+        ['stream=False', false],
+        ['stream=', false],
+        ['', false],
+      ],
+    );
+  });
+
+  it('is rejected if it is something else', () => {
+    expect(refused(() => readFlag('stream=maybe'))).toMatchObject({
+      status: 400,
+      code: 'invalid_type',
+      param: 'stream',
+      message: "Invalid type for 'stream': expected a boolean, but got 'maybe' instead.",
     });
   });
 });

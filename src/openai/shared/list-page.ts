@@ -1,6 +1,56 @@
+import { z } from 'zod';
+
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { ListQuery } from './list-query.ts';
+import { idText } from '../../apis/bounds.ts';
+import { parseBody } from '../../apis/validation.ts';
+
+type Order = 'asc' | 'desc';
+
+/** Which part of a list a client asks for. */
+export interface ListQuery {
+  readonly limit: number;
+  readonly order: Order;
+  /** The id of the entry before the page; null: the page is the first one. */
+  readonly after: string | null;
+  /** The id of the entry after the page, which older SDKs send; null: the list may end with the page. */
+  readonly before: string | null;
+}
+
+const MAX_LIMIT = 100;
+const DEFAULT_LIMIT = 20;
+
+const schema = z.object({
+  limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
+  order: z.enum(['asc', 'desc']).optional(),
+  after: idText.nullish(),
+  before: idText.nullish(),
+});
+
+/** Throws if a value is invalid. An empty value counts as absent. */
+export const readListQuery = (query: URLSearchParams, defaultOrder: Order): ListQuery => {
+  const {
+    limit,
+    order = defaultOrder,
+    after = null,
+    before = null,
+  } = parseBody(schema, {
+    limit: numberOf(query.get('limit')),
+    order: textOf(query.get('order')),
+    after: textOf(query.get('after')),
+    before: textOf(query.get('before')),
+  });
+  return { limit, order, after, before };
+};
+
+const textOf = (value: string | null): string | undefined =>
+  value === null || value === '' ? undefined : value;
+
+/** A value that is not a number stays a text, which the schema rejects. */
+const numberOf = (value: string | null): number | string | undefined => {
+  const text = textOf(value);
+  return text === undefined || !/^[+-]?\d{1,15}$/.test(text) ? text : Number(text);
+};
 
 /** A part of a list, in the order that the client asked for. */
 export interface Page<Entry> {
@@ -43,3 +93,59 @@ export const listBody = <Data extends { readonly id: string }>(data: readonly Da
   last_id: data.at(-1)?.id ?? null,
   has_more: hasMore,
 });
+
+/** Throws if the value is invalid. An absent or empty one is false. */
+export const readQueryFlag = (query: URLSearchParams, name: string): boolean => {
+  const value = query.get(name) ?? '';
+  const lower = value.toLowerCase();
+  if (lower === 'true') return true;
+  if (lower === 'false' || lower === '') return false;
+  throw gatewayError('invalid_type', {
+    param: name,
+    message: `Invalid type for '${name}': expected a boolean, but got '${quoted(value)}' instead.`,
+  });
+};
+
+/** The names of the parameters in a query that its route does not read. */
+export const unreadQuery = (query: URLSearchParams, read: readonly string[]): readonly string[] => [
+  ...new Set([...query.keys()].filter((name) => !read.includes(name.replace(/\[.*$/s, '')))),
+];
+
+const MAX_NAME_CHARS = 200;
+const MAX_SECONDS = 10_000_000_000;
+
+const name = z.string().max(MAX_NAME_CHARS).nullable();
+const time = z.number().min(0).max(MAX_SECONDS).nullable();
+
+const requestSchema = z.object({
+  limit: z.int().min(1).max(200).nullable(),
+  after: name,
+  status: z
+    .string()
+    .regex(/^(?:running|ok|failed|[1-5]xx|[1-5]\d\d)$/)
+    .nullable(),
+  error: name,
+  model: name,
+  key: name,
+  client: name,
+  from: time,
+  to: time,
+  q: name,
+});
+
+export type RequestQuery = z.output<typeof requestSchema>;
+
+export const REQUEST_QUERY_NAMES: readonly string[] = Object.keys(requestSchema.shape);
+
+const NUMBERS: ReadonlySet<string> = new Set(['limit', 'from', 'to']);
+
+/** Reads which requests of the log a client asks for. Throws if a value is invalid; an empty one counts as absent. */
+export const readRequestQuery = (query: URLSearchParams): RequestQuery =>
+  parseBody(requestSchema, Object.fromEntries(REQUEST_QUERY_NAMES.map((key) => [key, valueOf(query, key)])));
+
+/** A value that is not a number stays a text, which the schema rejects. */
+const valueOf = (query: URLSearchParams, key: string): number | string | null => {
+  const text = query.get(key) ?? '';
+  if (text === '') return null;
+  return NUMBERS.has(key) && /^\d{1,12}(?:\.\d{1,6})?$/.test(text) ? Number(text) : text;
+};

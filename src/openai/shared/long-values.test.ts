@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { modelList } from '../../../test/support/models.ts';
 import { GatewayError } from '../../canonical/failure/failure.ts';
 import { createModelNames } from '../../canonical/models/model-names.ts';
-import { toTurnRequest as readChat } from '../chat/to-turn.ts';
+import { chatToTurn as readChat } from '../chat/to-turn.ts';
 import { parseResponse, toTurnRequest as readResponses } from '../responses/input/to-turn.ts';
 
 /** Long values are accepted, or rejected with a short message. */

@@ -49,13 +49,13 @@ const toCustomTool = ({ name, description, format, ...more }: CustomBody): Custo
   ...otherFields(more),
 });
 
-export const FORMATS = ['text', 'grammar'] as const;
+export const TOOL_FORMATS = ['text', 'grammar'] as const;
 export const grammarSchema = z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: longText });
 
 /** Validates the input format of a custom tool. */
 const readFormat = (format: JsonObject | null | undefined, at: string): JsonObject | null => {
   if (!format) return null;
-  if (readTagged(format, 'type', FORMATS, at).tag === 'grammar') parseBody(grammarSchema, format, at);
+  if (readTagged(format, 'type', TOOL_FORMATS, at).tag === 'grammar') parseBody(grammarSchema, format, at);
   return format;
 };
 

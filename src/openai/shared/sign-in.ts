@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { unreadFields } from '../../apis/unread-fields.ts';
-import { parseBody } from '../../apis/validation.ts';
+import { unreadFields, parseBody } from '../../apis/validation.ts';
 import { bodyObject } from '../chat/common.ts';
 
 const signInSchema = z.object({ method: z.enum(['device', 'browser']) });
@@ -11,4 +10,36 @@ export const readSignIn = (body: unknown) => {
   const object = bodyObject(body);
   const { method } = parseBody(signInSchema, object);
   return { method, ignored: unreadFields(signInSchema, object, '') };
+};
+
+const MAX_REQUESTS = 100;
+const MAX_KEY_ID_CHARS = 200;
+
+const orderSchema = z.object({
+  requests: z.int().min(1).max(MAX_REQUESTS),
+  key_id: z.string().min(1).max(MAX_KEY_ID_CHARS).nullish(),
+});
+
+/** Parses the body that has the next requests captured. */
+export const readCaptureOrder = (body: unknown) => {
+  const object = bodyObject(body);
+  const { requests, key_id: keyId } = parseBody(orderSchema, object);
+  return { order: { requests, keyId: keyId ?? null }, ignored: unreadFields(orderSchema, object, '') };
+};
+
+const MAX_REASON = 10_000;
+
+const feedbackSchema = z.object({
+  classification: z.enum(['bug', 'bad_result', 'good_result', 'other']),
+  reason: z.string().max(MAX_REASON).nullish(),
+});
+
+/** Parses a user's feedback about an answer. */
+export const readFeedback = (body: unknown) => {
+  const object = bodyObject(body);
+  const { classification, reason } = parseBody(feedbackSchema, object);
+  return {
+    feedback: { classification, reason: reason ?? null },
+    ignored: unreadFields(feedbackSchema, object, ''),
+  };
 };

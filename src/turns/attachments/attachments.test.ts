@@ -3,9 +3,9 @@ import { gatewayError, failure, failureOf } from '../../canonical/failure/failur
 import type { Item } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { parameterName } from '../../apis/parameter-names.ts';
+import { parameterName } from '../../apis/parameters.ts';
 import { PLAIN_FORM } from '../../openai/shared/read-tools.ts';
-import { responsesNames } from '../../openai/responses/input/parameter-names.ts';
+import { responsesNames } from '../../openai/responses/input/parameters.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { resolveAttachments } from './attachments.ts';
 import type { FetchImage } from './fetch-image.ts';

@@ -10,7 +10,7 @@ import { present, type JsonObject } from '../../../kit/json/json.ts';
 import type { ToolChange } from './messages.ts';
 import type { Thread } from './thread.ts';
 import { backendName, type ClientNames } from '../tool-names.ts';
-import { nameOfTool, readInlineTool, renamedOf, type ReadTools } from './tools.ts';
+import { nameOfTool, readInlineTool, renamedOf, type ReadMessagesTools } from './tools.ts';
 
 interface Conversation {
   readonly items: readonly Item[];
@@ -28,7 +28,7 @@ export interface WithLateTools extends Conversation {
 }
 
 interface LateToolsContext {
-  readonly read: ReadTools;
+  readonly read: ReadMessagesTools;
   /** The thread that the conversation continues; null: none. */
   readonly before: Pick<Thread, 'items' | 'removed' | 'clientNames'> | null;
   readonly ignored: string[];
@@ -113,7 +113,7 @@ class LateTools {
   readonly #budget = schemaBudget();
   readonly clientNames: Map<string, string>;
 
-  constructor({ tools, deferred, clientNames }: ReadTools, before: LateToolsContext['before']) {
+  constructor({ tools, deferred, clientNames }: ReadMessagesTools, before: LateToolsContext['before']) {
     const declared = before === null ? tools : allTools({ tools, items: before.items });
     this.#declared = new Map(declared.map((tool) => [nameOfTool(tool), tool]));
     this.#known = new Map([...deferred, ...this.#declared]);

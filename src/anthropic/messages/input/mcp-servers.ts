@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { HostedTool } from '../../../canonical/request/tool.ts';
 import { jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/bounds.ts';
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { notAnObject, parseBody } from '../../../apis/validation.ts';
+import { noteUnread, notAnObject, parseBody } from '../../../apis/validation.ts';
 import { isJsonObject, present, textIn, type JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
 

@@ -2,23 +2,22 @@ import { z } from 'zod';
 
 import type { Item, Message, Reasoning, Role } from '../../../canonical/request/item.ts';
 import { MAX_PARTS, MAX_TEXT, rejectTooManyParts } from '../../../apis/bounds.ts';
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { emptyArray, missing, parseBody, readTagged } from '../../../apis/validation.ts';
+import { noteUnread, emptyArray, missing, parseBody, readTagged } from '../../../apis/validation.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { blocksOf } from './block-types.ts';
-import { contentSchema, PartList, readPart } from './content-blocks.ts';
+import { blocksOf, contentSchema, PartList, readPart } from './content-blocks.ts';
 import {
   isOwnResult,
   mcpUseIdOf,
   readMcpToolUse,
   readServerToolUse,
   type OpenMcpCall,
-} from './server-tool-blocks.ts';
+  readToolResult,
+  readToolUse,
+} from './tool-blocks.ts';
 import { effortWord } from './thinking.ts';
-import { readToolResult, readToolUse } from './tool-blocks.ts';
 
-export interface ReadMessages {
+export interface ReadConversation {
   readonly items: readonly Item[];
   /** The location of each item in the body. */
   readonly places: readonly string[];
@@ -63,11 +62,11 @@ const SYSTEM_BLOCKS = blocksOf('system');
 const BILLING = 'x-anthropic-billing-header:';
 
 /** Reads the conversation: the system prompt in front, then the messages. */
-export const readMessages = (
+export const readMessageItems = (
   system: string | readonly unknown[] | null | undefined,
   messages: readonly unknown[],
   readReasoning: ReadReasoning,
-): ReadMessages => {
+): ReadConversation => {
   rejectTooManyParts(messages, 'messages');
   if (messages.length === 0) throw emptyArray('messages');
   const reader = new MessageReader(messages, readReasoning);
@@ -76,7 +75,7 @@ export const readMessages = (
   return reader;
 };
 
-class MessageReader implements ReadMessages {
+class MessageReader implements ReadConversation {
   readonly items: Item[] = [];
   readonly places: string[] = [];
   readonly partPlaces = new Map<string, readonly string[]>();

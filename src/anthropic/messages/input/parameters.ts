@@ -1,5 +1,68 @@
-import type { ParameterTable } from '../../../apis/parameters.ts';
-import type { CreateMessage } from './schema.ts';
+import { z } from 'zod';
+
+import type { ParameterTable, ParameterNames } from '../../../apis/parameters.ts';
+import {
+  jsonObject,
+  list,
+  listOf,
+  longText,
+  MAX_ITEMS,
+  MAX_PARTS,
+  MAX_STOP_CHARS,
+  MAX_TOOLS,
+  MAX_WORDS,
+} from '../../../apis/bounds.ts';
+import { effortWord } from './thinking.ts';
+import { toolFieldPlace } from './mcp-servers.ts';
+import type { Setting } from '../../../canonical/request/path.ts';
+
+const format = z.object({ type: z.literal('json_schema'), schema: jsonObject }).nullish();
+/** A field that this server does not read. */
+const unused = z.unknown().optional();
+
+const stopSequence = z
+  .string()
+  .max(MAX_STOP_CHARS)
+  .refine((text) => text.trim() !== '', 'each stop sequence must contain non-whitespace');
+
+/** Anthropic's limit. */
+const MAX_MCP_SERVERS = 20;
+
+/** The body of `POST /v1/messages`. Every key needs a row in `parameters.ts`, which the compiler checks. */
+export const createMessageSchema = z.object({
+  // Limited because it goes into logs.
+  model: z.string().min(1).max(256),
+  max_tokens: z.int().min(0).nullish(),
+  messages: list(MAX_ITEMS),
+  system: z.union([longText, list(MAX_PARTS)]).nullish(),
+  stream: z.boolean().nullish(),
+  tools: list(MAX_TOOLS).nullish(),
+  tool_choice: jsonObject.nullish(),
+  thinking: jsonObject.nullish(),
+  output_config: z.object({ effort: effortWord.nullish(), format }).nullish(),
+  output_format: format,
+  stop_sequences: listOf(stopSequence, MAX_WORDS).nullish(),
+  temperature: z.number().min(0).max(1).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  speed: z.enum(['standard', 'fast']).nullish(),
+  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  thread: jsonObject.nullish(),
+  metadata: z.object({ user_id: longText.nullish() }).nullish(),
+  context_management: z.object({ edits: listOf(jsonObject, MAX_WORDS).nullish() }).nullish(),
+  cache_control: unused,
+  compaction: unused,
+  container: unused,
+  diagnostics: unused,
+  fallback_credit_token: unused,
+  fallbacks: unused,
+  inference_geo: unused,
+  mcp_servers: list(MAX_MCP_SERVERS).nullish(),
+  user_profile_id: unused,
+  workspace_id: unused,
+});
+
+export type CreateMessage = z.output<typeof createMessageSchema>;
 
 /** How each field of a Messages request is handled. A new field does not compile without a row. */
 export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
@@ -63,3 +126,66 @@ export const MESSAGES_PARAMETERS: ParameterTable<CreateMessage> = {
   user_profile_id: { policy: 'ignored', note: '' },
   workspace_id: { policy: 'ignored', note: '' },
 };
+
+/** Settings that only other APIs ask for keep the names of the middle. */
+const MESSAGES_SETTINGS: Readonly<Record<Setting, string>> = {
+  model: 'model',
+  instructions: 'system',
+  items: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  maxToolCalls: 'tools.max_uses',
+  'reasoning.effort': 'output_config.effort',
+  'reasoning.summary': 'thinking.display',
+  'reasoning.context': 'thinking',
+  'reasoning.mode': 'thinking',
+  format: 'output_config.format',
+  verbosity: 'verbosity',
+  serviceTier: 'speed',
+  maxOutputTokens: 'max_tokens',
+  stop: 'stop_sequences',
+  'sampling.temperature': 'temperature',
+  'sampling.topP': 'top_p',
+  'sampling.presencePenalty': 'presence_penalty',
+  'sampling.frequencyPenalty': 'frequency_penalty',
+  'sampling.seed': 'seed',
+  include: 'include',
+  'logprobs.top': 'top_logprobs',
+  truncation: 'truncation',
+  contextManagement: 'context_management',
+  'cache.key': 'cache_control',
+  'cache.retention': 'cache_control',
+  'cache.options': 'cache_control',
+  'cache.breakpoints': 'cache_control',
+  callFields: 'caller',
+  accessPrograms: 'access_programs',
+  imageOptions: 'image',
+  metadata: 'metadata',
+  clientMetadata: 'metadata',
+  user: 'metadata.user_id',
+  safetyIdentifier: 'metadata.user_id',
+};
+
+interface Places {
+  /** The location of each item in the body. */
+  readonly places: readonly string[];
+  /** The location of each part of an item, by the location of the item. */
+  readonly partPlaces: ReadonlyMap<string, readonly string[]>;
+  /** The location of the output format. */
+  readonly formatPlace: string;
+}
+
+export const messagesNames = (
+  { places, partPlaces, formatPlace }: Places,
+  toolPlace: (index: number) => string = (index) => `tools[${index}]`,
+): ParameterNames => ({
+  settings: { ...MESSAGES_SETTINGS, format: formatPlace },
+  places,
+  tool: toolPlace,
+  toolField: (index, field) => toolFieldPlace(toolPlace(index), field),
+  // Blocks may be left out, and those around the result of a tool are another item, so the indexes differ.
+  part: ({ item, part }) => partPlaces.get(places[item] ?? '')?.[part] ?? places[item] ?? 'messages',
+  include: () => 'tools',
+  formatPlace,
+});

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { parseBody, readTagged } from '../../../apis/validation.ts';
+import { noteUnread, parseBody, readTagged } from '../../../apis/validation.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 

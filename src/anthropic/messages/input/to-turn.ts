@@ -1,31 +1,46 @@
+import { z } from 'zod';
+
 import type { ModelNames } from '../../../canonical/models/model-names.ts';
 import type { Item } from '../../../canonical/request/item.ts';
-import type { Tool } from '../../../canonical/request/tool.ts';
-import { PLAIN_REQUEST } from '../../../canonical/request/turn-request.ts';
+import type { Tool, ToolChoice, ToolRef } from '../../../canonical/request/tool.ts';
+import {
+  PLAIN_REQUEST,
+  type TurnRequest,
+  type OutputFormat,
+} from '../../../canonical/request/turn-request.ts';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import { MAX_ID_CHARS } from '../../../apis/bounds.ts';
-import { acceptedPrompt } from '../../../apis/client-prompt.ts';
-import type { ReadBody } from '../../../apis/common-fields.ts';
+import { MAX_ID_CHARS, idText } from '../../../apis/bounds.ts';
+import { acceptedPrompt, type ReadBody } from '../../../apis/common-fields.ts';
 import { rejectUsed } from '../../../apis/parameters.ts';
-import { namesWhere, unreadFields } from '../../../apis/unread-fields.ts';
-import { missing, parseBody } from '../../../apis/validation.ts';
+import {
+  namesWhere,
+  unreadFields,
+  missing,
+  parseBody,
+  noteUnread,
+  readTagged,
+} from '../../../apis/validation.ts';
 import { append } from '../../../kit/collections/lists.ts';
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { findModel } from '../../model-names.ts';
-import { checkPairs, rejectPrefill } from './check-conversation.ts';
-import { readFormat } from './format.ts';
+import {
+  isJsonObject,
+  parseJsonObject,
+  type JsonObject,
+  isSameJson,
+  type Json,
+} from '../../../kit/json/json.ts';
+import { findModel } from '../../models.ts';
 import { limitedChoice, placeLateTools } from './late-tools.ts';
-import type { ClientNames } from '../tool-names.ts';
-import { readMessages, type ReadReasoning } from './messages.ts';
-import { messagesNames } from './parameter-names.ts';
-import { MESSAGES_PARAMETERS } from './parameters.ts';
-import { createMessageSchema, type CreateMessage } from './schema.ts';
+import { type ClientNames, backendName } from '../tool-names.ts';
+import { readMessageItems, type ReadReasoning } from './messages.ts';
+import { messagesNames, MESSAGES_PARAMETERS, createMessageSchema, type CreateMessage } from './parameters.ts';
 import type { ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { chooseEffort, readThinking } from './thinking.ts';
 import { openThread, rejectRepeated, stateItem, THREAD_PLACE, type Thread } from './thread.ts';
-import { readToolChoice } from './tool-choice.ts';
 import { MCP_PLACE } from './mcp-servers.ts';
 import { readTools } from './tools.ts';
+import { findPairingProblem } from '../../../canonical/request/pairing.ts';
+import { quoted } from '../../../kit/text/display.ts';
+import { checkDeclared } from '../../../apis/schema-problem.ts';
 
 export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | 'stream'>> {
   /** The conversation that the body names; null: none. */
@@ -41,7 +56,7 @@ export interface ParsedMessages extends ReadBody<Pick<CreateMessage, 'model' | '
   readonly editsContext: boolean;
 }
 
-export interface ToTurnOptions {
+export interface MessagesTurnOptions {
   readonly models: ModelNames;
   readonly ignoreClientPrompt: boolean;
   /** Only counted: no answer follows, so `max_tokens` is not needed. */
@@ -52,7 +67,7 @@ export interface ToTurnOptions {
 }
 
 /** Reads the body of a Messages request. */
-export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMessages => {
+export const messagesToTurn = (body: unknown, options: MessagesTurnOptions): ParsedMessages => {
   const { models, isCount } = options;
   const parsed = parseBody(createMessageSchema, body);
   if (!isCount && typeof parsed.max_tokens !== 'number') throw missing('max_tokens');
@@ -117,9 +132,9 @@ export const toTurnRequest = (body: unknown, options: ToTurnOptions): ParsedMess
 };
 
 /** Reads the messages and tools of a request, after those of the thread that it continues. */
-const readConversation = (parsed: CreateMessage, options: ToTurnOptions, ignored: string[]) => {
+const readConversation = (parsed: CreateMessage, options: MessagesTurnOptions, ignored: string[]) => {
   const { isCount, readReasoning = () => null, chain = [] } = options;
-  const read = readMessages(parsed.system, parsed.messages, readReasoning);
+  const read = readMessageItems(parsed.system, parsed.messages, readReasoning);
   append(ignored, read.unread);
   if (read.items.length === 0) throw noContent();
   const thread = openThread(chain);
@@ -195,3 +210,155 @@ const sessionIn = (userId: string | null | undefined): string | null => {
 };
 
 const SESSION = '_session_';
+
+interface CheckedConversation {
+  readonly items: readonly Item[];
+  /** The location of each item in the body. */
+  readonly places: readonly string[];
+}
+
+/** Throws, in Anthropic's words, if a call has no result or a result no call. */
+const checkPairs = ({ items, places }: CheckedConversation): void => {
+  const problem = findPairingProblem(items);
+  if (problem === null) return;
+  const { kind, index, callId } = problem;
+  const at = places[index] ?? 'messages';
+  const id = quoted(callId);
+  const [param, message] = {
+    'call-without-output': [
+      at,
+      `\`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${id}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+    ],
+    'output-without-call': [
+      `${at}.tool_use_id`,
+      `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+    ],
+    'duplicate-call': [`${at}.id`, `\`tool_use\` ids must be unique: ${id} is used twice.`],
+    'duplicate-output': [
+      `${at}.tool_use_id`,
+      `each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}.`,
+    ],
+  }[kind] as [string, string];
+  throw gatewayError('invalid_value', { param, message: `${param}: ${message}` });
+};
+
+/**
+ * Throws if the request ends with the beginning of an answer. No backend can continue a text: it would begin a new one,
+ * and clients would join the two. Newer Claude models reject it in the same words.
+ */
+const rejectPrefill = (messages: readonly unknown[], { places }: CheckedConversation): void => {
+  const last = messages.at(-1);
+  if (!isJsonObject(last) || last['role'] !== 'assistant') return;
+  const at = `messages[${messages.length - 1}]`;
+  const place = places.at(-1) ?? '';
+  if (place !== at && !place.startsWith(`${at}.`)) return;
+  throw gatewayError('unsupported_value', {
+    param: at,
+    message: `${at}: This model does not support assistant message prefill. The conversation must end with a user message.`,
+  });
+};
+
+const CHOICES = ['auto', 'any', 'tool', 'none'] as const;
+const choiceSchema = z.object({ type: z.enum(CHOICES), disable_parallel_tool_use: z.boolean().nullish() });
+const namedSchema = choiceSchema.extend({ name: idText });
+
+/** Reads the tool choice. `tools` are all tools that the model can call. */
+export const readToolChoice = (
+  parsed: JsonObject | null | undefined,
+  tools: readonly Tool[],
+  ignored: string[],
+): Pick<TurnRequest, 'toolChoice' | 'parallelToolCalls'> => {
+  if (!parsed) return { toolChoice: { mode: 'auto' }, parallelToolCalls: null };
+  const { tag } = readTagged(parsed, 'type', CHOICES, 'tool_choice');
+  const schema = tag === 'tool' ? namedSchema : choiceSchema;
+  noteUnread(ignored, schema, parsed, 'tool_choice');
+  const { disable_parallel_tool_use: isOneByOne } = parseBody(schema, parsed, 'tool_choice');
+  return {
+    toolChoice: tag === 'tool' ? namedChoice(parsed, tools) : choiceOf(tag, tools),
+    parallelToolCalls: isOneByOne === true ? false : null,
+  };
+};
+
+const choiceOf = (tag: 'auto' | 'any' | 'none', tools: readonly Tool[]): ToolChoice => {
+  if (tag !== 'any') return { mode: tag };
+  if (tools.length > 0) return { mode: 'required' };
+  throw gatewayError('invalid_value', {
+    param: 'tool_choice',
+    message: "Tool choice 'any' must be specified with 'tools' parameter.",
+  });
+};
+
+const namedChoice = (parsed: JsonObject, tools: readonly Tool[]): ToolChoice => {
+  const { name } = parseBody(namedSchema, parsed, 'tool_choice');
+  const isHosted = tools.some((tool) => tool.kind === 'hosted' && tool.raw.type === name);
+  const tool: ToolRef = isHosted
+    ? { kind: 'hosted', raw: { type: name } }
+    : { kind: 'function', name: backendName(name) };
+  checkDeclared([tool], tools, () => 'tool_choice.name');
+  return { mode: 'named', tool };
+};
+
+interface ReadFormat {
+  readonly format: OutputFormat;
+  /** The location of the format in the body. */
+  readonly place: 'output_config.format' | 'output_format';
+}
+
+/** The name that codex itself gives to every schema. Anthropic's API has none. */
+const NAME = 'codex_output_schema';
+
+/** Reads the output format under its name or its older one. Throws if both are sent and differ. */
+const readFormat = ({
+  output_config: config,
+  output_format: older,
+}: Pick<CreateMessage, 'output_config' | 'output_format'>): ReadFormat => {
+  const newer = config?.format;
+  if (newer && older && !isSameJson(newer, older)) {
+    throw gatewayError('invalid_value', {
+      param: 'output_format',
+      message: "Invalid 'output_format': it differs from 'output_config.format'. Send one of them.",
+    });
+  }
+  const place = !newer && older ? 'output_format' : 'output_config.format';
+  const schema = (newer ?? older)?.schema;
+  if (schema === undefined) return { format: { kind: 'text' }, place };
+  return {
+    place,
+    format: {
+      kind: 'json-schema',
+      name: NAME,
+      description: null,
+      schema,
+      strict: isStrict(schema) ? true : null,
+    },
+  };
+};
+
+/** Larger schemas are not strict here. */
+const MAX_SUBSCHEMAS = 5_000;
+
+/**
+ * Whether OpenAI accepts a schema as strict: every object lists all its properties as required and allows no others.
+ * Anthropic also allows optional properties, and clients cannot know which backend reads their schema.
+ */
+const isStrict = (schema: JsonObject): boolean => {
+  const open: Json[] = [schema];
+  let seen = 0;
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    seen += 1;
+    if (seen > MAX_SUBSCHEMAS) return false;
+    if (typeof one !== 'object' || one === null) continue;
+    const members = Object.values(one);
+    if (members.length > MAX_SUBSCHEMAS) return false;
+    for (const member of members) if (member !== undefined) open.push(member);
+    if (!isJsonObject(one)) continue;
+    const { properties } = one;
+    if (isJsonObject(properties) || one['type'] === 'object') {
+      const { required } = one;
+      const names = new Set(Array.isArray(required) ? (required as readonly Json[]) : []);
+      const own = Object.keys(isJsonObject(properties) ? properties : {});
+      if (one['additionalProperties'] !== false || own.some((name) => !names.has(name))) return false;
+    }
+  }
+  return true;
+};

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 
-import type { Part, ToolCall, ToolOutput } from '../../../canonical/request/item.ts';
+import type { Part, ToolCall, ToolOutput, HostedCall } from '../../../canonical/request/item.ts';
 import { idText, jsonObject } from '../../../apis/bounds.ts';
-import { failedOutput } from '../../../apis/failed-output.ts';
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { parseBody, readTagged } from '../../../apis/validation.ts';
+import { failedOutput, noteUnread, parseBody, readTagged } from '../../../apis/validation.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { blocksOf } from './block-types.ts';
-import { cacheControl, contentSchema, PartList, readPart } from './content-blocks.ts';
+import { blocksOf, cacheControl, contentSchema, PartList, readPart } from './content-blocks.ts';
 import { backendName } from '../tool-names.ts';
 
 const useSchema = z.object({
@@ -41,7 +38,7 @@ export const readToolUse = (block: JsonObject, at: string, unread: string[]): To
 
 const BLOCKS = blocksOf('tool_result');
 
-export interface ReadToolResult {
+interface ReadToolResult {
   readonly item: ToolOutput;
   /** The location of each part of the output. */
   readonly partPlaces: readonly string[];
@@ -89,4 +86,79 @@ const plainOutput = (parts: readonly Part[]): string | readonly Part[] => {
   const [first] = parts;
   if (first === undefined) return '';
   return parts.length === 1 && first.kind === 'text' ? first.text : parts;
+};
+
+const serverUseSchema = z.object({ id: idText, name: z.string(), input: jsonObject });
+const serverResultSchema = z.object({ tool_use_id: idText });
+
+/** The id of a search that this server reported: Anthropic's prefix in front of the id of the backend's item. */
+const OWN_SEARCH = /^srvtoolu_(?<id>ws_[\w-]+)$/;
+
+/** The backend's item for a tool that Anthropic would have run; null if it is not from this server. */
+export const readServerToolUse = (block: JsonObject, at: string): HostedCall | null => {
+  const { id: useId, name, input } = parseBody(serverUseSchema, block, at);
+  const id = OWN_SEARCH.exec(useId)?.groups?.['id'];
+  if (id === undefined || name !== 'web_search') return null;
+  const action = { type: 'search', ...input };
+  return { kind: 'hosted-call', id, raw: { type: 'web_search_call', status: 'completed', action } };
+};
+
+/** Whether a result belongs to a search of this server, whose item contains it. */
+export const isOwnResult = (block: JsonObject, at: string): boolean =>
+  OWN_SEARCH.test(parseBody(serverResultSchema, block, at).tool_use_id);
+
+const mcpUseSchema = z.object({ id: idText, name: idText, server_name: idText, input: jsonObject });
+const mcpResultSchema = z.object({
+  tool_use_id: idText,
+  content: contentSchema.nullish(),
+  is_error: z.boolean().nullish(),
+});
+
+/** A call of a tool of an MCP server whose result has not been read yet. */
+export interface OpenMcpCall {
+  readonly useId: string;
+  /** The call with its result. */
+  readonly end: (block: JsonObject, at: string, unread: string[]) => HostedCall;
+}
+
+/** The prefix of ids of calls, also of those that Anthropic ran. This server adds it to the id of the item. */
+const MCP_USE = /^mcptoolu_(?:mcp_)?/;
+
+export const readMcpToolUse = (block: JsonObject, at: string): OpenMcpCall => {
+  const { id: useId, name, server_name: server, input } = parseBody(mcpUseSchema, block, at);
+  return {
+    useId,
+    end(result, resultAt, unread) {
+      const { content, is_error: isError } = parseBody(mcpResultSchema, result, resultAt);
+      const text =
+        typeof content === 'string' ? content : textsOf(content ?? [], `${resultAt}.content`, unread);
+      return {
+        kind: 'hosted-call',
+        id: `mcp_${useId.replace(MCP_USE, '')}`,
+        raw: {
+          type: 'mcp_call',
+          status: isError === true ? 'failed' : 'completed',
+          server_label: server,
+          name,
+          arguments: JSON.stringify(input),
+          output: isError === true ? null : text,
+          error: isError === true ? text : null,
+          approval_request_id: null,
+        },
+      };
+    },
+  };
+};
+
+/** The call that a result belongs to. */
+export const mcpUseIdOf = (block: JsonObject, at: string): string =>
+  parseBody(mcpResultSchema, block, at).tool_use_id;
+
+const textsOf = (blocks: readonly unknown[], at: string, unread: string[]): string => {
+  const parts = new PartList();
+  for (const [index, block] of blocks.entries()) {
+    const place = `${at}[${index}]`;
+    readPart('text', readTagged(block, 'type', ['text'], place).object, place, parts, unread);
+  }
+  return parts.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('\n');
 };

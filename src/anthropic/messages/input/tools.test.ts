@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../../../canonical/failure/failure.ts';
-import { readToolChoice } from './tool-choice.ts';
+import { readToolChoice } from './to-turn.ts';
 import { readTools } from './tools.ts';
 
 const SCHEMA = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} };

@@ -17,9 +17,8 @@ import {
 } from '../../../../test/support/item-events.ts';
 import { collect, emit } from '../../../../test/support/turn-events.ts';
 import { readReasoning } from '../reasoning/thinking-block.ts';
-import { arrange } from './arrange.ts';
-import type { MessagesMeta } from './meta.ts';
-import { projectMessage } from './project.ts';
+import { arrange } from '../api.ts';
+import { type MessagesMeta, projectMessage } from './project.ts';
 import { renderMessage } from './render.ts';
 
 const signer = new TextSigner([new Uint8Array(32)]);

@@ -1,18 +1,25 @@
 import type { Reasoning } from '../../../canonical/request/item.ts';
-import { shownList, shownReasoning } from '../../../apis/shown-reasoning.ts';
+import { shownList, shownReasoning } from '../../../apis/arrange.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { Signer } from './signer.ts';
+
+/** Marks texts that clients keep and send back, so that only texts of this installation are read. */
+export interface Signer {
+  /** The text in a printable form, with a MAC. */
+  sign(text: string): string;
+  /** The signed text; null if another program made the signature, with another key, or if it was changed. */
+  open(signature: string): string | null;
+}
 
 /** `omitted`: the client gets no text, but can send the reasoning back. */
 export type ThinkingDisplay = 'summarized' | 'omitted';
 
-export interface ThinkingBlock {
+interface ThinkingBlock {
   readonly type: 'thinking';
   readonly thinking: string;
   readonly signature: string;
 }
 
-export interface RedactedThinkingBlock {
+interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking';
   readonly data: string;
 }
@@ -31,11 +38,11 @@ type Envelope = {
 );
 
 /** Separates the parts of the shown text. Empty parts are not shown. */
-export const SEPARATOR = '\n\n';
+export const SUMMARY_SEPARATOR = '\n\n';
 
 /** The parts as one text. */
 const thinkingText = (parts: readonly string[]): string =>
-  parts.filter((part) => part !== '').join(SEPARATOR);
+  parts.filter((part) => part !== '').join(SUMMARY_SEPARATOR);
 
 const lengthsOf = (parts: readonly string[]): readonly number[] => parts.map(({ length }) => length);
 
@@ -84,7 +91,7 @@ const partsOf = (text: string, lengths: readonly number[]): readonly string[] =>
   const parts: string[] = [];
   let at = 0;
   for (const length of lengths) {
-    if (length > 0 && at > 0) at += SEPARATOR.length;
+    if (length > 0 && at > 0) at += SUMMARY_SEPARATOR.length;
     parts.push(text.slice(at, at + length));
     at += length;
   }

@@ -2,10 +2,13 @@ import { z } from 'zod';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { OutputFormat } from '../../../canonical/request/turn-request.ts';
-import { isSameJson } from '../../../kit/json/json.ts';
-import { jsonObject } from '../../../apis/bounds.ts';
+import { isSameJson, isJsonObject } from '../../../kit/json/json.ts';
+import { jsonObject, listOf, MAX_TOOLS } from '../../../apis/bounds.ts';
 import { shortName } from '../../shared/field-schemas.ts';
-import { missing } from '../../../apis/validation.ts';
+import { missing, invalidChoice, parseBody } from '../../../apis/validation.ts';
+import type { RawTool, Tool, ToolChoice, ToolRef } from '../../../canonical/request/tool.ts';
+import { checkDeclared } from '../../../apis/schema-problem.ts';
+import { readChoiceWord, TOOL_CHOICES } from '../../shared/read-tools.ts';
 
 const schemaFields = {
   name: shortName.optional(),
@@ -75,4 +78,39 @@ export const formatOf = (format: TextFormat | null, place: string): OutputFormat
     schema: format.schema,
     strict: format.strict ?? null,
   };
+};
+
+const named = z.looseObject({ type: z.string().min(1) });
+const calledSchema = z.object({
+  type: z.enum(['function', 'custom']),
+  name: z.string().min(1),
+  namespace: z.string().min(1).optional(),
+});
+const allowedSchema = z.object({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: listOf(named, MAX_TOOLS, 1),
+});
+
+export const readToolChoice = (parsed: unknown, tools: readonly Tool[]): ToolChoice => {
+  const word = readChoiceWord(parsed, tools);
+  if (word !== null) return word;
+  if (!isJsonObject(parsed)) throw invalidChoice('tool_choice', parsed, TOOL_CHOICES);
+  if (parsed['type'] === 'allowed_tools') {
+    const allowed = parseBody(allowedSchema, parsed, 'tool_choice');
+    const refs = allowed.tools.map((tool, index) => readRef(tool, `tool_choice.tools[${index}]`));
+    checkDeclared(refs, tools, (index) => `tool_choice.tools[${index}].name`);
+    return { mode: 'allowed', required: allowed.mode === 'required', tools: refs };
+  }
+  const tool = readRef(parseBody(named, parsed, 'tool_choice'), 'tool_choice');
+  checkDeclared([tool], tools, () => 'tool_choice');
+  return { mode: 'named', tool };
+};
+
+/** Parses a tool reference. A hosted tool is named by its type. */
+const readRef = (parsed: z.output<typeof named>, at: string): ToolRef => {
+  if (parsed.type !== 'function' && parsed.type !== 'custom')
+    return { kind: 'hosted', raw: parsed as RawTool };
+  const { type: kind, name, namespace } = parseBody(calledSchema, parsed, at);
+  return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
 };

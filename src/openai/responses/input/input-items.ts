@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import {
   hasNoContent,
@@ -12,22 +12,109 @@ import {
   type RawItem,
   type ToolCall,
   type ToolOutput,
+  type RawPart,
 } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, present, textIn, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import { isRandomId } from '../../../kit/text/patterns.ts';
-import { idText, rejectTooManyParts } from '../../../apis/bounds.ts';
-import { withoutBreakpoints } from '../../shared/cache-breakpoint.ts';
+import { isRandomId, isPlainWebUrl } from '../../../kit/text/patterns.ts';
+import {
+  idText,
+  rejectTooManyParts,
+  jsonObject,
+  list,
+  listOf,
+  longText,
+  MAX_ID_CHARS,
+  MAX_PARTS,
+  MAX_TOOLS,
+  MAX_TEXT,
+} from '../../../apis/bounds.ts';
+import {
+  withoutBreakpoints,
+  breakpointField,
+  readBreakpoint,
+  fileFields,
+  filePart,
+} from '../../shared/field-schemas.ts';
 import { PLAIN_READERS, readToolList } from '../../shared/read-tools.ts';
-import { noteUnread } from '../../../apis/unread-fields.ts';
-import { notAnObject, parseBody } from '../../../apis/validation.ts';
-import { parseParts } from './input-parts.ts';
-import { isItemType, NOTES, schemas, type ItemType } from './input-schemas.ts';
+import { noteUnread, notAnObject, parseBody, failedOutput, readTagged } from '../../../apis/validation.ts';
 import { References, type Recall } from './item-references.ts';
-import { plainMessage } from './plain-message.ts';
 import { isWrappedSummary, unwrapSummary } from '../wrapped-summary.ts';
-import { isPlaceholderId } from '../output/placeholder.ts';
-import { readToolOutput } from './tool-output.ts';
+import { isPlaceholderId } from '../output/layout.ts';
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+
+/** The field for codex's metadata of an item. */
+const NOTES = 'internal_chat_message_metadata_passthrough';
+
+const idField = z.string().max(MAX_ID_CHARS).nullish();
+const statusField = z.string().nullish();
+const notes = { [NOTES]: jsonObject.nullish() };
+
+const callerField = jsonObject.nullish();
+const head = { id: idField, status: statusField, ...notes };
+const callHead = {
+  ...head,
+  call_id: idText,
+  name: idText,
+  namespace: z.string().nullish(),
+  caller: callerField,
+  async: z.boolean().nullish(),
+};
+const outputHead = { ...head, output: z.unknown(), caller: callerField };
+
+/** Other type names of a compaction that is sent back. */
+const COMPACTION_TOO = ['compaction_summary', 'context_compaction'] as const;
+
+/** Only the fields that are read: clients send back complete output items. */
+const schemas = {
+  message: z.object({
+    type: z.literal('message').optional(),
+    ...head,
+    role: z.enum(['user', 'assistant', 'system', 'developer']),
+    content: z.union([longText, list(MAX_PARTS)]),
+    phase: z.enum(['commentary', 'final_answer']).nullish(),
+  }),
+  reasoning: z.object({
+    type: z.literal('reasoning'),
+    ...head,
+    summary: listOf(z.object({ type: z.literal('summary_text'), text: longText }), MAX_PARTS),
+    content: listOf(z.object({ type: z.literal('reasoning_text'), text: longText }), MAX_PARTS).nullish(),
+    encrypted_content: z.string().nullish(),
+  }),
+  function_call: z.object({ type: z.literal('function_call'), ...callHead, arguments: longText }),
+  custom_tool_call: z.object({ type: z.literal('custom_tool_call'), ...callHead, input: longText }),
+  function_call_output: z.object({
+    type: z.enum(['function_call_output', 'tool_output']),
+    ...outputHead,
+    // Without it, the name says which tool the output is from.
+    call_id: idText.nullish(),
+    name: z.string().nullish(),
+    namespace: z.string().nullish(),
+  }),
+  custom_tool_call_output: z.object({
+    type: z.literal('custom_tool_call_output'),
+    ...outputHead,
+    call_id: idText,
+  }),
+  compaction: z.object({
+    type: z.enum(['compaction', ...COMPACTION_TOO]),
+    id: idField,
+    ...notes,
+    encrypted_content: z.string(),
+  }),
+  tool_search_output: z.looseObject({ type: z.literal('tool_search_output'), tools: list(MAX_TOOLS) }),
+  additional_tools: z.looseObject({
+    type: z.literal('additional_tools'),
+    role: z.literal('developer'),
+    tools: list(MAX_TOOLS),
+  }),
+  item_reference: z.object({ type: z.literal('item_reference').nullish(), id: idText }),
+  /** Items of hosted tools and unknown items, which are passed through. */
+  raw: z.looseObject({ type: idText, id: idField }),
+} as const;
+
+type ItemType = keyof typeof schemas;
+const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
 
 /** The parsed items, their locations in the body, and the names of unread fields. */
 export interface ReadItems {
@@ -73,13 +160,13 @@ export const referencesIn = (input: string | readonly unknown[]): readonly strin
   return [...ids];
 };
 
-interface Reading {
+interface ReadContext {
   readonly unread: string[];
   readonly references: References;
 }
 
 /** Parses an item; null if it is empty, such as the placeholder message of the message-first layout. */
-const readItem = (value: unknown, at: string, { unread, references }: Reading): Item | null => {
+const readItem = (value: unknown, at: string, { unread, references }: ReadContext): Item | null => {
   const plain = isJsonObject(value) ? plainMessage(value) : null;
   if (plain !== null) return unlessEmpty(plain);
   const type = typeOf(value, at);
@@ -263,3 +350,156 @@ const idAndNotes = (parsed: {
   ...(typeof parsed.id === 'string' && parsed.id !== '' ? { id: parsed.id } : {}),
   ...(parsed[NOTES] ? { notes: parsed[NOTES] } : {}),
 });
+
+/**
+ * Reads a message that is nothing but text, as nearly all items of a long conversation are, in a tenth of the time that
+ * the schemas need. Null: it has something else, or is invalid, and the schemas say what.
+ */
+export const plainMessage = (value: JsonObject): Message | null => {
+  for (const key in value) if (!MESSAGE_KEYS.has(key)) return null;
+  const { type, role, content, id, status } = value;
+  if (type !== undefined && type !== 'message') return null;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system' && role !== 'developer') return null;
+  if (status !== undefined && typeof status !== 'string') return null;
+  if (id !== undefined && (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS)) return null;
+  const parts = typeof content === 'string' ? textParts(content) : plainParts(content);
+  if (parts === null) return null;
+  return id === undefined ? { kind: 'message', role, parts } : { kind: 'message', id, role, parts };
+};
+
+const MESSAGE_KEYS: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status']);
+
+const textParts = (text: string): readonly Part[] | null =>
+  text.length > MAX_TEXT ? null : [{ kind: 'text', text }];
+
+const plainParts = (content: unknown): readonly Part[] | null => {
+  if (!Array.isArray(content) || content.length > MAX_PARTS) return null;
+  const parts: Part[] = [];
+  for (const part of content as readonly unknown[]) {
+    if (!isJsonObject(part)) return null;
+    const { type, text } = part;
+    const fields = type === 'input_text' ? NONE : type === 'output_text' ? OUTPUT_FIELDS : null;
+    if (fields === null || typeof text !== 'string' || text.length > MAX_TEXT) return null;
+    for (const key in part) {
+      if (key === 'type' || key === 'text') continue;
+      if (!fields.has(key) || !isEmptyList(part[key])) return null;
+    }
+    parts.push({ kind: 'text', text });
+  }
+  return parts;
+};
+
+const NONE: ReadonlySet<string> = new Set();
+/** Fields that clients send back as they got them, usually empty. */
+const OUTPUT_FIELDS: ReadonlySet<string> = new Set(['annotations', 'logprobs']);
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+const content = z.union([longText, list(MAX_PARTS)]);
+const payload = z.object({ content, success: z.boolean().nullish() });
+
+/** Parses the output of a tool: a text, parts, or either in an object with a success flag. */
+export const readToolOutput = (value: unknown, at: string, unread: string[]): string | readonly Part[] => {
+  if (!isJsonObject(value) || !('content' in value)) {
+    // An object is an error that names the types of OpenAI's API: few clients know the other form.
+    const said = parseBody(content, value, at);
+    return typeof said === 'string' ? said : parseParts(said, at, unread);
+  }
+  const parsed = parseBody(payload, value, at);
+  noteUnread(unread, payload, value, at);
+  const output =
+    typeof parsed.content === 'string' ? parsed.content : parseParts(parsed.content, `${at}.content`, unread);
+  return parsed.success === false ? failedOutput(output) : output;
+};
+
+const partSchemas = {
+  input_text: z.object({ type: z.literal('input_text'), text: longText, ...breakpointField }),
+  output_text: z.object({
+    type: z.literal('output_text'),
+    text: longText,
+    annotations: (list(MAX_PARTS) as z.ZodType<readonly Json[]>).nullish(),
+    // Accepted but not used.
+    logprobs: list(Infinity).nullish(),
+  }),
+  refusal: z.object({ type: z.literal('refusal'), refusal: longText }),
+  input_image: z.object({
+    type: z.literal('input_image'),
+    image_url: z.string().nullish(),
+    file_id: z.string().nullish(),
+    detail: z.enum(['auto', 'low', 'high', 'original']).nullish(),
+    ...breakpointField,
+  }),
+  input_file: z.looseObject({
+    type: z.literal('input_file'),
+    ...fileFields,
+    file_url: z.string().nullish(),
+    ...breakpointField,
+  }),
+  input_audio: z.object({
+    type: z.literal('input_audio'),
+    input_audio: z.object({ data: z.string().min(1), format: z.enum(['mp3', 'wav']) }),
+  }),
+} as const;
+
+type PartType = keyof typeof partSchemas;
+const PART_TYPES = Object.keys(partSchemas) as PartType[];
+
+const parseParts = (parsed: readonly unknown[], at: string, unread: string[]): readonly Part[] =>
+  parsed.map((value, index) => {
+    const place = `${at}[${index}]`;
+    const { tag: type, object } = readTagged(value, 'type', PART_TYPES, place);
+    noteUnread(unread, partSchemas[type], object, place);
+    return part(type, object, place);
+  });
+
+const part = (type: PartType, value: unknown, at: string): Part => {
+  switch (type) {
+    case 'input_text': {
+      const parsed = parseBody(partSchemas.input_text, value, at);
+      return { kind: 'text', text: parsed.text, ...readBreakpoint(parsed) };
+    }
+    case 'output_text': {
+      const parsed = parseBody(partSchemas.output_text, value, at);
+      return {
+        kind: 'text',
+        text: parsed.text,
+        ...(parsed.annotations && parsed.annotations.length > 0 ? { annotations: parsed.annotations } : {}),
+      };
+    }
+    case 'refusal':
+      return { kind: 'refusal', text: parseBody(partSchemas.refusal, value, at).refusal };
+    case 'input_image': {
+      const parsed = parseBody(partSchemas.input_image, value, at);
+      // An image stored at the backend is handled as a file.
+      if (typeof parsed.file_id === 'string' || typeof parsed.image_url !== 'string') {
+        return filePart(parsed, `${at}.image_url`);
+      }
+      return {
+        kind: 'image',
+        url: parsed.image_url,
+        ...(parsed.detail ? { detail: parsed.detail } : {}),
+        ...readBreakpoint(parsed),
+      };
+    }
+    case 'input_file': {
+      const parsed = parseBody(partSchemas.input_file, value, at);
+      if (typeof parsed.file_url === 'string') checkFileUrl(parsed.file_url, `${at}.file_url`);
+      return filePart(parsed as RawPart, `${at}.file_data`);
+    }
+    case 'input_audio': {
+      const { data, format } = parseBody(partSchemas.input_audio, value, at).input_audio;
+      return { kind: 'audio', data, format };
+    }
+    default:
+      return assertNever(type);
+  }
+};
+
+/** Only web URLs: a backend on this machine must not be made to open local files. */
+const checkFileUrl = (url: string, param: string): void => {
+  if (isPlainWebUrl(url)) return;
+  throw gatewayError('invalid_value', {
+    message: `Invalid '${param}': expected an http or https URL.`,
+    param,
+  });
+};

@@ -1,7 +1,7 @@
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
 import type { Item, Reasoning } from '../../../canonical/request/item.ts';
 import { quoted } from '../../../kit/text/display.ts';
-import { isPlaceholderId } from '../output/placeholder.ts';
+import { isPlaceholderId } from '../output/layout.ts';
 
 /** Finds an item of an earlier answer by its id; null if unknown. */
 export type Recall = (id: string) => Item | null;

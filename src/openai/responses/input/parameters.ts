@@ -1,6 +1,61 @@
+import { z } from 'zod';
+
 import { CONVERSATION_PARAMETERS } from '../../chat/parameters.ts';
-import type { ParameterTable } from '../../../apis/parameters.ts';
-import type { CreateResponse } from './schema.ts';
+import type { ParameterTable, ParameterNames } from '../../../apis/parameters.ts';
+import type { JsonObject } from '../../../kit/json/json.ts';
+import {
+  idText,
+  jsonObject,
+  list,
+  listOf,
+  longText,
+  MAX_ITEMS,
+  MAX_TOOLS,
+  MAX_WORDS,
+} from '../../../apis/bounds.ts';
+import { conversationFields, effort, summary, verbosity } from '../../shared/field-schemas.ts';
+import { responseFormat, textFormat, type ReadFormat } from './format.ts';
+import type { Setting } from '../../../canonical/request/path.ts';
+import { quoted } from '../../../kit/text/display.ts';
+import { SHARED_SETTINGS } from '../../shared/shared-settings.ts';
+import type { ToolForm } from '../../shared/read-tools.ts';
+import { gatewayError } from '../../../canonical/failure/failure.ts';
+
+/** `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. */
+export const createResponseSchema = z.object({
+  ...conversationFields,
+  input: z.union([longText, list(MAX_ITEMS)]).nullish(),
+  instructions: longText.nullish(),
+  tools: list(MAX_TOOLS).nullish(),
+  max_tool_calls: z.int().min(1).nullish(),
+  reasoning: z
+    .object({
+      effort,
+      summary,
+      generate_summary: summary,
+      context: z.enum(['auto', 'current_turn', 'all_turns']).nullish(),
+      mode: z.string().min(1).max(64).nullish(),
+    })
+    .nullish(),
+  text: z.object({ format: textFormat.nullish(), verbosity }).nullish(),
+  response_format: responseFormat.nullish(),
+  max_output_tokens: z.int().min(16).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  include: listOf(z.string(), MAX_WORDS).nullish(),
+  client_metadata: jsonObject.nullish(),
+  access_programs: jsonObject.nullish(),
+  image: jsonObject.nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: idText.nullish(),
+  conversation: z.union([idText, z.object({ id: idText })]).nullish(),
+  prompt: jsonObject.nullish(),
+  context_management: listOf(
+    z.looseObject({ type: idText, compact_threshold: z.int().min(1000).nullish() }) as z.ZodType<JsonObject>,
+    MAX_WORDS,
+  ).nullish(),
+});
+
+export type CreateResponse = z.output<typeof createResponseSchema>;
 
 const ECHO = 'Always echoed in the response.';
 
@@ -90,3 +145,86 @@ export const RESPONSES_PARAMETERS: ParameterTable<CreateResponse> = {
     note: 'Sent to the backend unchanged. A `compaction` item in its answer is returned unchanged, and can be sent back.',
   },
 };
+
+const SETTINGS: Readonly<Record<Setting, string>> = {
+  ...SHARED_SETTINGS,
+  instructions: 'instructions',
+  items: 'input',
+  'reasoning.effort': 'reasoning.effort',
+  format: 'text.format',
+  verbosity: 'text.verbosity',
+  maxOutputTokens: 'max_output_tokens',
+  include: 'include',
+};
+
+interface Spelling {
+  readonly places: readonly string[];
+  /** The location of a tool in the body. */
+  readonly placeOf: ToolForm['placeOf'];
+  /** The name of the output format; default: that of this API. */
+  readonly format?: Pick<ReadFormat, 'param' | 'place'>;
+}
+
+const OWN_FORMAT: Spelling['format'] & object = { param: 'text.format', place: 'text.format' };
+
+export const responsesNames = ({ places, placeOf, format = OWN_FORMAT }: Spelling): ParameterNames => ({
+  settings: { ...SETTINGS, format: format.param },
+  formatPlace: format.place,
+  places,
+  tool: (index) => `tools[${index}]`,
+  toolField: (index, field) => `${placeOf(index)}.${field}`,
+  include: (value) => `include.${quoted(value)}`,
+});
+
+/** A field of Chat Completions that the Responses API does not have. */
+interface ChatField {
+  readonly code: 'unsupported_parameter' | 'unsupported_value';
+  /** The reason, for the error message and the docs. */
+  readonly why: string;
+  /** A value without effect, which is accepted. Null always is. */
+  readonly accepted?: number;
+}
+
+const moved = (target: string): ChatField => ({
+  code: 'unsupported_parameter',
+  why: `In the Responses API, this parameter has moved to '${target}'.`,
+});
+
+/** Chat fields that are rejected, as OpenAI does, because a client that sends one expects an effect. */
+export const CHAT_FIELDS: Readonly<Record<string, ChatField>> = {
+  messages: moved('input'),
+  max_tokens: moved('max_output_tokens'),
+  max_completion_tokens: moved('max_output_tokens'),
+  reasoning_effort: moved('reasoning.effort'),
+  verbosity: moved('text.verbosity'),
+  n: { code: 'unsupported_value', why: "'n' must be 1 in the Responses API.", accepted: 1 },
+};
+
+const START = {
+  unsupported_parameter: (name: string) => `Unsupported parameter: '${name}'. `,
+  unsupported_value: () => 'Unsupported value: ',
+} as const;
+
+/** Throws if the body has one of these fields with another value. */
+export const rejectChatFields = (body: JsonObject): void => {
+  for (const [name, { code, why, accepted }] of Object.entries(CHAT_FIELDS)) {
+    const value = body[name] ?? null;
+    if (value === null || value === accepted) continue;
+    throw gatewayError(code, { param: name, message: `${START[code](name)}${why}` });
+  }
+};
+
+/** Whether a field is in this table, so that it is not reported as ignored. */
+export const isChatField = (name: string): boolean => Object.hasOwn(CHAT_FIELDS, name);
+
+/** The Markdown table of these fields for `docs/parameters.md`. */
+export const describeChatFields = (): string =>
+  [
+    '| field | accepted values | otherwise 400 | message |',
+    '|---|---|---|---|',
+    ...Object.entries(CHAT_FIELDS).map(([name, { code, why, accepted }]) => {
+      const values = ['`null`', ...(accepted === undefined ? [] : [`\`${accepted}\``])].join(', ');
+      return `| \`${name}\` | ${values} | \`${code}\` | ${why} |`;
+    }),
+    '',
+  ].join('\n');

@@ -5,8 +5,7 @@ import type { JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { list, longText, MAX_ITEMS } from '../../../apis/bounds.ts';
 import { bodyObject } from '../../chat/common.ts';
-import { unreadFields } from '../../../apis/unread-fields.ts';
-import { emptyArray, parseBody } from '../../../apis/validation.ts';
+import { unreadFields, emptyArray, parseBody } from '../../../apis/validation.ts';
 import { readInput } from './input-items.ts';
 
 /** The app-server's limit per call. */

@@ -5,7 +5,7 @@ import { refused } from '../../../../test/support/refused.ts';
 import { turnRequest, NO_SAMPLING } from '../../../../test/support/turn-request.ts';
 import type { Item } from '../../../canonical/request/item.ts';
 import type { Path } from '../../../canonical/request/path.ts';
-import { parameterName } from '../../../apis/parameter-names.ts';
+import { parameterName } from '../../../apis/parameters.ts';
 
 describe('toTurnRequest', () => {
   it('parses the smallest request', () => {

@@ -7,23 +7,24 @@ import { findPairingProblem } from '../../../canonical/request/pairing.ts';
 import { allTools } from '../../../canonical/request/tool.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
-import { bodyObject, type ToTurnOptions as CommonOptions } from '../../chat/common.ts';
-import { acceptedPrompt } from '../../../apis/client-prompt.ts';
-import type { ReadBody } from '../../../apis/common-fields.ts';
-import { checkTools } from '../../../apis/check-tools.ts';
+import { bodyObject, type ChatTurnOptions as CommonOptions } from '../../chat/common.ts';
+import { acceptedPrompt, type ReadBody } from '../../../apis/common-fields.ts';
+import { checkTools } from '../../../apis/schema-problem.ts';
 import { PLAIN_FORM, readToolList, type ToolForm } from '../../shared/read-tools.ts';
-import { readCache, readSampling, unlessZero } from '../../shared/read-settings.ts';
+import { readCache, readSampling, unlessZero } from '../../shared/field-schemas.ts';
 import { rejectUsed } from '../../../apis/parameters.ts';
-import { namesWhere, unreadFields } from '../../../apis/unread-fields.ts';
-import { emptyArray, missing, parseBody } from '../../../apis/validation.ts';
-import { isChatField, rejectChatFields } from './chat-fields.ts';
-import { readFormat } from './format.ts';
+import { namesWhere, unreadFields, emptyArray, missing, parseBody } from '../../../apis/validation.ts';
+import {
+  isChatField,
+  rejectChatFields,
+  responsesNames,
+  RESPONSES_PARAMETERS,
+  createResponseSchema,
+  type CreateResponse,
+} from './parameters.ts';
+import { readFormat, readToolChoice } from './format.ts';
 import { readInput, referencesIn, type ReadItems } from './input-items.ts';
 import { recallOnce, type Recall } from './item-references.ts';
-import { responsesNames } from './parameter-names.ts';
-import { RESPONSES_PARAMETERS } from './parameters.ts';
-import { createResponseSchema, type CreateResponse } from './schema.ts';
-import { readToolChoice } from './tools.ts';
 import type { Continues } from '../../../turns/api.ts';
 import { append } from '../../../kit/collections/lists.ts';
 import { quoted } from '../../../kit/text/display.ts';

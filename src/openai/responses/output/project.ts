@@ -14,7 +14,7 @@ import type { Usage } from '../../../canonical/events/usage.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, present, type JsonObject } from '../../../kit/json/json.ts';
 import type { Continues } from '../../../turns/api.ts';
-import type { CreateResponse } from '../input/schema.ts';
+import type { CreateResponse } from '../input/parameters.ts';
 import { wrapSummary } from '../wrapped-summary.ts';
 
 /** What a response object needs besides the reply. */
