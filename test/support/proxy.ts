@@ -83,6 +83,10 @@ export const startProxy = async (
     leaseEveryMs,
     startWorker,
     threadTimes: PATIENT_THREADS,
+  }).catch(async (error: unknown) => {
+    await model.close();
+    await rm(stateDir, { recursive: true, force: true });
+    throw error;
   });
   const upgrades = (): Upgrades => app.upgrades;
   const listener = await listen(app.fetch, {
