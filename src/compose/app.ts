@@ -122,7 +122,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const core = coreOf(config, { ...deps, ownKey, keyIds, store, apis, models, metrics });
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
-  const gateway = parts.add('gateway', await openGateway(config, { ...deps, store, apis, metrics, offers }));
+  const gateway = parts.add('gateway', openGateway(config, { ...deps, store, apis, metrics, offers }));
   const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
   if (captures !== null) parts.add('captures', captures);
   const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));

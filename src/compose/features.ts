@@ -1,6 +1,7 @@
 import { namedKeys } from '../features/keys/feature.ts';
+import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [namedKeys, usage];
+export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage];

@@ -10,7 +10,6 @@ import type { Api } from '../turns/api.ts';
 import { openConsole } from './console.ts';
 import type { Offers } from './feature.ts';
 import { openRequestLog, type OpenRequestLog } from './request-log.ts';
-import { telemetryOf } from './telemetry.ts';
 
 export interface GatewayDeps {
   /** Null: nothing is stored. */
@@ -18,7 +17,6 @@ export interface GatewayDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly apis: readonly Api[];
-  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly offers: Offers;
 }
 
@@ -34,11 +32,10 @@ export interface Gateway extends Offers {
   close(): Promise<void>;
 }
 
-export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Gateway> => {
+export const openGateway = (config: Config, deps: GatewayDeps): Gateway => {
   const { http } = config;
-  const { store, logger } = deps;
+  const { store } = deps;
   const { authenticate: byKey, keyName } = deps.offers;
-  const telemetry = await telemetryOf(deps.environment, logger);
   const console = openConsole(http, { byKey, keyName, store });
   const requests = openRequestLog(config, { ...deps, keyNames: keyName });
   return {
@@ -47,10 +44,7 @@ export const openGateway = async (config: Config, deps: GatewayDeps): Promise<Ga
     requests,
     authenticate: console === null ? byKey : acceptSessions(byKey, console.sessions, console.mode),
     cors: createCors(http.corsAllowedOrigins),
-    observers: [requests.log, ...(telemetry === null ? [] : [telemetry.observer])],
-    async close() {
-      await requests.log.close();
-      await telemetry?.close();
-    },
+    observers: [requests.log],
+    close: () => requests.log.close(),
   };
 };

@@ -35,7 +35,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // IO.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
   capture: [...CENTRE, 'observe', 'node:'],
-  telemetry: [...CENTRE, 'observe', '@opentelemetry'],
   threads: ['kit', 'node:'],
   // The port for what is kept between requests, and its two databases. Only compose knows which one is used.
   'store/ports': [],
@@ -114,6 +113,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'turns/api.ts',
     'zod',
     'node:',
+    'version',
+    '@opentelemetry',
     'kysely',
   ],
   // The clients that can be set up, and the formats of their settings files.
@@ -141,7 +142,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'state',
     'store',
     'store/store.ts',
-    'telemetry',
     'tokenizer',
     'turns',
     'threads',

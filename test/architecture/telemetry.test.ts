@@ -22,11 +22,12 @@ const PROBE = `
     },
   });
   await import('./src/compose/app.ts');
-  const { telemetryOf } = await import('./src/compose/telemetry.ts');
+  const { openTelemetryFeature } = await import('./src/features/telemetry/open.ts');
+  const { systemAmbient: ambient } = await import('./src/kit/ambient.ts');
   const logger = { info() {}, warn() {} };
-  const off = [await telemetryOf({ OTEL_SERVICE_NAME: 'x' }, logger), loaded];
-  const on = await telemetryOf({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, logger);
-  console.log(JSON.stringify({ off, on: [on !== null, loaded > 0] }));
+  const off = [await openTelemetryFeature({ environment: { OTEL_SERVICE_NAME: 'x' }, logger, ambient }), loaded];
+  const on = await openTelemetryFeature({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }, logger, ambient });
+  console.log(JSON.stringify({ off, on: ['observer' in on, loaded > 0] }));
   process.exit(0);
 `;
 
@@ -36,5 +37,5 @@ it('no SDK or exporter of OpenTelemetry is loaded without an endpoint', async ()
     ['--no-warnings', '--input-type=module', '--eval', PROBE],
     { cwd: ROOT, env: { ...process.env, ...COMPILE_CACHE } },
   );
-  expect(JSON.parse(stdout)).toEqual({ off: [null, 0], on: [true, true] });
+  expect(JSON.parse(stdout)).toEqual({ off: [{}, 0], on: [true, true] });
 });

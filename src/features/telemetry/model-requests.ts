@@ -1,6 +1,6 @@
 import type { Meter } from '@opentelemetry/api';
 
-import type { SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
+import type { SpanFacts, TraceSpan } from '../../canonical/context/trace.ts';
 
 /** A model request that has ended, as the conventions for generative AI see it. */
 export interface Inference {

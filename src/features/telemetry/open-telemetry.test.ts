@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { otelEnvironment } from '../../test/support/otel-environment.ts';
-import { requestEnd, type StartedRequest } from '../observe/request-end.ts';
+import { otelEnvironment } from '../../../test/support/otel-environment.ts';
+import { requestEnd, type StartedRequest } from '../../observe/request-end.ts';
 import { exportTrouble, openTelemetry, type Telemetry } from './open-telemetry.ts';
 import { telemetrySettings } from './settings.ts';
 

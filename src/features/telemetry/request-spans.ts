@@ -11,8 +11,8 @@ import {
 } from '@opentelemetry/api';
 import type { IdGenerator } from '@opentelemetry/sdk-trace';
 
-import type { DistributedTrace, SpanFacts, TraceContext, TraceSpan } from '../canonical/context/trace.ts';
-import type { RequestEnd, StartedRequest } from '../observe/request-end.ts';
+import type { DistributedTrace, SpanFacts, TraceContext, TraceSpan } from '../../canonical/context/trace.ts';
+import type { RequestEnd, StartedRequest } from '../../observe/request-end.ts';
 import { attributesOf, type Attributes, type Inference } from './model-requests.ts';
 
 export interface RequestSpansOptions {

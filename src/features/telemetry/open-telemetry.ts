@@ -19,10 +19,10 @@ import {
   type Sampler,
 } from '@opentelemetry/sdk-trace';
 
-import { within } from '../kit/async/wait.ts';
-import type { Clock } from '../kit/ambient.ts';
-import type { Logger } from '../observe/log.ts';
-import type { RequestObserver } from '../observe/request-observer.ts';
+import { within } from '../../kit/async/wait.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { Logger } from '../../observe/log.ts';
+import type { RequestObserver } from '../../observe/request-observer.ts';
 import { inferencesIn, modelRequestMetrics } from './model-requests.ts';
 import { PresetIds, RequestSpan } from './request-spans.ts';
 import type { SamplerSettings, TelemetrySettings } from './settings.ts';

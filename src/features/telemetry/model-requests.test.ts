@@ -1,7 +1,7 @@
 import type { Meter } from '@opentelemetry/api';
 import { expect, it } from 'vitest';
 
-import type { SpanFacts, TraceSpan } from '../canonical/context/trace.ts';
+import type { SpanFacts, TraceSpan } from '../../canonical/context/trace.ts';
 import { attributesOf, inferencesIn, modelRequestMetrics, type Inference } from './model-requests.ts';
 
 const span = (name: TraceSpan['name'], facts: SpanFacts = {}): TraceSpan => ({
