@@ -1,6 +1,6 @@
 import { messagesApi, type MessagesOptions } from '../anthropic/messages/api.ts';
 import type { Config } from '../config/schema.ts';
-import { transportFor } from '../engine/prose-tools/tool-transport.ts';
+import { transportFor } from '../engine/prose-tools/prose-engine.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { chatApi } from '../openai/chat/api.ts';
 import { completionsApi } from '../openai/completions/api.ts';

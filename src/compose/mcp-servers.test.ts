@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../../test/support/mcp/http-server.ts';
 import type { McpServer, McpTransport } from '../canonical/mcp/mcp-server.ts';
-import type { ReachableMcp } from '../engine/mcp/mcp-access.ts';
+import type { ReachableMcp } from '../engine/mcp/mcp-tools.ts';
 import { createAgentPinner, type PinnedAgentOptions } from '../network/pinned-agent.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 

@@ -6,7 +6,7 @@ import { machineTrust } from '../codex/home/machine-trust.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import { startMcpRelay, type McpRelay } from '../codex/relay/mcp/mcp-relay.ts';
 import { httpServerConfig, stdioServerConfig } from '../codex/translate/mcp-config.ts';
-import type { McpAccess, ReachableMcp } from '../engine/mcp/mcp-access.ts';
+import type { McpAccess, ReachableMcp } from '../engine/mcp/mcp-tools.ts';
 import { unlessAborted } from '../kit/async/wait.ts';
 
 /** The configured MCP servers, and access to those named by clients. */

@@ -3,7 +3,7 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { OpenCaptures } from '../capture/capture.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
-import { createMcpDirectory } from '../engine/mcp/mcp-directory.ts';
+import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
 import type { OwnKey } from '../http/guards/api-key-file.ts';

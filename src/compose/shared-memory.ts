@@ -3,8 +3,7 @@ import path from 'node:path';
 
 import { uuidV7 } from '../codex/relay/request/uuid-v7.ts';
 import type { Config } from '../config/schema.ts';
-import { REMEMBERED_FOR_MS } from '../engine/memory/reasoning-memory.ts';
-import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
+import { REMEMBERED_FOR_MS, type SharedReasoning } from '../engine/memory/reasoning-memory.ts';
 import { within } from '../kit/async/wait.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';

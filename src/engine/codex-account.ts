@@ -8,7 +8,7 @@ import type { WorkerPool } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { keepAnswer } from '../kit/collections/recent.ts';
-import { rpcFailure } from './attempt/rpc-failure.ts';
+import { rpcFailure } from './attempt/app-server-turn.ts';
 
 /**
  * Methods of the app-server other than turns. Answers are cached for some seconds and concurrent requests are shared, so

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { turnRequest, functionTool } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { countAhead, countInput, countUsage } from './count-tokens.ts';
-import type { TokenCounter } from './tokenizer.ts';
+import { countAhead, countInput, countUsage, type TokenCounter } from './count-tokens.ts';
 
 /** A token for each word, and notes of what was asked. */
 const words = () => {

@@ -6,7 +6,7 @@ import {
   parseJsonObject,
 } from '../kit/json/json.ts';
 import { listOfJson } from './schema-match.ts';
-import type { Guidance } from '../engine/prose-tools/tool-guide.ts';
+import type { Guidance } from '../engine/prose-tools/prose-request.ts';
 import { sampleArguments } from './sample-value.ts';
 
 /** Limit for one tool; the schema contains the rest. */

@@ -1,4 +1,4 @@
-import type { Guidance, ToolGuide } from '../engine/prose-tools/tool-guide.ts';
+import type { Guidance, ToolGuide } from '../engine/prose-tools/prose-request.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { Recent } from '../kit/collections/recent.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoning.ts';
-import type { SharedReasoning } from '../engine/memory/shared-reasoning.ts';
+import type { SharedReasoning } from '../engine/memory/reasoning-memory.ts';
 import type { Clock } from '../kit/ambient.ts';
 import { WriteQueue } from '../kit/async/write-queue.ts';
 import { forgetOldest } from '../kit/collections/recent.ts';

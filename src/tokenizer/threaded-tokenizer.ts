@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { TokenCounter, Tokenizer, TokenUse } from '../engine/tokenizer.ts';
+import type { TokenCounter, Tokenizer, TokenUse } from '../engine/count-tokens.ts';
 import {
   besideModule,
   createThreadPool,

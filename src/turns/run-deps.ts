@@ -2,7 +2,7 @@ import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace, TraceContext } from '../canonical/context/trace.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { RepairRules } from '../engine/steps/repair-calls.ts';
-import type { TokenCounter } from '../engine/tokenizer.ts';
+import type { TokenCounter } from '../engine/count-tokens.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import type { RequestNotes } from '../observe/request-end.ts';

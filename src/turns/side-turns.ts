@@ -1,9 +1,8 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import type { ShortOptions } from '../engine/steps/answer-shortly.ts';
+import { shortModelOf, type ShortOptions } from '../engine/steps/answer-shortly.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import { shortModelOf } from '../engine/plan/short-model.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';

@@ -7,7 +7,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-items.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
-import { rpcDraft } from '../../src/engine/drivers/rpc/draft.ts';
+import { rpcDraft } from '../../src/engine/drivers/rpc/driver.ts';
 import { chatToTurn } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/apis/parameters.ts';
 import { knownModel, modelList } from '../support/models.ts';

@@ -4,7 +4,7 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { SourceOptions } from '../../src/codex/sources/source.ts';
 import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
-import type { TurnSignal } from '../../src/engine/drivers/driven-turn.ts';
+import type { TurnSignal } from '../../src/engine/drivers/driver.ts';
 import { CarriedTurn } from '../../src/engine/drivers/relay/carried-turn.ts';
 import type { McpTurn } from '../../src/engine/mcp/mcp-turn.ts';
 import type { Draft } from '../../src/engine/plan/draft-turn.ts';

@@ -3,7 +3,7 @@ import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { RequestStrategies } from '../../src/engine/plan/request-strategies.ts';
-import type { DriverDeps } from '../../src/engine/drivers/driver-deps.ts';
+import type { DriverDeps } from '../../src/engine/drivers/driver.ts';
 import { wiringOf } from '../../src/compose/wiring.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';

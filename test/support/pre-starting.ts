@@ -1,6 +1,5 @@
-import { Carrier } from '../../src/engine/drivers/relay/carrier.ts';
+import { Carrier, type CarrierThread } from '../../src/engine/drivers/relay/carrier.ts';
 import { plainPlan } from '../../src/engine/drivers/relay/carrier-plans.ts';
-import type { CarrierThread } from '../../src/engine/drivers/relay/carrier-thread.ts';
 import { PreStartedTurns } from '../../src/engine/drivers/relay/pre-started-turns.ts';
 import { fakeRelay, fakeWorker } from './carriers.ts';
 import { threadSettings } from './thread-settings.ts';

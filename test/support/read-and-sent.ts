@@ -5,7 +5,7 @@ import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { requestEdits } from '../../src/codex/relay/request/edits.ts';
 import { OTHER_HISTORY } from '../../src/codex/translate/fit-history.ts';
 import { injectedOf } from '../../src/codex/translate/inject-items.ts';
-import { relayDraft } from '../../src/engine/drivers/relay/draft.ts';
+import { relayDraft } from '../../src/engine/drivers/relay/driver.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { parameterName, type ParameterNames } from '../../src/apis/parameters.ts';
 import { body as modelRequest, everything, first, PROVIDER, SESSION, SHAPE } from './edited.ts';

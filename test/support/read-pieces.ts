@@ -1,6 +1,5 @@
 import { atOnce } from '../../src/kit/async/event-loop.ts';
-import type { TextEnd } from '../../src/engine/prose-tools/opener.ts';
-import { BlockReader, type Piece } from '../../src/engine/prose-tools/read-blocks.ts';
+import { BlockReader, type TextEnd, type Piece } from '../../src/engine/prose-tools/read-blocks.ts';
 import type { WrittenCall } from '../../src/engine/prose-tools/written-call.ts';
 
 /** Text with the calls between its pieces. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Failure } from '../../canonical/failure/failure.ts';
-import { rpcFailure } from '../../engine/attempt/rpc-failure.ts';
+import { rpcFailure } from '../../engine/attempt/app-server-turn.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { httpFailure, streamFailure } from '../relay/answer/http-failure.ts';
 import { RpcError } from '../rpc/errors.ts';

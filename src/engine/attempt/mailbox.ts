@@ -9,7 +9,7 @@ export const COALESCE_ABOVE = 1024;
 
 /**
  * The unread events of one turn, because the app-server's connection is shared and cannot wait for a slow reader. Events
- * are joined when there are many. The limit of an answer bounds them (`answer-size.ts`), so a slow reader gets all of it.
+ * are joined when there are many. The limit of an answer bounds them (`turn-attempt.ts`), so a slow reader gets all of it.
  */
 export class Mailbox implements AsyncIterable<TurnEvent> {
   readonly #queue: { readonly event: TurnEvent; readonly bytes: number }[] = [];

@@ -2,7 +2,7 @@ import { failure, GatewayError, type Failure } from '../../canonical/failure/fai
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { Worker } from '../../codex/worker/worker.ts';
-import { rpcFailure } from './rpc-failure.ts';
+import { rpcFailure } from './app-server-turn.ts';
 
 export interface ProbeOptions {
   /** Only the account of a login can be unavailable at first. */

@@ -10,7 +10,7 @@ import type { RequestStrategies } from '../plan/request-strategies.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { TurnDriver } from '../drivers/driver.ts';
 import type { Draft } from '../plan/draft-turn.ts';
-import { RefusedEarly, WorkerLostEarly } from './early-ends.ts';
+import { RefusedEarly, WorkerLostEarly } from './turn-attempt.ts';
 import type { Engine } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
 import type { BackendMemory, Recalled } from '../memory/reasoning-memory.ts';

@@ -1,4 +1,4 @@
-import { gatewayError, failure, GatewayError } from '../../canonical/failure/failure.ts';
+import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import { allTools, CallableTools } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
@@ -6,20 +6,172 @@ import type { Usage } from '../../canonical/events/usage.ts';
 import { isKnownNotification } from '../../codex/protocol/methods.ts';
 import { RequestTimeout } from '../../codex/rpc/errors.ts';
 import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
-import type { SourceOptions, TurnSource } from '../../codex/sources/source.ts';
+import type { SourceOptions, TurnSource, Anomaly } from '../../codex/sources/source.ts';
 import type { Lease } from '../../codex/worker/supervisor.ts';
-import { unlessAborted } from '../../kit/async/wait.ts';
-import type { DrivenTurn, TurnSignal } from '../drivers/driven-turn.ts';
-import type { AttemptParams } from '../drivers/driver.ts';
-import { McpTurn } from '../mcp/mcp-turn.ts';
-import { ToolSpans } from '../mcp/tool-spans.ts';
-import { AnswerSize } from './answer-size.ts';
-import type { AttemptDeps } from './attempt-deps.ts';
-import { isFailed, RefusedEarly, WorkerLostEarly } from './early-ends.ts';
+import { unlessAborted, IdleTimer } from '../../kit/async/wait.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { charsIn } from '../../kit/json/json.ts';
+import type { UpstreamEvent } from '../../codex/sources/upstream-event.ts';
+import type { DrivenTurn, TurnSignal, AttemptParams } from '../drivers/driver.ts';
+import { McpTurn, ToolSpans } from '../mcp/mcp-turn.ts';
+import type { McpAccess } from '../mcp/mcp-tools.ts';
 import { Mailbox } from './mailbox.ts';
-import { rpcFailure } from './rpc-failure.ts';
-import { turnAnomalies } from './turn-anomalies.ts';
-import { TurnWatch } from './turn-watch.ts';
+import { rpcFailure } from './app-server-turn.ts';
+import type { UnreadTotal } from './unread-total.ts';
+
+/** `nth`: the number of this kind of anomaly in its turn so far. */
+type OnAnomaly = (anomaly: Anomaly, about: { readonly model: string; readonly nth: number }) => void;
+
+/** Counts the anomalies of one turn, so that each kind can be logged once. */
+const turnAnomalies = (onAnomaly: OnAnomaly, model: string): ((anomaly: Anomaly) => void) => {
+  const counts = new Map<Anomaly, number>();
+  return (anomaly) => {
+    const nth = (counts.get(anomaly) ?? 0) + 1;
+    counts.set(anomaly, nth);
+    onAnomaly(anomaly, { model, nth });
+  };
+};
+
+/** What every attempt at a turn needs. */
+export interface AttemptDeps {
+  readonly mcp: McpAccess;
+  readonly idleTimeoutMs: number;
+  /** How much longer than the backend the app-server may be silent. */
+  readonly graceMs: number;
+  /** What the readers of all turns have not read. */
+  readonly unread: UnreadTotal;
+  readonly ambient: Ambient;
+  readonly onAnomaly: OnAnomaly;
+}
+
+/** The worker died or lost the turn before the client saw anything: another worker may try. */
+export class WorkerLostEarly extends Error {}
+
+type FailedTurn = Extract<TurnEvent, { type: 'turn-ended' }> & {
+  readonly outcome: { readonly kind: 'failed'; readonly failure: Failure };
+};
+
+/** The turn failed before the client saw anything: another request strategy may work. */
+export class RefusedEarly extends Error {
+  readonly refusal: FailedTurn;
+
+  constructor(refusal: FailedTurn) {
+    super('refused');
+    this.refusal = refusal;
+  }
+}
+
+const isFailed = (event: TurnEvent): event is FailedTurn =>
+  event.type === 'turn-ended' && event.outcome.kind === 'failed';
+
+/** An event counts as at least so much: its frame is longer than its text, and is stored for background responses. */
+const MIN_CHARS = 32;
+
+/** How much of an answer each event is. Every text counts once, whether it was streamed or came whole. */
+export class AnswerSize {
+  /** What was counted of the open items. */
+  readonly #open = new Map<string, number>();
+
+  /** What the event adds to the answer, in characters. */
+  of(event: TurnEvent): number {
+    switch (event.type) {
+      case 'item-delta': {
+        const { delta, logprobs, annotation } = event;
+        return this.#add(event.itemId, delta.length + charsIn([logprobs, annotation]));
+      }
+      case 'item-started':
+        return this.#add(event.item.id, charsIn(event.item));
+      case 'item-ended': {
+        const counted = this.#open.get(event.item.id) ?? 0;
+        this.#open.delete(event.item.id);
+        return Math.max(charsIn(event.item) - counted, 0);
+      }
+      case 'item-status':
+        // Previews of images are not part of the answer.
+        return MIN_CHARS;
+      case 'turn-accepted':
+      case 'turn-ended':
+        return 0;
+      default:
+        return assertNever(event);
+    }
+  }
+
+  #add(itemId: string, size: number): number {
+    const chars = Math.max(size, MIN_CHARS);
+    this.#open.set(itemId, (this.#open.get(itemId) ?? 0) + chars);
+    return chars;
+  }
+}
+
+export interface TurnWatchOptions {
+  readonly idleTimeoutMs: number;
+  /** A relay watches the backend itself; then this watches the app-server, which may be silent for longer. */
+  readonly graceMs: number;
+  readonly end: (failed: Failure) => void;
+}
+
+/** How long the app-server may take to report what it has read, when it is busy. */
+export const REPORT_MS = 30_000;
+
+/** Ends a turn when the backend or the app-server sends nothing for too long. */
+export class TurnWatch {
+  readonly #options: TurnWatchOptions;
+  #idleTimer: IdleTimer | null = null;
+  /** The answer has ended, and the app-server decides what follows. */
+  #isAnswered = false;
+  #runsTools = false;
+
+  constructor(options: TurnWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#idleTimer = new IdleTimer(this.#openMs, () => this.#silent());
+  }
+
+  /** The app-server or the backend sent something. */
+  heard(): void {
+    this.#idleTimer?.heard();
+  }
+
+  /** The relay sends a model request: another answer follows. */
+  sent(): void {
+    this.#isAnswered = false;
+    this.#idleTimer?.allow(this.#openMs);
+  }
+
+  wire(signal: UpstreamEvent): void {
+    this.heard();
+    if (signal.kind !== 'answer-ended') return;
+    this.#isAnswered = true;
+    this.#idleTimer?.allow(REPORT_MS);
+  }
+
+  /** The app-server runs tools, which may be silent for `maxMs`; null: no tool is running. */
+  tools(maxMs: number | null): void {
+    if (maxMs === null && !this.#runsTools) return;
+    this.#runsTools = maxMs !== null;
+    const usual = this.#isAnswered ? REPORT_MS : this.#openMs;
+    this.#idleTimer?.allow(Math.max(maxMs ?? 0, usual));
+  }
+
+  stop(): void {
+    this.#idleTimer?.stop();
+  }
+
+  get #openMs(): number {
+    return this.#options.idleTimeoutMs + this.#options.graceMs;
+  }
+
+  #silent(): void {
+    const message = `The upstream sent nothing for ${this.#options.idleTimeoutMs / 1000} s.`;
+    this.#options.end(
+      this.#isAnswered ? failure('upstream_error') : failure('upstream_timeout', { message }),
+    );
+  }
+}
 
 /** One attempt at a turn on one worker. The driver runs the turn; this reads its signals and delivers its events. */
 export class TurnAttempt {

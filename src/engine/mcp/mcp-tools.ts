@@ -9,8 +9,31 @@ import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
 import { hideSecrets } from '../../kit/text/hide-secrets.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { ReachableMcp } from './mcp-access.ts';
-import { rpcFailure } from '../attempt/rpc-failure.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { keepAnswer } from '../../kit/collections/recent.ts';
+import { rpcFailure } from '../attempt/app-server-turn.ts';
+
+/** A server that threads can be started with. */
+export interface ReachableMcp {
+  readonly server: McpServer;
+  /** Its entry in `config.mcp_servers` of `thread/start`, without secrets over HTTP. */
+  readonly config: JsonObject;
+  /** The error of the last message to it, as the end of a sentence about it; null: not known. */
+  lastError(): string | null;
+  /** For a server that a client named: the turn has ended. */
+  close(): void;
+}
+
+/** The MCP servers, and how threads reach them. */
+export interface McpAccess {
+  /** The servers of the deployment, by label. */
+  readonly deployment: ReadonlyMap<string, ReachableMcp>;
+  /**
+   * A server with HTTP transport that a client named, for one turn. Rejects with a GatewayError if its address may
+   * not be reached. Null: clients may not name servers here.
+   */
+  readonly reach: ((server: McpServer, signal: AbortSignal) => Promise<ReachableMcp>) | null;
+}
 
 type Status = ResultOf<'mcpServerStatus/list'>['data'][number];
 
@@ -133,3 +156,24 @@ export const listMcpTools = async (
     lease.release();
   }
 };
+
+/** The MCP servers of the deployment and their tools, cached for a short time. */
+export interface McpDirectory {
+  list(): Promise<readonly ListedMcp[]>;
+}
+
+/** Each listing starts every server. */
+const KEEP_MS = 60_000;
+/** A server that failed may recover soon. */
+const KEEP_FAILED_MS = 5_000;
+
+export const createMcpDirectory = (
+  look: () => Promise<readonly ListedMcp[]>,
+  clock: Clock,
+): McpDirectory => ({
+  list: keepAnswer(look, {
+    clock,
+    keepMs: (all) => (all.every(({ list }) => list.status === 'connected') ? KEEP_MS : KEEP_FAILED_MS),
+    keepFailureMs: 0,
+  }),
+});

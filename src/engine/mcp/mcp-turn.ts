@@ -1,5 +1,5 @@
 import { measured } from '../../canonical/context/measured.ts';
-import type { Trace } from '../../canonical/context/trace.ts';
+import type { Trace, OpenSpan, SpanFacts } from '../../canonical/context/trace.ts';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { Item, RawItem } from '../../canonical/request/item.ts';
 import { mcpNamespace, McpToolNames, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
@@ -27,9 +27,41 @@ import { mcpUseConfig } from '../../codex/translate/mcp-use-config.ts';
 import { fromOutputText } from '../../codex/translate/mcp-output.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
-import type { McpAccess, ReachableMcp } from './mcp-access.ts';
-import { listThreadTools, toListedTool } from './mcp-tools.ts';
-import { toolFacts } from './tool-spans.ts';
+import { listThreadTools, toListedTool, type McpAccess, type ReachableMcp } from './mcp-tools.ts';
+
+/** Measures the calls of MCP servers in a turn, from the model's call to the result. */
+export class ToolSpans {
+  readonly #trace: Trace;
+  readonly #open = new Map<string, OpenSpan>();
+
+  constructor(trace: Trace) {
+    this.#trace = trace;
+  }
+
+  see(events: readonly TurnEvent[]): void {
+    for (const event of events) {
+      if (event.type !== 'item-started' && event.type !== 'item-ended') continue;
+      const { item } = event;
+      if (item.kind !== 'hosted-call') continue;
+      if (isModelCall(event)) this.#open.set(item.id, this.#trace.begin('tool', toolFacts(item.raw)));
+      else if (event.type === 'item-ended') {
+        this.#open.get(item.id)?.end({ status: textOf(item.raw['status']) });
+        this.#open.delete(item.id);
+      }
+    }
+  }
+}
+
+/** The names of a tool and its server: never what it was called with. */
+const toolFacts = ({ server_label: server, name }: Pick<RawItem, string>): SpanFacts => ({
+  server: textOf(server),
+  tool: textOf(name),
+});
+
+const MAX_NAME = 200;
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' ? value.slice(0, MAX_NAME) : null;
 
 /** The use of MCP servers in a request. */
 export interface McpWish {

@@ -9,8 +9,8 @@ import { directLogin, type BackendTarget } from '../../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../codex/translate/fit-history.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import { NO_MCP } from '../../../test/support/no-mcp.ts';
-import { relayDraft } from '../drivers/relay/draft.ts';
-import { rpcDraft } from '../drivers/rpc/draft.ts';
+import { relayDraft } from '../drivers/relay/driver.ts';
+import { rpcDraft } from '../drivers/rpc/driver.ts';
 import type { DraftDeps } from './draft-turn.ts';
 
 const user: Item = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };

@@ -25,7 +25,7 @@ import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-t
 import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
 import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
-import type { McpAccess } from '../mcp/mcp-access.ts';
+import type { McpAccess } from '../mcp/mcp-tools.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
 
 /** What is known about the backend before a request. */

@@ -9,12 +9,24 @@ import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
 import { append } from '../../kit/collections/lists.ts';
 import type { Ambient } from '../../kit/ambient.ts';
+import { fitsWildcard } from '../../kit/text/patterns.ts';
 import type { PlanTurn } from '../engine.ts';
-import { FreshIds } from '../steps/fresh-ids.ts';
-import type { Step } from '../steps/step.ts';
-import { callsOf } from './declared-tools.ts';
-import { ProseRequest, type ProseOptions } from './prose-request.ts';
+import { FreshIds, type Step } from '../steps/step.ts';
+import { callsOf, ProseRequest, type ProseOptions } from './prose-request.ts';
 import { CallTaking } from './take-calls.ts';
+
+/** How tools reach a backend: declared, or described in a message. */
+export type ToolTransport = 'native' | 'prose';
+
+/** The transport for models whose names match the pattern. */
+export interface TransportRule {
+  readonly pattern: string;
+  readonly choice: ToolTransport;
+}
+
+/** The first matching rule counts. */
+export const transportFor = (rules: readonly TransportRule[], model: string): ToolTransport =>
+  rules.find(({ pattern }) => fitsWildcard(pattern, model))?.choice ?? 'native';
 
 export interface ProseEngineOptions extends ProseOptions {
   /** Whether tools are described to this model in prose. */

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { atOnce } from '../../kit/async/event-loop.ts';
 import { HALF, joined, piecesOf, readAll, textOf, type Read } from '../../../test/support/read-pieces.ts';
-import type { TextEnd } from './opener.ts';
-import { BlockReader } from './read-blocks.ts';
+import { BlockReader, type TextEnd } from './read-blocks.ts';
 import { writeCall } from './written-call.ts';
 
 const A = { name: 'a', input: '{"x": 1}' };

@@ -1,8 +1,236 @@
 import { append } from '../../kit/collections/lists.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
-import { FENCE_TICKS, OpenBlock } from './open-block.ts';
-import { nextOpener, unfinishedTag, type Opener, type TextEnd } from './opener.ts';
-import { CLOSING, OPENING, type WrittenCall } from './written-call.ts';
+import { assertNever } from '../../kit/assert-never.ts';
+import { CLOSING, OPENING, readCalls, type WrittenCall } from './written-call.ts';
+
+export type ScanState = 'open' | 'whole' | 'broken';
+
+/** Deeper than any call; limits the memory of a scan. */
+const MAX_DEPTH = 256;
+/** Longer than any number. */
+const MAX_BARE = 400;
+const HEX_DIGITS = 4;
+
+type Expecting =
+  | 'value'
+  | 'value-or-end'
+  | 'key'
+  | 'key-or-end'
+  | 'colon'
+  | 'next-or-end'
+  | 'string'
+  | 'escape'
+  | 'hex'
+  | 'bare';
+
+const BARE = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/**
+ * Scans one JSON object or list, character by character, and reports at once when it is complete or invalid. Accepts
+ * raw line breaks in strings: models write them.
+ */
+class JsonScan {
+  readonly #open: ('}' | ']')[] = [];
+  #expecting: Expecting = 'value';
+  /** Whether the current string is the name of a member. */
+  #isKey = false;
+  #hexDigits = 0;
+  #bare = '';
+
+  /** Whether the next character belongs to a string. */
+  get isInString(): boolean {
+    return this.#expecting === 'string';
+  }
+
+  step(char: string): ScanState {
+    const expecting = this.#expecting;
+    if (expecting === 'string') {
+      if (char === '"') this.#expecting = this.#isKey ? 'colon' : 'next-or-end';
+      else if (char === '\\') this.#expecting = 'escape';
+      return 'open';
+    }
+    if (expecting === 'escape') {
+      this.#expecting = char === 'u' ? 'hex' : 'string';
+      this.#hexDigits = 0;
+      return '"\\/bfnrtu'.includes(char) ? 'open' : 'broken';
+    }
+    if (expecting === 'hex') {
+      this.#hexDigits += 1;
+      if (this.#hexDigits === HEX_DIGITS) this.#expecting = 'string';
+      return /^[\dA-Fa-f]$/.test(char) ? 'open' : 'broken';
+    }
+    if (expecting !== 'bare') return this.#structure(char);
+    if (/^[\w+.-]$/.test(char)) {
+      this.#bare += char;
+      return this.#bare.length > MAX_BARE ? 'broken' : 'open';
+    }
+    this.#expecting = 'next-or-end';
+    return BARE.test(this.#bare) ? this.#structure(char) : 'broken';
+  }
+
+  #structure(char: string): ScanState {
+    if (' \n\r\t'.includes(char)) return 'open';
+    const expecting = this.#expecting;
+    if (char === '}' || char === ']') return this.#close(char);
+    if (expecting === 'colon' || expecting === 'next-or-end') {
+      if (char !== (expecting === 'colon' ? ':' : ',')) return 'broken';
+      const isObject = this.#open.at(-1) === '}';
+      this.#expecting = expecting === 'next-or-end' && isObject ? 'key' : 'value';
+      return 'open';
+    }
+    const wantsKey = expecting === 'key' || expecting === 'key-or-end';
+    if (char === '"') {
+      this.#expecting = 'string';
+      this.#isKey = wantsKey;
+      return 'open';
+    }
+    if (wantsKey) return 'broken';
+    if (char === '{' || char === '[') {
+      this.#open.push(char === '{' ? '}' : ']');
+      this.#expecting = char === '{' ? 'key-or-end' : 'value-or-end';
+      return this.#open.length > MAX_DEPTH ? 'broken' : 'open';
+    }
+    this.#expecting = 'bare';
+    this.#bare = char;
+    return /^[\w-]$/.test(char) ? 'open' : 'broken';
+  }
+
+  #close(char: '}' | ']'): ScanState {
+    const isDue =
+      this.#expecting === 'next-or-end' || this.#expecting === (char === '}' ? 'key-or-end' : 'value-or-end');
+    if (!isDue || this.#open.pop() !== char) return 'broken';
+    this.#expecting = 'next-or-end';
+    return this.#open.length === 0 ? 'whole' : 'open';
+  }
+}
+
+/** Other characters allowed between the JSON of a block and its end. */
+const MAX_TRAILING_CHARS = 256;
+const MAX_VALUES = 128;
+const FENCE_TICKS = 3;
+const MAX_FENCE_WORD = 16;
+
+/** Scans the text after the opening tag of a block, character by character. */
+export class OpenBlock {
+  #stage: 'lead' | 'json' | 'tail' | 'closing' = 'lead';
+  /** Matched characters of a fence before the JSON, or of the closing tag. */
+  #matched = 0;
+  #trailing = 0;
+  #scan = new JsonScan();
+  readonly #values: { readonly from: number; readonly to: number }[] = [];
+  #valueFrom = 0;
+
+  /** Whether the next character belongs to a string. */
+  get isInString(): boolean {
+    return this.#stage === 'json' && this.#scan.isInString;
+  }
+
+  /** Whether only the closing tag is missing. */
+  get isJsonComplete(): boolean {
+    return this.#stage === 'tail' || this.#stage === 'closing';
+  }
+
+  /** The state after this character; `offset` counts from the opening tag. */
+  step(char: string, offset: number): 'open' | 'closed' | 'broken' {
+    switch (this.#stage) {
+      case 'json': {
+        const state = this.#scan.step(char);
+        if (state !== 'whole') return state;
+        this.#values.push({ from: this.#valueFrom, to: offset + 1 });
+        this.#stage = 'tail';
+        return this.#values.length > MAX_VALUES ? 'broken' : 'open';
+      }
+      case 'closing':
+        if (char.toLowerCase() !== CLOSING[this.#matched]) return 'broken';
+        this.#matched += 1;
+        return this.#matched === CLOSING.length ? 'closed' : 'open';
+      case 'lead':
+        if (char === '{' || char === '[') return this.#begin(char, offset);
+        return this.#leadsIn(char) ? 'open' : 'broken';
+      case 'tail':
+        if (char === '{' || char === '[') return this.#begin(char, offset);
+        if (char === '<') {
+          this.#stage = 'closing';
+          this.#matched = 1;
+          return 'open';
+        }
+        this.#trailing += char.trim() === '' ? 0 : 1;
+        return this.#trailing > MAX_TRAILING_CHARS ? 'broken' : 'open';
+      default:
+        return assertNever(this.#stage);
+    }
+  }
+
+  /** The calls of a closed block; null: it contains something else. */
+  callsIn(source: string): readonly WrittenCall[] | null {
+    const calls = this.#values.map(({ from, to }) => readCalls(source.slice(from, to)));
+    return calls.every((list) => list !== null) ? calls.flat() : null;
+  }
+
+  #begin(char: string, offset: number): 'open' {
+    this.#stage = 'json';
+    this.#scan = new JsonScan();
+    this.#scan.step(char);
+    this.#valueFrom = offset;
+    return 'open';
+  }
+
+  /** Before its JSON a block may have white space and a fence with a word. */
+  #leadsIn(char: string): boolean {
+    if (char.trim() === '') return this.#matched === 0 || this.#matched >= FENCE_TICKS;
+    this.#matched += 1;
+    if (this.#matched <= FENCE_TICKS) return char === '`';
+    return /^[\w-]$/.test(char) && this.#matched <= FENCE_TICKS + MAX_FENCE_WORD;
+  }
+}
+
+/** Whether the model finished the text, or a limit, a stop or a failure cut it off. */
+export type TextEnd = 'finished' | 'cut-off';
+
+/** Text that may become the opening of a block, with a fence before it, or a second closing tag. */
+interface Opener {
+  readonly stage: 'ticks' | 'word' | 'space' | 'opening' | 'closing';
+  readonly count: number;
+  readonly hasFence: boolean;
+}
+
+const MAX_FENCE_SPACE = 64;
+/** A closing tag of this length cannot become anything else. */
+const SURE_TAG_CHARS = '</tool'.length;
+
+/** The opener with one more character; null: it is text. After a block the tag may also be a closing one. */
+const nextOpener = (
+  { stage, count, hasFence }: Opener,
+  char: string,
+  isAfterBlock: boolean,
+): Opener | null => {
+  const lower = char.toLowerCase();
+  if (stage === 'opening' && lower === OPENING[count]) return { stage, count: count + 1, hasFence };
+  if (stage === 'opening' && count === 1 && char === '/' && isAfterBlock) {
+    return { stage: 'closing', count: 2, hasFence: false };
+  }
+  if (stage === 'closing' && lower === CLOSING[count]) return { stage, count: count + 1, hasFence };
+  if (stage === 'opening' || stage === 'closing') return null;
+  if (stage === 'ticks' && count < FENCE_TICKS) {
+    return char === '`' ? { stage, count: count + 1, hasFence } : null;
+  }
+  if (char === '<') return { stage: 'opening', count: 1, hasFence: true };
+  const sofar = (other: Opener['stage']): number => (stage === other ? count : 0);
+  if (char.trim() === '') {
+    return sofar('space') < MAX_FENCE_SPACE
+      ? { stage: 'space', count: sofar('space') + 1, hasFence: true }
+      : null;
+  }
+  const isWord = stage !== 'space' && /^[\w-]$/.test(char) && sofar('word') < MAX_FENCE_WORD;
+  return isWord ? { stage: 'word', count: sofar('word') + 1, hasFence: true } : null;
+};
+
+/** What an unfinished tag at the end of the text is: the rest of a finished block, half a block, or text (null). */
+const unfinishedTag = ({ stage, count }: Opener, how: TextEnd): 'cut' | 'half' | null => {
+  if (stage === 'opening') return how === 'cut-off' ? 'half' : null;
+  const isSure = how === 'cut-off' || count >= SURE_TAG_CHARS;
+  return stage === 'closing' && isSure ? 'cut' : null;
+};
 
 /** A piece of a text. Together the pieces are the whole text, in order. */
 export type Piece =

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { joined, piecesOf, readAll, textOf } from '../../../test/support/read-pieces.ts';
-import { OpenBlock } from './open-block.ts';
-import { MAX_BLOCK_CHARS } from './read-blocks.ts';
+import { OpenBlock, MAX_BLOCK_CHARS } from './read-blocks.ts';
 import { writeCall } from './written-call.ts';
 
 /** How many characters of blocks are looked at during some work. */

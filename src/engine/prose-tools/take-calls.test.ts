@@ -7,7 +7,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { checkGrammar } from '../../../test/support/grammar.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { functionTool } from '../../../test/support/turn-request.ts';
-import { callsOf, proseTools } from './declared-tools.ts';
+import { callsOf, proseTools } from './prose-request.ts';
 import { CallTaking } from './take-calls.ts';
 import { writeCall } from './written-call.ts';
 

@@ -13,7 +13,7 @@ import type { IdSource } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import { runSliced, type Sliced } from '../../kit/async/event-loop.ts';
-import { HeldLogprobs, withLogprobs } from '../steps/cut-logprobs.ts';
+import { HeldLogprobs, withLogprobs } from '../steps/stop-sequences.ts';
 import { BlockReader, type Piece } from './read-blocks.ts';
 import type { WrittenCall } from './written-call.ts';
 

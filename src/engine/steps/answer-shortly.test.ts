@@ -5,12 +5,14 @@ import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { messageTold } from '../../../test/support/item-events.ts';
 import { turnRequest } from '../../../test/support/turn-request.ts';
 import { collect, emit } from '../../../test/support/turn-events.ts';
+import { knownModel } from '../../../test/support/models.ts';
 import { failure, gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import type { Outcome } from '../../canonical/events/outcome.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import { answerShortly, type ShortOptions } from './answer-shortly.ts';
+import { createModelNames } from '../../canonical/models/model-names.ts';
 import type { Plan } from '../engine.ts';
+import { shortModelOf, answerShortly, type ShortOptions } from './answer-shortly.ts';
 
 const USAGE = {
   inputTokens: 5,
@@ -226,5 +228,42 @@ describe('answerShortly', () => {
     setImmediate(() => gone.abort(new Error('gone')));
     await expect(running).rejects.toThrow('gone');
     expect(results).toEqual(['abandoned']);
+  });
+});
+
+const names = createModelNames(
+  {
+    models: [
+      knownModel('gpt-5.5', { efforts: ['minimal', 'low', 'high'], serviceTiers: ['priority'] }),
+      knownModel('gpt-5.5-mini', { efforts: ['minimal', 'medium'] }),
+      knownModel('plain', { efforts: [] }),
+      knownModel('llama'),
+    ],
+    standard: null,
+    unlisted: [],
+  },
+  { house: 'gpt-5.5' },
+);
+
+it.each([
+  // The smallest, with the least effort where it has no low one.
+  [null, 'gpt-5.5-mini', ['minimal'], null],
+  ['gpt-5.5', 'gpt-5.5', ['low'], null],
+  ['house', 'gpt-5.5', ['low'], null],
+  ['gpt-5.5-high-fast', 'gpt-5.5', ['high'], 'priority'],
+  ['plain', 'plain', [null], null],
+  // Of these nothing is known.
+  ['llama', 'llama', ['low', null], null],
+  ['elsewhere', 'elsewhere', ['low', null], null],
+])('%s is %s', (named, model, efforts, serviceTier) => {
+  expect(shortModelOf(names, named, 'asked')).toEqual({ model, efforts, serviceTier });
+});
+
+it('is the requested model if none is listed', () => {
+  const none = createModelNames({ models: [], standard: null, unlisted: [] });
+  expect(shortModelOf(none, null, 'asked')).toEqual({
+    model: 'asked',
+    efforts: ['low', null],
+    serviceTier: null,
   });
 });

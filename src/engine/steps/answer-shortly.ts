@@ -12,12 +12,12 @@ import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { TurnAccepted, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { ModelNames } from '../../canonical/models/model-names.ts';
 import type { PlanTurn } from '../engine.ts';
-import { Settling } from './settling.ts';
-import type { Step } from './step.ts';
+import { Settling, type Step } from './step.ts';
 
 /** A model for short answers, and how much it may reason. */
-export interface ShortModel {
+interface ShortModel {
   readonly model: string;
   /** Null: the model's own default. A second one is for a model that may reject the first. */
   readonly efforts: readonly (string | null)[];
@@ -196,4 +196,21 @@ const messageOf = (id: string, text: string): readonly TurnEvent[] => {
     { type: 'item-delta', itemId: id, at: 'text', delta: text },
     { type: 'item-ended', item: { ...head, parts, status: 'completed' } },
   ];
+};
+
+/** Enough for a line; not all models have a lower one. */
+const LITTLE_EFFORT = 'low';
+
+/** The model for short answers: the configured one, else the smallest listed one, else the requested one. */
+export const shortModelOf = (names: ModelNames, named: string | null, asked: string): ShortModel => {
+  const info = named === null ? names.smallest : (names.find(named)?.info ?? null);
+  const plain = { model: info?.id ?? asked, effort: null, serviceTier: null };
+  const { model, effort, serviceTier } = named === null ? plain : names.resolve(named);
+  return { model, efforts: effort === null ? littleOf(info?.efforts ?? null) : [effort], serviceTier };
+};
+
+/** An unknown model may reject every effort. */
+const littleOf = (efforts: readonly string[] | null): readonly (string | null)[] => {
+  if (efforts === null) return [LITTLE_EFFORT, null];
+  return [efforts.includes(LITTLE_EFFORT) ? LITTLE_EFFORT : (efforts[0] ?? null)];
 };

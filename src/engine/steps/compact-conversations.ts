@@ -15,10 +15,8 @@ import type { CompactionSupport } from '../../codex/capabilities/compaction.ts';
 import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import type { Plan } from '../engine.ts';
-import { changeEvents } from './change-events.ts';
+import { changeEvents, Settling, type Step } from './step.ts';
 import { holdBack, type Verdict } from './hold-back.ts';
-import { Settling } from './settling.ts';
-import type { Step } from './step.ts';
 
 export interface CompactionDeps {
   /** What is known about the backend. */

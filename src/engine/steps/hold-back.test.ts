@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { holdBack, release, usageOf, type HoldRules, type Verdict } from './hold-back.ts';
-import { Settling } from './settling.ts';
+import { Settling } from './step.ts';
 
 const said = (delta: string): TurnEvent => ({ type: 'item-delta', itemId: 'm', at: 'text', delta });
 const END = ended({ kind: 'completed' }, 1);

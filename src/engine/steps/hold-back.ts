@@ -2,7 +2,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { bytesOf } from '../attempt/mailbox.ts';
-import type { Settling } from './settling.ts';
+import type { Settling } from './step.ts';
 
 /**
  * What happens to an event before it is decided whether the answer is used.

@@ -8,8 +8,7 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, usageOf, type HoldRules, type Verdict } from './hold-back.ts';
-import { Settling } from './settling.ts';
-import type { Step } from './step.ts';
+import { Settling, type Step } from './step.ts';
 
 /** How often the model is asked for the call. */
 const ATTEMPTS = 2;

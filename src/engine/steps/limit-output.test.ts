@@ -17,7 +17,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import { countTokens, encodingOf, textHead } from '../../tokenizer/encoding.ts';
 import { cutOutput } from './limit-output.ts';
-import type { Tokenizer } from '../tokenizer.ts';
+import type { Tokenizer } from '../count-tokens.ts';
 
 /** One character is one token: what is cut can be counted by eye. */
 const encoding = await encodingOf('gpt-5.5');

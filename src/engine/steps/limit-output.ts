@@ -2,9 +2,30 @@ import { isToolCall, type Slot } from '../../canonical/request/item.ts';
 import { isEmptyDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
-import { tokenizerFor, type Tokenizer } from '../tokenizer.ts';
-import { cutDelta } from './cut-logprobs.ts';
+import { tokenizerFor, type Tokenizer } from '../count-tokens.ts';
+import { cutDelta } from './stop-sequences.ts';
 import type { Step } from './step.ts';
+
+/** Answers a request for zero output tokens without asking the model. */
+export const skipEmptyOutput: Step<{ readonly clock: Clock }> = {
+  name: 'skip-empty-output',
+  why: 'A request for zero output tokens needs no model. Around the output limit, which would ask the model first.',
+  wrap:
+    (next, { clock }) =>
+    (request, context) => {
+      const plan = next(request, context);
+      if (request.maxOutputTokens !== 0) return plan;
+      return {
+        ...plan,
+        async *run(_, onSettled) {
+          onSettled?.();
+          yield { type: 'turn-accepted', ignored: plan.ignored, limitsOutput: true, headers: {} };
+          const outcome = { kind: 'incomplete', reason: 'max_output_tokens' } as const;
+          yield { type: 'turn-ended', outcome, usage: null, isEndedHere: true, at: clock.now() };
+        },
+      };
+    },
+};
 
 /** Longer text is settled (counted for the last time) up to its last space. */
 const SETTLE_ABOVE = 256;

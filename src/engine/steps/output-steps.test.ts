@@ -7,12 +7,11 @@ import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.t
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { PlanTurn } from '../engine.ts';
-import { limitOutput } from './limit-output.ts';
-import { skipEmptyOutput } from './skip-empty-output.ts';
+import { limitOutput, skipEmptyOutput } from './limit-output.ts';
 import { withSteps } from './step.ts';
 import { stopSequences } from './stop-sequences.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Tokenizer } from '../tokenizer.ts';
+import type { Tokenizer } from '../count-tokens.ts';
 
 const characters: Tokenizer = {
   warmUp: () => {},

@@ -9,10 +9,8 @@ import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { within } from '../../kit/async/wait.ts';
 import type { Plan } from '../engine.ts';
-import { FreshIds } from './fresh-ids.ts';
+import { FreshIds, Settling, type Step } from './step.ts';
 import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
-import { Settling } from './settling.ts';
-import type { Step } from './step.ts';
 
 export interface RepairRules {
   /** How often the model may try again. */

@@ -2,8 +2,7 @@ import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { isModelCall, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Plan } from '../engine.ts';
 import { holdBack, release } from './hold-back.ts';
-import { Settling } from './settling.ts';
-import type { Step } from './step.ts';
+import { Settling, type Step } from './step.ts';
 
 const ATTEMPTS = 2;
 

@@ -1,4 +1,115 @@
-import type { PlanTurn } from '../engine.ts';
+import { itemIdOf, type TurnEnded, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { PlanTurn, Plan } from '../engine.ts';
+
+/** Delays `onSettled` until it is certain that the turn is not run again, because a further run needs its slot. */
+export class Settling {
+  readonly #onSettled: (() => void) | undefined;
+  #isSettled = false;
+  #isLast = false;
+
+  constructor(onSettled: (() => void) | undefined) {
+    this.#onSettled = onSettled;
+  }
+
+  /** The turn no longer runs upstream. */
+  readonly settle = (): void => {
+    this.#isSettled = true;
+    if (this.#isLast) this.#onSettled?.();
+  };
+
+  /** The turn will not be run again. */
+  markLast(): void {
+    if (this.#isLast) return;
+    this.#isLast = true;
+    if (this.#isSettled) this.#onSettled?.();
+  }
+}
+
+/** Changes single events of one run. */
+export interface EventChange {
+  event(event: TurnEvent): TurnEvent;
+  /** The end of a turn whose run threw; throws if it stays an error. */
+  thrown?(error: unknown): TurnEnded;
+}
+
+/** Plans made by `changeEvents`: the plan inside, and its changes. */
+const changing = new WeakMap<
+  Plan,
+  { readonly plan: Plan; readonly changes: readonly (() => EventChange)[] }
+>();
+
+/** Changes the events of a plan one by one. Nested changes share one generator. */
+export const changeEvents = (plan: Plan, change: () => EventChange): Plan => {
+  const { plan: inner, changes } = changing.get(plan) ?? { plan, changes: [] };
+  const all = [...changes, change];
+  const changed: Plan = { ...plan, run: (...how) => run(inner.run(...how), all) };
+  changing.set(changed, { plan: inner, changes: all });
+  return changed;
+};
+
+async function* run(
+  events: AsyncIterable<TurnEvent>,
+  opened: readonly (() => EventChange)[],
+): AsyncGenerator<TurnEvent> {
+  const changes = opened.map((open) => open());
+  const changedFrom = (first: number, given: TurnEvent): TurnEvent => {
+    let event = given;
+    for (let nth = first; nth < changes.length; nth += 1) event = changes[nth]?.event(event) ?? event;
+    return event;
+  };
+  let thrown: unknown;
+  try {
+    for await (const event of events) yield changedFrom(0, event);
+    return;
+  } catch (error) {
+    thrown = error;
+  }
+  for (const [nth, change] of changes.entries()) {
+    try {
+      const end = change.thrown?.(thrown);
+      if (end === undefined) continue;
+      yield changedFrom(nth + 1, end);
+      return;
+    } catch (error) {
+      thrown = error;
+    }
+  }
+  throw thrown;
+}
+
+/** Renames items whose ids the client has seen in an earlier answer of the same turn: backends may use ids again. */
+export class FreshIds {
+  readonly #used = new Set<string>();
+  #renamed = new Map<string, string>();
+
+  async *answer(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+    this.nextAnswer();
+    for await (const event of events) yield this.rename(event);
+  }
+
+  nextAnswer(): void {
+    this.#renamed = new Map();
+  }
+
+  rename(event: TurnEvent): TurnEvent {
+    const id = itemIdOf(event);
+    if (id === null) return event;
+    const fresh = this.#renamed.get(id) ?? this.#freshFor(id);
+    if (fresh === id) return event;
+    if (event.type === 'item-started' || event.type === 'item-ended') {
+      return { ...event, item: { ...event.item, id: fresh } };
+    }
+    return event.type === 'item-delta' || event.type === 'item-status' ? { ...event, itemId: fresh } : event;
+  }
+
+  #freshFor(id: string): string {
+    let fresh = id;
+    for (let nth = 2; this.#used.has(fresh); nth += 1) fresh = `${id}_${nth}`;
+    this.#used.add(fresh);
+    this.#renamed.set(id, fresh);
+    return fresh;
+  }
+}
 
 /**
  * A transform of turns around the model's answer. `order.ts` lists all steps.

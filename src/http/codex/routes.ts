@@ -1,6 +1,6 @@
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
+import type { McpDirectory } from '../../engine/mcp/mcp-tools.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { route, type Route } from '../route.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';

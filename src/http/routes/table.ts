@@ -1,4 +1,4 @@
-import type { McpDirectory } from '../../engine/mcp/mcp-directory.ts';
+import type { McpDirectory } from '../../engine/mcp/mcp-tools.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';

@@ -9,7 +9,7 @@ import { turnContext, turnRequest } from '../../../../test/support/turn-request.
 import type { TurnSource } from '../../../codex/sources/source.ts';
 import type { UpstreamEvent } from '../../../codex/sources/upstream-event.ts';
 import { threadStartOf } from './carrier-plans.ts';
-import { freshThread } from './carrier-thread.ts';
+import { freshThread } from './carrier.ts';
 
 const BEGUN: UpstreamEvent = { kind: 'answer-started' };
 const PLAIN = ['thread/start', 'thread/inject_items', 'turn/start'];

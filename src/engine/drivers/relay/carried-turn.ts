@@ -8,11 +8,9 @@ import { injectedOf } from '../../../codex/translate/inject-items.ts';
 import { developerInstructionsOf } from '../../../codex/translate/thread-start.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
-import { rpcFailure } from '../../attempt/rpc-failure.ts';
-import { recordEarlier, tracedAppServer, tracedListener } from '../../attempt/traced-app-server.ts';
+import { rpcFailure, recordEarlier, tracedAppServer, tracedListener } from '../../attempt/app-server-turn.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import type { DrivenTurn, TurnEnd, TurnReport, TurnSignal } from '../driven-turn.ts';
-import type { AttemptParams } from '../driver.ts';
+import type { DrivenTurn, TurnEnd, TurnReport, TurnSignal, AttemptParams } from '../driver.ts';
 import { Carrier, type CarrierPlan } from './carrier.ts';
 import {
   earlierCalls,

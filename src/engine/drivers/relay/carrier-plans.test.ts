@@ -5,9 +5,8 @@ import { threadSettings } from '../../../../test/support/thread-settings.ts';
 import { fixedAmbient } from '../../../../test/support/turn-events.ts';
 import { turnRequest } from '../../../../test/support/turn-request.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import { Carrier } from './carrier.ts';
+import { Carrier, freshThread } from './carrier.ts';
 import { earlierCalls, mcpPlan, plainPlan, reviewPlan, threadStartOf } from './carrier-plans.ts';
-import { freshThread } from './carrier-thread.ts';
 
 const world = (different: Parameters<typeof threadSettings>[0] = {}) => {
   const relay = fakeRelay();

@@ -9,11 +9,9 @@ import {
 } from '../../../codex/translate/thread-start.ts';
 import { toCarrierTurnStart, toReviewStart } from '../../../codex/translate/turn-start.ts';
 import type { IdSource } from '../../../kit/ambient.ts';
-import { startReview, startTurn } from '../../attempt/running-turn.ts';
-import type { EarlierCall } from '../../attempt/traced-app-server.ts';
+import { startReview, startTurn, type EarlierCall } from '../../attempt/app-server-turn.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import type { Carrier, CarrierPlan } from './carrier.ts';
-import type { CarrierThread } from './carrier-thread.ts';
+import type { Carrier, CarrierPlan, CarrierThread } from './carrier.ts';
 
 export interface CarrierPlanDeps {
   readonly relay: Pick<Relay, 'expect'>;

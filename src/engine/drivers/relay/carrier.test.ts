@@ -12,9 +12,9 @@ import { SHAPE } from '../../../../test/support/edited.ts';
 import { turnOf } from '../../../../test/support/turn-request.ts';
 import type { ThreadSignal } from '../../../codex/app-server.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
-import { startTurn } from '../../attempt/running-turn.ts';
-import { Carrier } from './carrier.ts';
-import { freshThread, type CarrierThread } from './carrier-thread.ts';
+import type { Usage } from '../../../canonical/events/usage.ts';
+import { startTurn } from '../../attempt/app-server-turn.ts';
+import { Carrier, freshThread, isReusable, type CarrierThread } from './carrier.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -316,5 +316,47 @@ describe('the end of a carrier', () => {
     ends.find(([which]) => which === name)?.[2](one);
     expect(await ended).toBeNull();
     expect(one.worker.calls.slice(3)).toEqual(expected);
+  });
+});
+
+describe('a thread that carries turns', () => {
+  it('belongs to no one at first', () => {
+    expect(freshThread('thread-1', 'gpt-5.5')).toEqual({
+      threadId: 'thread-1',
+      slug: 'gpt-5.5',
+      caller: null,
+      turns: 0,
+      answerBytes: 0,
+    });
+  });
+
+  const after = (thread: Partial<CarrierThread>, usage: Partial<Usage> | null = {}): boolean =>
+    isReusable(
+      { ...freshThread('thread-1', 'gpt-5.5'), turns: 1, ...thread },
+      {
+        isComplete: true,
+        usage: usage === null || COMPLETE.usage === null ? null : { ...COMPLETE.usage, ...usage },
+      },
+    );
+
+  it.each<[string, Partial<CarrierThread>, Partial<Usage>]>([
+    ['the first turn', {}, {}],
+    ['15 turns', { turns: 15 }, {}],
+    ['answers of almost 1 MB', { answerBytes: 1024 * 1024 - 1 }, {}],
+    ['almost 10 million tokens', {}, { inputTokens: 9_999_990, outputTokens: 9, totalTokens: 9_999_999 }],
+  ])('carries another one after %s', (_, thread, usage) => {
+    expect(after(thread, usage)).toBe(true);
+  });
+
+  it.each<[string, Partial<CarrierThread>, Partial<Usage> | null]>([
+    ['16 turns', { turns: 16 }, {}],
+    ['answers of 1 MB', { answerBytes: 1024 * 1024 }, {}],
+    ['unknown usage', {}, null],
+    ['10 million input tokens', {}, { inputTokens: 10_000_000, outputTokens: 0 }],
+    ['10 million output tokens', {}, { inputTokens: 0, outputTokens: 10_000_000 }],
+    ['10 million tokens of both', {}, { inputTokens: 5_000_000, outputTokens: 5_000_000 }],
+    ['10 million tokens in total', {}, { totalTokens: 10_000_000 }],
+  ])('carries no other one after %s', (_, thread, usage) => {
+    expect(after(thread, usage)).toBe(false);
   });
 });

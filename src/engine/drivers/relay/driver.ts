@@ -1,13 +1,40 @@
 import type { Relay } from '../../../codex/relay/server/relay.ts';
-import { TurnAttempt } from '../../attempt/turn-attempt.ts';
-import { REPORT_MS } from '../../attempt/turn-watch.ts';
-import type { TurnDriver } from '../driver.ts';
-import type { DriverDeps } from '../driver-deps.ts';
+import { reachesBackend } from '../../../codex/capabilities/field-support.ts';
+import { toolRulesOf } from '../../../codex/capabilities/tool-kinds.ts';
+import { TurnAttempt, REPORT_MS } from '../../attempt/turn-attempt.ts';
+import { draftTurn, type DraftDeps } from '../../plan/draft-turn.ts';
+import type { TurnDriver, DriverDeps } from '../driver.ts';
 import { CarriedTurn } from './carried-turn.ts';
 import { Carrier } from './carrier.ts';
 import { plainPlan } from './carrier-plans.ts';
-import { relayDraft } from './draft.ts';
 import { PreStartedTurns, type PreStartedTurnsOptions } from './pre-started-turns.ts';
+
+/** Requests that the relay writes: only the backend limits what they can carry. */
+export const relayDraft = (
+  relay: Pick<Relay, 'profile' | 'refusedFor'>,
+  deps: DraftDeps,
+): TurnDriver['draft'] => {
+  const { profile } = relay;
+  const tools = toolRulesOf(profile);
+  return (turn, strategy, history) =>
+    draftTurn(turn, strategy, deps, {
+      history,
+      reach: {
+        takesFiles: profile.takes.has('input_file'),
+        images: 'any',
+        lostDetails: new Set(),
+        tools,
+        says: (fitted) =>
+          reachesBackend(fitted, {
+            profile,
+            requestFormat: strategy.requestFormat,
+            refuses: relay.refusedFor(fitted, turn.context),
+          }),
+        changed: () => [],
+        refusedItems: () => [],
+      },
+    });
+};
 
 export interface RelayDriverDeps extends DriverDeps {
   readonly relay: Relay;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { GIVEN_UP } from '../../../../test/support/carriers.ts';
+import { GIVEN_UP, fakeWorker } from '../../../../test/support/carriers.ts';
 import { settled } from '../../../../test/support/fake-pool.ts';
 import { MINUTE, preStarting, tell } from '../../../../test/support/pre-starting.ts';
-import { freshThread } from './carrier-thread.ts';
+import { freshThread, type CarrierThread } from './carrier.ts';
+import { IdleThreads, RecentKinds } from './pre-started-turns.ts';
 
 describe('a pre-started turn', () => {
   it('is made while another one is answered, and given once', async () => {
@@ -235,5 +236,195 @@ describe('a pre-started turn that cannot be used', () => {
     if (one !== null && 'end' in one) await one.end(GIVEN_UP);
     await settled();
     expect(noted).toEqual({ fates: ['used'], misses: 0, waiting: [1, 0] });
+  });
+});
+
+describe('threads without a turn', () => {
+  const thread = (nth: number, different: Partial<CarrierThread> = {}): CarrierThread => ({
+    ...freshThread(`thread-${nth}`, 'gpt-5.5'),
+    caller: 'one',
+    turns: 1,
+    ...different,
+  });
+
+  const started = () => {
+    const worker = fakeWorker();
+    const sizes: number[] = [];
+    const idle: IdleThreads = new IdleThreads(worker.appServer, () => sizes.push(idle.size));
+    return { worker, idle, sizes };
+  };
+
+  it('are given once, the one that was used last first', () => {
+    const { worker, idle, sizes } = started();
+    const all = [thread(1), thread(2)];
+    for (const one of all) idle.add(one, 0);
+    expect([idle.size, worker.watched()]).toEqual([2, ['thread-1', 'thread-2']]);
+    expect(idle.take('gpt-5.5', 'one')).toBe(all[1]);
+    expect(worker.watched()).toEqual(['thread-1']);
+    expect(idle.take('gpt-5.5', 'one')).toBe(all[0]);
+    expect([idle.take('gpt-5.5', 'one'), idle.size, worker.watched()]).toEqual([null, 0, []]);
+    expect(sizes).toEqual([1, 2, 1, 0]);
+    // They continue to be used: nothing was closed.
+    expect(worker.calls).toEqual([]);
+  });
+
+  it('are for the same caller and model only', () => {
+    const { idle } = started();
+    idle.add(thread(1), 0);
+    expect([idle.take('gpt-5.5', 'other'), idle.take('gpt-6', 'one'), idle.size]).toEqual([null, null, 1]);
+  });
+
+  it('are for no caller if they have carried none', () => {
+    const { idle } = started();
+    idle.add(thread(1, { caller: null }), 0);
+    expect([idle.take('gpt-5.5', ''), idle.take('gpt-5.5', 'null')]).toEqual([null, null]);
+  });
+
+  it('are forgotten when their worker exits, and not for another signal', () => {
+    const { worker, idle, sizes } = started();
+    idle.add(thread(1), 0);
+    idle.add(thread(2), 0);
+    worker.complete('thread-1');
+    worker.send('thread-1', { kind: 'tool-call', params: {}, respond() {} });
+    expect(idle.size).toBe(2);
+    worker.exit();
+    expect([idle.take('gpt-5.5', 'one'), sizes, worker.calls]).toEqual([null, [1, 2, 1, 0], []]);
+  });
+
+  it('are closed if they have waited too long', () => {
+    const { worker, idle, sizes } = started();
+    idle.add(thread(1), 10);
+    idle.add(thread(2), 20);
+    idle.closeOlderThan(20);
+    // No turn runs, so there is nothing to interrupt.
+    expect(worker.calls).toEqual([['thread/unsubscribe', { threadId: 'thread-1' }]]);
+    expect([sizes, worker.watched()]).toEqual([[1, 2, 1], ['thread-2']]);
+    idle.closeWhere(() => true);
+    expect(worker.threadsOf('thread/unsubscribe')).toEqual(['thread-1', 'thread-2']);
+    expect([idle.take('gpt-5.5', 'one'), worker.watched()]).toEqual([null, []]);
+  });
+
+  it('are at most 32: the oldest is closed', () => {
+    const { worker, idle } = started();
+    for (let nth = 1; nth <= 34; nth += 1) idle.add(thread(nth), 0);
+    expect([idle.size, worker.threadsOf('thread/unsubscribe')]).toEqual([32, ['thread-1', 'thread-2']]);
+    expect(worker.watched()).toHaveLength(32);
+  });
+
+  it('may fail to be closed', async () => {
+    const { worker, idle } = started();
+    worker.beforeAnswer = () => Promise.reject(new Error('gone'));
+    idle.add(thread(1), 0);
+    idle.closeOlderThan(Infinity);
+    // A rejection that no one handles would fail this file.
+    await settled();
+    expect([idle.size, worker.threadsOf('thread/unsubscribe')]).toEqual([0, ['thread-1']]);
+  });
+});
+
+describe('recent kinds', () => {
+  const started = () => {
+    const clock = { nowMs: 0, now: () => clock.nowMs };
+    return { kinds: new RecentKinds(clock), clock };
+  };
+
+  /** So many requests at once, all of which have ended. */
+  const burst = (kinds: RecentKinds, slug: string, size: number): void => {
+    for (let nth = 0; nth < size; nth += 1) kinds.began(slug);
+    for (let nth = 0; nth < size; nth += 1) kinds.ended(slug);
+  };
+
+  describe('the number of requests that may come at once', () => {
+    it('is one for a kind that is not known', () => {
+      expect(started().kinds.wanted('a')).toBe(1);
+    });
+
+    it('is the most that ran at once, for each kind', () => {
+      const { kinds } = started();
+      burst(kinds, 'a', 3);
+      burst(kinds, 'a', 2);
+      kinds.began('b');
+      kinds.ended('b');
+      kinds.began('b');
+      expect([kinds.wanted('a'), kinds.wanted('b')]).toEqual([3, 1]);
+    });
+
+    it('includes requests that still run', () => {
+      const { kinds } = started();
+      kinds.began('a');
+      kinds.began('a');
+      kinds.ended('a');
+      kinds.began('a');
+      kinds.began('a');
+      expect(kinds.wanted('a')).toBe(3);
+    });
+
+    it('is that of the last minute', () => {
+      const { kinds, clock } = started();
+      burst(kinds, 'a', 3);
+      clock.nowMs = MINUTE;
+      burst(kinds, 'a', 1);
+      expect(kinds.wanted('a')).toBe(3);
+      clock.nowMs += 1;
+      burst(kinds, 'a', 2);
+      expect(kinds.wanted('a')).toBe(2);
+    });
+
+    it('is that of the requests that still run if none began in the last minute', () => {
+      const { kinds, clock } = started();
+      burst(kinds, 'a', 3);
+      clock.nowMs = MINUTE;
+      expect(kinds.wanted('a')).toBe(3);
+      clock.nowMs += 1;
+      expect(kinds.wanted('a')).toBe(1);
+      for (let nth = 0; nth < 2; nth += 1) kinds.began('a');
+      clock.nowMs = 3 * MINUTE;
+      expect(kinds.wanted('a')).toBe(2);
+    });
+
+    it('remains for another minute if it is reached again', () => {
+      const { kinds, clock } = started();
+      burst(kinds, 'a', 3);
+      clock.nowMs = MINUTE;
+      burst(kinds, 'a', 3);
+      clock.nowMs = 2 * MINUTE;
+      burst(kinds, 'a', 1);
+      expect(kinds.wanted('a')).toBe(3);
+    });
+  });
+
+  describe('the kinds in use', () => {
+    it('are those of the last 30 minutes', () => {
+      const { kinds, clock } = started();
+      expect([kinds.isInUse('a'), kinds.inUse()]).toEqual([false, []]);
+      kinds.began('a');
+      clock.nowMs = 30 * MINUTE - 1;
+      expect([kinds.isInUse('a'), kinds.inUse()]).toEqual([true, ['a']]);
+      kinds.began('b');
+      clock.nowMs += 1;
+      expect([kinds.isInUse('a'), kinds.isInUse('b'), kinds.inUse()]).toEqual([false, true, ['b']]);
+      kinds.began('a');
+      expect(kinds.inUse()).toEqual(['a', 'b']);
+    });
+
+    it('are at most four, the latest first', () => {
+      const { kinds } = started();
+      for (const slug of ['a', 'b', 'c', 'd', 'e', 'b']) kinds.began(slug);
+      expect(kinds.inUse()).toEqual(['b', 'e', 'd', 'c']);
+      expect(kinds.isInUse('a')).toBe(true);
+    });
+
+    it('are forgotten if there are very many, the first used first', () => {
+      const { kinds } = started();
+      const slugs = Array.from({ length: 256 }, (_, index) => `m${index}`);
+      for (const slug of slugs) kinds.began(slug);
+      kinds.began('m0');
+      expect(slugs.filter((slug) => !kinds.isInUse(slug))).toEqual([]);
+      kinds.began('one more');
+      expect(slugs.filter((slug) => !kinds.isInUse(slug))).toEqual(['m1']);
+      // Its request ends later.
+      kinds.ended('m1');
+      expect([kinds.isInUse('m1'), kinds.wanted('m1')]).toEqual([false, 1]);
+    });
   });
 });

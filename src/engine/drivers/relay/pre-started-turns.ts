@@ -2,10 +2,144 @@ import type { AppServer } from '../../../codex/app-server.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { within } from '../../../kit/async/wait.ts';
-import type { Carrier } from './carrier.ts';
-import type { CarrierThread } from './carrier-thread.ts';
-import { IdleThreads } from './idle-threads.ts';
-import { RecentKinds } from './recent-kinds.ts';
+import { forgetOldest } from '../../../kit/collections/recent.ts';
+import { closeTurn } from '../../attempt/app-server-turn.ts';
+import type { Carrier, CarrierThread } from './carrier.ts';
+
+const MAX_THREADS = 32;
+
+interface IdleThread {
+  readonly thread: CarrierThread;
+  readonly sinceMs: number;
+  unwatch: () => void;
+}
+
+/** The threads of one worker that have completed a turn and can carry another one of the same caller. */
+export class IdleThreads {
+  readonly #appServer: AppServer;
+  readonly #onChange: () => void;
+  /** The oldest first. */
+  #threads: readonly IdleThread[] = [];
+
+  constructor(appServer: AppServer, onChange: () => void) {
+    this.#appServer = appServer;
+    this.#onChange = onChange;
+  }
+
+  get size(): number {
+    return this.#threads.length;
+  }
+
+  add(thread: CarrierThread, nowMs: number): void {
+    const added: IdleThread = { thread, sinceMs: nowMs, unwatch: () => {} };
+    this.#threads = [...this.#threads, added];
+    // A connection that has ended reports that at once.
+    added.unwatch = this.#appServer.watchThread(thread.threadId, ({ kind }) => {
+      if (kind === 'closed') this.#keep((one) => one !== added);
+    });
+    if (this.size > MAX_THREADS) this.closeWhere((_, at) => at === 0);
+    this.#onChange();
+  }
+
+  /** The one that was used last. */
+  take(slug: string, caller: string): CarrierThread | null {
+    const found = this.#threads.findLast(({ thread }) => thread.slug === slug && thread.caller === caller);
+    if (found === undefined) return null;
+    found.unwatch();
+    this.#keep((one) => one !== found);
+    return found.thread;
+  }
+
+  closeOlderThan(timeMs: number): void {
+    this.closeWhere(({ sinceMs }) => sinceMs < timeMs);
+  }
+
+  closeWhere(isClosed: (one: IdleThread, at: number) => boolean): void {
+    for (const { thread, unwatch } of this.#threads.filter(isClosed)) {
+      unwatch();
+      void closeTurn(this.#appServer, null, thread.threadId);
+    }
+    this.#keep((one, at) => !isClosed(one, at));
+  }
+
+  #keep(isKept: (one: IdleThread, at: number) => boolean): void {
+    this.#threads = this.#threads.filter(isKept);
+    this.#onChange();
+  }
+}
+
+/** As long as a kind counts as in use after its last request. */
+const IN_USE_MS = 30 * 60_000;
+/** The number of requests at once is remembered for this long. */
+const PEAK_MS = 60_000;
+/** Kinds that are prepared on a new worker. */
+const MAX_WARMED = 4;
+/** Bounded by the model catalogue anyway. */
+const MAX_KINDS = 256;
+
+interface Kind {
+  running: number;
+  /** Most requests at once in the last minute. */
+  peak: number;
+  peakAtMs: number;
+  usedAtMs: number;
+}
+
+/** Which entries of the model catalogue are in use, and by how many requests at once. */
+export class RecentKinds {
+  readonly #clock: Clock;
+  /** In order of last use. */
+  readonly #kinds = new Map<string, Kind>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Whether there was no request yet. */
+  get isEmpty(): boolean {
+    return this.#kinds.size === 0;
+  }
+
+  began(slug: string): void {
+    const now = this.#clock.now();
+    const kind = this.#kinds.get(slug) ?? { running: 0, peak: 0, peakAtMs: now, usedAtMs: now };
+    kind.running += 1;
+    kind.usedAtMs = now;
+    if (kind.running >= kind.peak || now - kind.peakAtMs > PEAK_MS) {
+      kind.peak = kind.running;
+      kind.peakAtMs = now;
+    }
+    this.#kinds.delete(slug);
+    this.#kinds.set(slug, kind);
+    forgetOldest(this.#kinds, MAX_KINDS);
+  }
+
+  ended(slug: string): void {
+    const kind = this.#kinds.get(slug);
+    if (kind !== undefined) kind.running = Math.max(0, kind.running - 1);
+  }
+
+  /** How many requests may come at once. */
+  wanted(slug: string): number {
+    const kind = this.#kinds.get(slug);
+    if (kind === undefined) return 1;
+    const isRecent = this.#clock.now() - kind.peakAtMs <= PEAK_MS;
+    return Math.max(1, kind.running, isRecent ? kind.peak : 0);
+  }
+
+  isInUse(slug: string): boolean {
+    const kind = this.#kinds.get(slug);
+    return kind !== undefined && this.#clock.now() - kind.usedAtMs < IN_USE_MS;
+  }
+
+  /** The kinds in use, the latest first. */
+  inUse(): readonly string[] {
+    return [...this.#kinds.keys()]
+      .toReversed()
+      .filter((slug) => this.isInUse(slug))
+      .slice(0, MAX_WARMED);
+  }
+}
 
 /** What becomes of a pre-started turn, for metrics. */
 export type PreStartedFate =

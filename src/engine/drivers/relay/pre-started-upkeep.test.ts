@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { settled } from '../../../../test/support/fake-pool.ts';
 import { MINUTE, preStarting, tell } from '../../../../test/support/pre-starting.ts';
-import { freshThread } from './carrier-thread.ts';
+import { freshThread } from './carrier.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -6,11 +6,9 @@ import { settled } from '../../../../test/support/fake-pool.ts';
 import { MINUTE, preStarting } from '../../../../test/support/pre-starting.ts';
 import { threadSettings } from '../../../../test/support/thread-settings.ts';
 import { fixedAmbient } from '../../../../test/support/turn-events.ts';
-import { Carrier } from './carrier.ts';
+import { Carrier, freshThread } from './carrier.ts';
 import { plainPlan } from './carrier-plans.ts';
-import { freshThread } from './carrier-thread.ts';
-import { IdleThreads } from './idle-threads.ts';
-import { RecentKinds } from './recent-kinds.ts';
+import { IdleThreads, RecentKinds } from './pre-started-turns.ts';
 
 describe('a client that leaves while its turn is being started', () => {
   const leave = async (world: ReturnType<typeof carrying>): Promise<void> => {

@@ -3,7 +3,7 @@ import { NO_TRACE, type OpenSpan } from '../../../canonical/context/trace.ts';
 import { tokenFacts } from '../../../canonical/events/usage.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
-import type { AppServer } from '../../../codex/app-server.ts';
+import type { AppServer, ThreadSignal } from '../../../codex/app-server.ts';
 import type { ParamsOf } from '../../../codex/protocol/methods.ts';
 import { RpcSource } from '../../../codex/sources/rpc-source.ts';
 import type { SourceOptions, TurnSource } from '../../../codex/sources/source.ts';
@@ -12,14 +12,36 @@ import { toThreadStart, type ThreadSettings } from '../../../codex/translate/thr
 import { toReviewStart, toTurnStart } from '../../../codex/translate/turn-start.ts';
 import type { Lease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
-import { rpcFailure } from '../../attempt/rpc-failure.ts';
-import { closeTurn, startReview, startTurn, type RunningTurn } from '../../attempt/running-turn.ts';
-import { recordEarlier, tracedAppServer } from '../../attempt/traced-app-server.ts';
+import { isJsonObject } from '../../../kit/json/json.ts';
+import {
+  rpcFailure,
+  closeTurn,
+  startReview,
+  startTurn,
+  recordEarlier,
+  tracedAppServer,
+  type RunningTurn,
+} from '../../attempt/app-server-turn.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
-import type { DrivenTurn, TurnEnd, TurnSignal } from '../driven-turn.ts';
-import type { AttemptParams } from '../driver.ts';
-import { answerCall } from './answer-call.ts';
+import type { DrivenTurn, TurnEnd, TurnSignal, AttemptParams } from '../driver.ts';
 import { threadKind, type PreStartedThreads, type ThreadKind } from './pre-started-threads.ts';
+
+/**
+ * Handles a tool call of the app-server, which runs the client's tools only without a relay. A call for the client stays
+ * open: it is in the answer, whose end interrupts the turn. Other calls fail as codex fails calls of unknown tools.
+ */
+export const answerCall = (
+  call: Extract<ThreadSignal, { kind: 'tool-call' }>,
+  callable: CallableTools,
+): void => {
+  const { tool, namespace } = isJsonObject(call.params) ? call.params : {};
+  const isForClient =
+    typeof tool === 'string' &&
+    callable.has(tool, 'function', typeof namespace === 'string' ? namespace : undefined);
+  if (isForClient) return;
+  const text = `unsupported call: ${JSON.stringify(tool ?? null)}`;
+  call.respond({ contentItems: [{ type: 'inputText', text }], success: false });
+};
 
 export interface RpcTurnDeps {
   readonly settings: ThreadSettings;

@@ -6,9 +6,8 @@ import { functionTool, turnRequest } from '../../../../test/support/turn-request
 import type { Item, Produced } from '../../../canonical/request/item.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
-import { isReservedToolName } from './reserved-names.ts';
 import { wholeHistory } from '../../../codex/translate/fit-history.ts';
-import { safeNames } from './safe-names.ts';
+import { isReservedToolName, safeNames } from './safe-names.ts';
 
 const call = (name: string, more: Partial<Item> = {}): Item =>
   ({ kind: 'tool-call', tool: 'function', callId: `c_${name}`, name, input: '{}', ...more }) as Item;
@@ -108,4 +107,19 @@ describe('safeNames', () => {
     const sent = sentFor(turnRequest({ items: long }));
     expect(new Set(sent.items.map((item) => (item.kind === 'tool-call' ? item.name : ''))).size).toBe(10_000);
   });
+});
+
+it('knows the tool names that codex reserves', () => {
+  const names = [
+    'mcp',
+    'mcp__',
+    'mcp__x__y',
+    'exec_command',
+    'shell_command',
+    'mcp_x',
+    'MCP',
+    'exec',
+    'shell',
+  ];
+  expect(names.map(isReservedToolName)).toEqual([true, true, true, true, true, false, false, false, false]);
 });

@@ -4,7 +4,16 @@ import { mapRefs, type Tool } from '../../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { History } from '../../../codex/translate/fit-history.ts';
-import { isReservedToolName } from './reserved-names.ts';
+
+/** The app-server silently drops functions with these names, because it has tools of its own with them. */
+const DROPPED: ReadonlySet<string> = new Set(['exec_command', 'shell_command']);
+
+/**
+ * Whether the app-server would drop a function with this name. All words in its binary were tried: there are
+ * no others.
+ */
+export const isReservedToolName = (name: string): boolean =>
+  DROPPED.has(name) || name === 'mcp' || name.startsWith('mcp__');
 
 /** What any backend takes. */
 const MAX_NAME = 64;

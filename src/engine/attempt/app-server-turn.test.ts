@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { gatewayError, failure } from '../../canonical/failure/failure.ts';
 import { ConnectionClosed, RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
-import { rpcFailure } from './rpc-failure.ts';
+import { rpcFailure } from './app-server-turn.ts';
 
 describe('rpcFailure', () => {
   it.each([

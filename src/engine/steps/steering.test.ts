@@ -10,7 +10,7 @@ import {
   textDelta,
 } from '../../../test/support/item-events.ts';
 import { planOf } from '../../../test/support/plan.ts';
-import { fixedAmbient } from '../../../test/support/turn-events.ts';
+import { fixedAmbient, collect, emit } from '../../../test/support/turn-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import type { SteerListener, Steering } from '../../canonical/context/turn-context.ts';
@@ -19,99 +19,100 @@ import type { Usage } from '../../canonical/events/usage.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
-import { continueSteered } from './continue-steered.ts';
+import { continueSteered, endSteered } from './steering.ts';
 
 const { clock } = fixedAmbient();
-const hung = new Promise<never>(() => {});
-const USAGE: Usage = {
-  inputTokens: 10,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  outputTokens: 5,
-  reasoningTokens: 0,
-  totalTokens: 15,
-};
-
-/** What the client has to say, and what it hears. */
-class Client implements Steering {
-  listener: SteerListener | null = null;
-  #said: string[] = [];
-  readonly used: Promise<Usage | null>[] = [];
-
-  listen(listener: SteerListener): () => void {
-    this.listener = listener;
-    return () => {
-      this.listener = null;
-    };
-  }
-  hasInput(): boolean {
-    return this.#said.length > 0;
-  }
-  take(used: Promise<Usage | null>): readonly (readonly string[])[] {
-    this.used.push(used);
-    return this.#said.splice(0).map((text) => [text]);
-  }
-  say(text: string): string {
-    const refusal = this.listener === null ? gatewayError('response_not_found') : this.listener.refusal();
-    if (refusal !== null) return refusal.failure.code;
-    this.#said.push(text);
-    this.listener?.onInput();
-    return 'accepted';
-  }
-}
-
-type PartOf = readonly TurnEvent[] | Error | ((client: Client) => AsyncIterable<TurnEvent>);
-
-/**
- * Runs an answer whose parts have these events; one without an end hangs. `says` is called with each event that the client
- * has seen.
- */
-const run = async (
-  parts: readonly PartOf[],
-  says: (event: TurnEvent, client: Client) => void,
-  different: Partial<TurnRequest> = {},
-) => {
-  const client = new Client();
-  const asked: TurnRequest[] = [];
-  const budget = new ModelBudget(3);
-  const source = (part: PartOf) =>
-    async function* (signal: AbortSignal): AsyncGenerator<TurnEvent> {
-      budget.take();
-      if (part instanceof Error) throw part;
-      if (typeof part === 'function') {
-        yield* part(client);
-        return;
-      }
-      yield* part;
-      if (part.at(-1)?.type !== 'turn-ended') await unlessAborted(hung, signal);
-    };
-  const step = continueSteered.wrap(
-    (request) => {
-      asked.push(request);
-      return planOf(source(parts[asked.length - 1]!));
-    },
-    { clock, tokenizer: { countTexts: async (texts) => texts.join(' ').split(' ').length } },
-  );
-  const context = turnContext({ steering: client, budget });
-  const seen: TurnEvent[] = [];
-  let settled = 0;
-  const plan = step(turnRequest(different), context);
-  for await (const event of plan.run(new AbortController().signal, () => (settled += 1))) {
-    seen.push(event);
-    says(event, client);
-  }
-  return { seen, asked, client, settled };
-};
-
-const saysAt =
-  (delta: string, text = 'Go left.') =>
-  (event: TurnEvent, client: Client): void => {
-    if (event.type === 'item-delta' && event.delta === delta) client.say(text);
-  };
-
-const message = (text: string) => ({ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] });
 
 describe('continueSteered', () => {
+  const hung = new Promise<never>(() => {});
+  const USAGE: Usage = {
+    inputTokens: 10,
+    cachedInputTokens: 0,
+    cacheWriteInputTokens: 0,
+    outputTokens: 5,
+    reasoningTokens: 0,
+    totalTokens: 15,
+  };
+
+  /** What the client has to say, and what it hears. */
+  class Client implements Steering {
+    listener: SteerListener | null = null;
+    #said: string[] = [];
+    readonly used: Promise<Usage | null>[] = [];
+
+    listen(listener: SteerListener): () => void {
+      this.listener = listener;
+      return () => {
+        this.listener = null;
+      };
+    }
+    hasInput(): boolean {
+      return this.#said.length > 0;
+    }
+    take(used: Promise<Usage | null>): readonly (readonly string[])[] {
+      this.used.push(used);
+      return this.#said.splice(0).map((text) => [text]);
+    }
+    say(text: string): string {
+      const refusal = this.listener === null ? gatewayError('response_not_found') : this.listener.refusal();
+      if (refusal !== null) return refusal.failure.code;
+      this.#said.push(text);
+      this.listener?.onInput();
+      return 'accepted';
+    }
+  }
+
+  type PartOf = readonly TurnEvent[] | Error | ((client: Client) => AsyncIterable<TurnEvent>);
+
+  /**
+   * Runs an answer whose parts have these events; one without an end hangs. `says` is called with each event that the client
+   * has seen.
+   */
+  const run = async (
+    parts: readonly PartOf[],
+    says: (event: TurnEvent, client: Client) => void,
+    different: Partial<TurnRequest> = {},
+  ) => {
+    const client = new Client();
+    const asked: TurnRequest[] = [];
+    const budget = new ModelBudget(3);
+    const source = (part: PartOf) =>
+      async function* (signal: AbortSignal): AsyncGenerator<TurnEvent> {
+        budget.take();
+        if (part instanceof Error) throw part;
+        if (typeof part === 'function') {
+          yield* part(client);
+          return;
+        }
+        yield* part;
+        if (part.at(-1)?.type !== 'turn-ended') await unlessAborted(hung, signal);
+      };
+    const step = continueSteered.wrap(
+      (request) => {
+        asked.push(request);
+        return planOf(source(parts[asked.length - 1]!));
+      },
+      { clock, tokenizer: { countTexts: async (texts) => texts.join(' ').split(' ').length } },
+    );
+    const context = turnContext({ steering: client, budget });
+    const seen: TurnEvent[] = [];
+    let settled = 0;
+    const plan = step(turnRequest(different), context);
+    for await (const event of plan.run(new AbortController().signal, () => (settled += 1))) {
+      seen.push(event);
+      says(event, client);
+    }
+    return { seen, asked, client, settled };
+  };
+
+  const saysAt =
+    (delta: string, text = 'Go left.') =>
+    (event: TurnEvent, client: Client): void => {
+      if (event.type === 'item-delta' && event.delta === delta) client.say(text);
+    };
+
+  const message = (text: string) => ({ kind: 'message', role: 'user', parts: [{ kind: 'text', text }] });
+
   const whole = messageTold('m1', 'whole');
   const begun = [messageStarted('m2'), textDelta('m2', 'begun')];
 
@@ -219,5 +220,56 @@ describe('continueSteered', () => {
     await expect(run([gatewayError('server_overloaded')], () => {})).rejects.toMatchObject({
       failure: { code: 'server_overloaded' },
     });
+  });
+});
+
+describe('endSteered', () => {
+  const STEERED: TurnEvent = {
+    ...END,
+    outcome: { kind: 'incomplete', reason: 'steered' },
+    isEndedHere: true,
+    at: clock.now(),
+  };
+
+  /** Runs the step over these events; the client speaks after as many of them. */
+  const run = async (events: readonly TurnEvent[], after: number): Promise<readonly TurnEvent[]> => {
+    let seen = 0;
+    const source = async function* (): AsyncGenerator<TurnEvent> {
+      for await (const event of emit(events)) {
+        yield event;
+        seen += 1;
+      }
+    };
+    const plan = endSteered.wrap(() => planOf(source), { clock });
+    const context = { ...turnContext(), isSteered: () => seen > after };
+    return collect(plan(turnRequest(), context).run(new AbortController().signal));
+  };
+
+  const [one, two] = [messageTold('m1', 'one'), messageTold('m2', 'two')];
+
+  it('ends in place of the next item, and finishes the one that has begun', async () => {
+    expect(await run([ACCEPTED, ...one, ...two, END], 1)).toEqual([ACCEPTED, ...one, STEERED]);
+    expect(await run([ACCEPTED, ...one, ...two, END], 3)).toEqual([ACCEPTED, ...one, STEERED]);
+  });
+
+  it('lets the last item end its answer', async () => {
+    const events = [ACCEPTED, ...one, END];
+    expect(await run(events, 1)).toEqual(events);
+  });
+
+  it('leaves an answer with a call of the client to the model', async () => {
+    const events = [ACCEPTED, ...callTold('c', '{}'), ...one, END];
+    expect(await run(events, 1)).toEqual(events);
+  });
+
+  it('waits for items that overlap', async () => {
+    const open = [ACCEPTED, messageStarted('m1'), ...two, textDelta('m1', 'one')];
+    const events = [...open, ...one.slice(2), ...messageTold('m3', 'three'), END];
+    expect(await run(events, 1)).toEqual([...open, ...one.slice(2), STEERED]);
+  });
+
+  it('does nothing for a request that cannot be steered', () => {
+    const plan = planOf(() => emit([END]));
+    expect(endSteered.wrap(() => plan, { clock })(turnRequest(), turnContext())).toBe(plan);
   });
 });

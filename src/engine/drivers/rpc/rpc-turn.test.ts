@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { functionTool } from '../../../../test/support/turn-request.ts';
 import { CallableTools } from '../../../canonical/request/tool.ts';
-import { answerCall } from './answer-call.ts';
+import { answerCall } from './rpc-turn.ts';
 
 const answersTo = (params: unknown): readonly unknown[] => {
   const said: unknown[] = [];

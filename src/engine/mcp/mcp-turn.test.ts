@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { recordingTrace } from '../../../test/support/recording-trace.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { ToolSpans } from './tool-spans.ts';
+import { ToolSpans } from './mcp-turn.ts';
 
 const started = (id: string, modelCallId?: string): TurnEvent => ({
   type: 'item-started',
