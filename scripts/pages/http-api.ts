@@ -113,11 +113,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'One of them, by its id, its `x-request-id` or the id of its response: with its parts and their times and, where captured, the bodies.',
   'key POST /v1/codex/requests/{id}/replay':
     'Sends a captured request again, as a new one of your key that stores nothing.',
-  'key GET /v1/codex/captures':
-    'Whether requests are captured (`mode`: `all`, `next` or `off`), and where. For this and the next ones see [captures](logs.md#captures).',
-  'key POST /v1/codex/captures':
-    'Captures the next requests on this server: `requests` (1 to 100) and optionally `key_id`, for an hour at most.',
-  'key DELETE /v1/codex/captures': 'Captures no further requests, unless `PROXY_CAPTURE_DIR` is set.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -202,7 +197,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
       },
       login: { signIns: untouched, overriddenBy: null },
       requests: untouched,
-      captures: untouched,
       metrics: { print: notCalled, contentType: '' },
       front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
       console: untouched,

@@ -35,7 +35,7 @@ import { bodyDeps, turnDeps } from '../../src/compose/edge.ts';
 import { engineOf, type EngineParts } from '../../src/compose/backend.ts';
 import { driverDeps } from '../../src/compose/driver.ts';
 import { wiringOf } from '../../src/compose/wiring.ts';
-import { cleaner } from '../../src/capture/redacted.ts';
+import { cleaner } from '../../src/features/captures/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
 import { playedRelay } from './played-relay.ts';

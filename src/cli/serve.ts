@@ -4,9 +4,10 @@ import { isatty } from 'node:tty';
 import { createApp, type App } from '../compose/app.ts';
 import { shownKey } from '../compose/about-server.ts';
 import { banner, type BannerFacts, describeState, type BackendState } from '../compose/banner.ts';
-import type { Config } from '../config/schema.ts';
+import { valuesOf, type Config } from '../config/schema.ts';
 import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
+import { CAPTURE_TABLES } from '../features/captures/feature.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen/listen.ts';
@@ -81,7 +82,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
   world.say(
     bannerOf(app, listener, {
       ...world,
-      captureDir: config.log.captureDir,
+      ...valuesOf(CAPTURE_TABLES.settings, config),
       model: await within(app.standardModel(), MODEL_LIMIT_MS),
       transport,
       store: app.store,

@@ -38,7 +38,6 @@ import { openSharedMemory } from './shared-memory.ts';
 import { openBackground } from './background.ts';
 import { openState } from './state.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
-import { captureOf } from './capture.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { openForwarding } from './forwarding.ts';
 import { routesOf } from './routes.ts';
@@ -123,8 +122,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
   const gateway = parts.add('gateway', openGateway(config, { ...deps, store, apis, metrics, offers }));
-  const captures = await captureOf(config, ownKey?.key ?? null, { logger, metrics });
-  if (captures !== null) parts.add('captures', captures);
   const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
   const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
@@ -150,7 +147,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     tokens: threads.tokenizer,
     formats: threads.formats,
     sideTurns: sideTurnsOf(config, { engine: active.engine, models: active.models, logger, metrics }),
-    captures,
+    captures: offers.captures,
     states: state.states,
     background,
     gate: gateway.gate,
@@ -170,7 +167,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
         ownKey,
         metrics,
         gateway,
-        captures,
         exchanges: () => server.exchanges,
         backendHealth: () => watch.health(),
       }),

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/secrets.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
 import { type Api, requestsOf } from '../turns/api.ts';
@@ -9,6 +10,7 @@ import { configuredKeysOf } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { turnApis } from '../http/routes/table.ts';
 import type { KeyIds } from '../store/key-ids.ts';
+import { ALL_SETTINGS } from './feature-tables.ts';
 import type { Core } from './feature.ts';
 import type { BodyDeps } from '../http/body/read-body.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
@@ -58,7 +60,24 @@ export const coreOf = (
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   proxies: createTrustedProxies(config.http.trustedProxies),
+  stateDir: config.state.dir,
+  secrets: secretsOf(config, ALL_SETTINGS),
+  translatorSettings: translatorSettings(config),
 });
+
+const translatorSettings = (config: Config): object => {
+  const { api, clients, tools, images, codex, upstream, mcpServers } = config;
+  const { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs } = upstream;
+  return {
+    api,
+    clients,
+    tools,
+    images,
+    codex,
+    upstream: { wire, params, chatgptLane, turnTimeoutMs, idleTimeoutMs },
+    mcpServers: mcpServers.map(({ label }) => label),
+  };
+};
 
 /** The dependencies of all turns besides the engine. */
 export const turnDeps = (

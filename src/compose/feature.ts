@@ -4,6 +4,7 @@ import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-body.ts';
+import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { TrustedProxies } from '../http/guards/client-address.ts';
 import type { Route } from '../http/route.ts';
@@ -62,6 +63,12 @@ export interface Core {
   readonly configuredKeys: ConfiguredKeys;
   /** Finds the address of a client behind reverse proxies. */
   readonly proxies: TrustedProxies;
+  /** The folder for what this server keeps in files. */
+  readonly stateDir: string;
+  /** The values of the settings that must not get out. */
+  readonly secrets: readonly string[];
+  /** The settings that change what becomes of a request, without keys and addresses. */
+  readonly translatorSettings: object;
 }
 
 /** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
@@ -76,6 +83,8 @@ export interface Offers {
   readonly keyName: (keyId: string) => string | null;
   /** The limits of a key and what it has used of them, as the API shows them. */
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
+  /** Writes whole requests to files. */
+  readonly captures: CaptureFiles;
 }
 
 /** What a feature gets besides the core: its own settings and metrics, and what those before it offer. */

@@ -1,7 +1,8 @@
+import { captures } from '../features/captures/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage];
+export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, captures];

@@ -1,4 +1,5 @@
 import { valuesOf, type Config } from '../config/schema.ts';
+import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import { acceptConfigured, type ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { Route } from '../http/route.ts';
 import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
@@ -24,6 +25,12 @@ interface FeatureDeps {
   readonly parts: OpenParts;
 }
 
+const NO_CAPTURES: CaptureFiles = {
+  isAlways: false,
+  open: () => null,
+  read: () => Promise.resolve(null),
+};
+
 /** What there is without any feature: the keys of the configuration may do everything. */
 const firstOffers = (configured: ConfiguredKeys): Offers => ({
   authenticate: acceptConfigured(configured),
@@ -31,6 +38,7 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   isAdmin: () => true,
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),
+  captures: NO_CAPTURES,
 });
 
 /** Opens the features one after the other. Rejects if one of them cannot be opened. */

@@ -1,6 +1,5 @@
 import type { SignIns } from '../canonical/models/sign-in.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
-import type { OpenCaptures } from '../capture/capture.ts';
 import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
@@ -23,8 +22,7 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'authenticate' | 'console' | 'requests' | 'isAdmin'>;
-  readonly captures: OpenCaptures;
+  readonly gateway: Pick<Gateway, 'authenticate' | 'captures' | 'console' | 'requests' | 'isAdmin'>;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly forwarding: RouteDeps['forward'];
@@ -38,8 +36,8 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
-  const { console, authenticate, requests, isAdmin } = parts.gateway;
-  const { metrics, captures, exchanges } = parts;
+  const { console, authenticate, captures, requests, isAdmin } = parts.gateway;
+  const { metrics, exchanges } = parts;
   return routeTable({
     apis,
     turns,
@@ -71,7 +69,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       readers: createReaderPlaces({ clock: systemAmbient.clock, isAdmin }),
       exchanges,
     },
-    captures,
     isReady: () => active.backend.ready() && !exchanges().isDraining,
     backendHealth,
   });

@@ -246,10 +246,4 @@ export const BACKEND_SETTINGS = {
     default: 'true',
     description: 'Whether `GET /metrics` is served. It needs a key, except from this machine itself.',
   }),
-  PROXY_CAPTURE_DIR: deployment({
-    at: 'log.captureDir',
-    type: filePath,
-    description:
-      'A folder for capture files: one file per request with everything that happened, including content, without secrets. `npm run replay FILE` plays one; see [operating](logs.md#captures).',
-  }),
 };

@@ -159,7 +159,7 @@ describe('the config file', () => {
 
   it('takes relative paths from its own folder', () => {
     const { log, upstream } = loadFile({ captureDir: 'captures', codexHome: '~/.codex' });
-    expect(log.captureDir).toBe(path.join(directory, 'captures'));
+    expect(log).toMatchObject({ captureDir: path.join(directory, 'captures') });
     expect(upstream.codexHome).toBe(path.join(homedir(), '.codex'));
   });
 

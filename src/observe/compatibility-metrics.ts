@@ -40,9 +40,4 @@ export const COMPATIBILITY_METRICS = {
     'Request parameters that had no effect, by name; `other`: a parameter that this server does not know.',
     ['param'],
   ),
-  capturesLost: counter(
-    'proxy_stories_lost_total',
-    'Requests whose capture file (PROXY_CAPTURE_DIR) is missing or incomplete, by reason: `crowded` (too many at once), `slow` (the disk does not keep up), `disk` (a write failed).',
-    ['reason'],
-  ),
 } as const;

@@ -84,8 +84,8 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/app-server.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/send-once.ts: performance': 'measures a duration for a metric',
   'src/codex/relay/transport/websocket/dial.ts: performance': 'measures a duration for a metric',
-  'src/capture/capture.ts: performance': 'hands in the clock of a capture',
-  'src/capture/capture.ts: new Date()': 'hands in the start of a capture',
+  'src/features/captures/capture.ts: performance': 'hands in the clock of a capture',
+  'src/features/captures/capture.ts: new Date()': 'hands in the start of a capture',
   'src/cli/doctor.ts: new Date()': 'hands in the date',
 };
 

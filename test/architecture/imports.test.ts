@@ -34,7 +34,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   codex: [...CENTRE, 'codex/protocol', 'codex/rpc', 'node:', 'undici'],
   // IO.
   observe: [...CENTRE, 'pino', 'pino-pretty', '@prometheus-io/client'],
-  capture: [...CENTRE, 'observe', 'node:'],
   threads: ['kit', 'node:'],
   // The port for what is kept between requests, and its two databases. Only compose knows which one is used.
   'store/ports': [],
@@ -124,7 +123,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     ...CENTRE,
     'anthropic',
     'apis',
-    'capture',
     'codex',
     'compose/feature.ts',
     'config',

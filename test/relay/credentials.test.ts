@@ -13,7 +13,7 @@ import { prepareHomes } from '../../src/codex/home/prepare-home.ts';
 import { startModelServer, type ModelServer, type Script } from '../../src/demo/model-server.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
-import { cleaner } from '../../src/capture/redacted.ts';
+import { cleaner } from '../../src/features/captures/redacted.ts';
 import { engineOn } from '../support/engine.ts';
 import { placeLogged } from '../support/placed-relay.ts';
 import { startRealPool } from '../support/real-pool.ts';

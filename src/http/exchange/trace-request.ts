@@ -3,7 +3,7 @@ import type { ModelNames } from '../../canonical/models/model-names.ts';
 import { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { NO_TRACE, type OpenRecorder, type Recorder, type Trace } from '../../canonical/context/trace.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { MARKER_HEADERS } from '../../apis/clients/detect-client.ts';
 import type { Api } from '../../turns/api.ts';
 import type { Exchange } from './exchange.ts';
@@ -14,6 +14,27 @@ import { TRACE_HEADERS } from './trace-context.ts';
 export interface Captures {
   /** Null: this request is not captured, or there is no room for another one. */
   open(requestId: string, keyId: string): OpenCapture | null;
+}
+
+/** Also reads what was written. */
+export interface CaptureFiles extends Captures {
+  /** Whether every request is captured; else only those that an administrator asked for. */
+  readonly isAlways: boolean;
+  /** What the capture with this name says; null: there is none, or not any more. */
+  read(name: string): Promise<CapturedRequest | null>;
+}
+
+/** What a capture says about a request. Secrets, encrypted texts and very long ones are replaced in it. */
+export interface CapturedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: JsonObject;
+  /** Null: the body could not be read, or is too large to be shown. */
+  readonly body: JsonObject | null;
+  /** What was sent to the backend, in order. */
+  readonly modelRequests: readonly JsonObject[];
+  /** Some lines are too long to be read, or there are too many requests. */
+  readonly isPartial: boolean;
 }
 
 interface OpenCapture extends OpenRecorder {

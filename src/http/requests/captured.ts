@@ -1,28 +1,9 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import { readCaptureOrder } from '../../openai/shared/sign-in.ts';
 import type { RequestRecord } from '../../requests/record.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
-import { route, type Route } from '../route.ts';
-
-/** Requests that were captured completely. */
-export interface CapturedRequests {
-  status(): CaptureStatus;
-  /** Null: there is no such capture, or not any more. */
-  read(name: string): Promise<CapturedRequest | null>;
-}
-
-export interface CapturedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: JsonObject;
-  readonly body: JsonObject | null;
-  readonly modelRequests: readonly JsonObject[];
-  readonly isPartial: boolean;
-}
+import type { CapturedRequest, CaptureFiles } from '../exchange/trace-request.ts';
 
 export interface CaptureDeps {
-  readonly captured: CapturedRequests;
+  readonly captured: CaptureFiles;
   /** The id of this server. */
   readonly instance: string;
 }
@@ -44,7 +25,7 @@ export const findCapture = async (
   { captured, instance: own }: CaptureDeps,
 ): Promise<FoundCapture> => {
   const missing = (why: string): FoundCapture => ({ capture: null, why });
-  if (name === null) return missing(captured.status().mode === 'all' ? MISSED : OFF);
+  if (name === null) return missing(captured.isAlways ? MISSED : OFF);
   const capture = await captured.read(name);
   if (capture !== null) return { capture, why: null };
   if (instance === own) return missing(GONE);
@@ -78,55 +59,3 @@ export const projectCapture = ({ capture, why }: FoundCapture) =>
         model_requests: capture.modelRequests.map(shown),
         partial: capture.isPartial,
       };
-
-/** Captures the next requests. */
-export interface CaptureOrders {
-  order(next: CaptureOrder): Promise<void>;
-  cancel(): void;
-  status(): CaptureStatus;
-}
-
-interface CaptureOrder {
-  readonly keyId: string | null;
-  readonly requests: number;
-}
-
-interface CaptureStatus {
-  readonly mode: 'all' | 'next' | 'off';
-  readonly directory: string;
-  readonly order: (CaptureOrder & { readonly expiresAt: number }) | null;
-}
-
-export interface CaptureRouteDeps {
-  readonly captures: CaptureOrders;
-  readonly bodies: BodyDeps;
-}
-
-const NOT_CACHED = { 'cache-control': 'no-store' };
-
-/** Switches capture on for the next requests, and off again, without a restart. */
-export const captureRoutes = ({ captures, bodies }: CaptureRouteDeps): readonly Route[] => {
-  const show = (headers: Readonly<Record<string, string>> = {}): Response =>
-    Response.json(project(captures.status()), { headers: { ...headers, ...NOT_CACHED } });
-  return [
-    route('GET /v1/codex/captures', 'admin', () => show()),
-    route('POST /v1/codex/captures', 'admin', async (http, exchange) => {
-      const { order, ignored } = readCaptureOrder(await readBody(http, exchange, bodies));
-      await captures.order(order);
-      return show(ignoredHeader(ignored));
-    }),
-    route('DELETE /v1/codex/captures', 'admin', () => {
-      captures.cancel();
-      return show();
-    }),
-  ];
-};
-
-const project = ({ mode, directory, order }: CaptureStatus) => ({
-  object: 'codex.captures',
-  mode,
-  directory,
-  key_id: order?.keyId ?? null,
-  requests_left: order?.requests ?? null,
-  expires_at: order === null ? null : Math.floor(order.expiresAt / 1000),
-});

@@ -3,11 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts
 import { errorResponse } from '../answer/error-response.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
+import type { CapturedRequest } from '../exchange/trace-request.ts';
 import { INFER, requireScope } from '../guards/scopes.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import type { Api } from '../../turns/api.ts';
-import type { CapturedRequest } from './captured.ts';
 
 export interface ReplayDeps {
   /** All that run turns. */

@@ -10,7 +10,6 @@ import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
-import { captureRoutes, type CaptureRouteDeps } from '../requests/captured.ts';
 import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
@@ -43,7 +42,6 @@ export interface RouteDeps {
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly login: LoginRouteDeps;
   readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
-  readonly captures: CaptureRouteDeps['captures'];
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
@@ -89,7 +87,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     ...loginRoutes({ ...deps.login, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
-    ...captureRoutes({ captures: deps.captures, bodies: deps.turns }),
     ...frontRoutes(deps.front),
     ...(deps.console === null ? [] : consoleRoutes(deps.console)),
     route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),

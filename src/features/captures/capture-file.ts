@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 
-import type { OpenRecorder, TraceKind } from '../canonical/context/trace.ts';
-import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
-import { runSliced, type Sliced } from '../kit/async/event-loop.ts';
+import type { OpenRecorder, TraceKind } from '../../canonical/context/trace.ts';
+import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
+import { runSliced, type Sliced } from '../../kit/async/event-loop.ts';
 import type { Cleaner } from './redacted.ts';
 import type { CaptureDir } from './capture-dir.ts';
 

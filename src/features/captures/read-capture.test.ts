@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { readCapture } from './read-capture.ts';
+import { readCapture } from './capture-dir.ts';
 
 let base = '';
 beforeEach(async () => {

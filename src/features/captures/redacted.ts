@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-import { hideSecrets } from '../kit/text/hide-secrets.ts';
-import { isJsonObject } from '../kit/json/json.ts';
-import type { Sliced } from '../kit/async/event-loop.ts';
-import { isSecretName, redactText } from '../observe/redact.ts';
+import { hideSecrets } from '../../kit/text/hide-secrets.ts';
+import { isJsonObject } from '../../kit/json/json.ts';
+import type { Sliced } from '../../kit/async/event-loop.ts';
+import { isSecretName, redactText } from '../../observe/redact.ts';
 
 /** Longer texts, such as images, are replaced by their length and hash. */
 export const MAX_TEXT_CHARS = 1024 * 1024;

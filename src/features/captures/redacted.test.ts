@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { atOnce } from '../kit/async/event-loop.ts';
+import { atOnce } from '../../kit/async/event-loop.ts';
 import { cleaner, MAX_TEXT_CHARS } from './redacted.ts';
 
 const cleaned = (value: unknown, secrets: readonly string[] = []): unknown => atOnce(cleaner(secrets)(value));

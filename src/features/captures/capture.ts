@@ -1,15 +1,9 @@
-import type { OpenRecorder } from '../canonical/context/trace.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { within } from '../kit/async/wait.ts';
+import type { CaptureFiles } from '../../http/exchange/trace-request.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { within } from '../../kit/async/wait.ts';
 import { cleaner } from './redacted.ts';
-import { CaptureDir } from './capture-dir.ts';
-import { readCapture, type CapturedRequest } from './read-capture.ts';
+import { CaptureDir, readCapture } from './capture-dir.ts';
 import { CaptureFile, type LostReason } from './capture-file.ts';
-
-interface OpenCapture extends OpenRecorder {
-  /** The name of its file. */
-  readonly name: string;
-}
 
 /** The requests that an administrator wants to be captured: the next ones, for an hour at most. */
 export interface CaptureOrder {
@@ -27,16 +21,12 @@ export interface CaptureStatus {
 }
 
 /** Captures of requests, one file each. */
-export interface OpenCaptures {
-  /** Null: this request is not captured, or too many captures are running. */
-  open(requestId: string, keyId: string): OpenCapture | null;
+export interface OpenCaptures extends CaptureFiles {
   /** Captures the next requests, in place of an earlier order. Rejects if the directory cannot be used. */
   order(next: CaptureOrder): Promise<void>;
   /** Ends the order. */
   cancel(): void;
   status(): CaptureStatus;
-  /** What the capture with this name says; null: there is none. */
-  read(name: string): Promise<CapturedRequest | null>;
   /** Waits briefly for pending writes. */
   close(): Promise<void>;
 }
@@ -87,6 +77,7 @@ export const openCapture = async ({
   const endings = new Set<Promise<void>>();
   let unwritten = 0;
   return {
+    isAlways,
     read: (name) => readCapture(directory, name),
     async order(next) {
       if (isAlways) return;
