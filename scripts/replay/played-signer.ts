@@ -1,6 +1,6 @@
 import type { Signer } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
 import { parseJsonObject } from '../../src/kit/json/json.ts';
-import { TextSigner } from '../../src/state/text-signer.ts';
+import { TextSigner } from '../../src/store/text-signer.ts';
 
 const signer = new TextSigner([new Uint8Array(32)]);
 const SIGNATURE = /^cap1\.(?<text>[\w-]+)\.[\w-]{43}$/;

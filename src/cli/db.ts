@@ -1,8 +1,7 @@
 import path from 'node:path';
 
 import { jsonLines } from '../kit/text/display.ts';
-import { storeFile } from '../compose/describe-store.ts';
-import { STORE_SCHEMA } from '../compose/open-store.ts';
+import { storeFile, STORE_SCHEMA } from '../compose/open-store.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
 import type { StoreStatus, Encryption, StoreContent } from '../store/admin/store-status.ts';

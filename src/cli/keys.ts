@@ -1,5 +1,5 @@
 import { requirePrivateState } from '../codex/home/private-folders.ts';
-import { openConfiguredStore } from '../compose/state.ts';
+import { openConfiguredStore } from '../compose/open-store.ts';
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { Config } from '../config/schema.ts';
 import { MAX_KEYS, type ApiKey, projectKey, statusOf, type KeyLimit } from '../features/keys/key.ts';

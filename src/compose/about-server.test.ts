@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { aboutServer, shownKey } from './about-server.ts';
 import type { BackendState } from './banner.ts';
-import type { OwnKey } from '../http/guards/api-key-file.ts';
+import type { OwnKey } from '../http/guards/own-secrets.ts';
 
 const NEW: OwnKey = { key: 'sk-proxy-1', file: '/home/ann lee/state/api-key', isNew: true };
 

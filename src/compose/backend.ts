@@ -28,7 +28,7 @@ import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { CodexWatch } from '../observe/codex-watch.ts';
 import { systemAmbient } from '../kit/ambient.ts';
-import type { CacheIds } from '../state/cache-ids.ts';
+import type { CacheIds } from '../store/memory/cache-ids.ts';
 import { openModels, type OpenModels } from './models.ts';
 import { driverDeps } from './driver.ts';
 import { createPool } from './worker-pool.ts';

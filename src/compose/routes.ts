@@ -5,7 +5,7 @@ import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front/doc-pages.ts';
-import type { OwnKey } from '../http/guards/api-key-file.ts';
+import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';

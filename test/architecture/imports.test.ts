@@ -38,6 +38,8 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // The port for what is kept between requests, and its two databases. Only compose knows which one is used.
   'store/ports': [],
   'store/store.ts': ['store/ports'],
+  // What all instances remember for the engine.
+  'store/memory': [...CENTRE, 'engine', 'store/store.ts', 'node:'],
   store: [...CENTRE, 'store/ports', 'store/store.ts', 'threads', 'node:', 'kysely', 'pg'],
   tokenizer: ['canonical', 'engine', 'gpt-tokenizer', 'kit', 'node:', 'threads'],
   config: [...CENTRE, 'zod', 'node:'],
@@ -48,7 +50,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // The log of requests.
   requests: [...CENTRE, 'observe', 'store/ports'],
   // Of the store only its port.
-  state: [...CENTRE, 'engine', 'store/ports', 'store/store.ts', 'turns', 'turns/api.ts', 'node:'],
+  state: [...CENTRE, 'store/ports', 'store/store.ts', 'turns', 'turns/api.ts'],
   turns: [
     ...CENTRE,
     'turns/api.ts',

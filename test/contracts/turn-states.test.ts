@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { saidMessage } from '../support/item-events.ts';
 import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { openServerStore } from '../../src/compose/open-store.ts';
 import { openState } from '../../src/compose/state.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
@@ -14,12 +15,12 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { LocalResponse, LocalResponses, TurnState } from '../../src/turns/turn-state.ts';
 
 const dir = await mkdtemp(path.join(tmpdir(), 'turn-states-'));
-const state = await openState(loadConfig({ PROXY_STATE_DIR: dir }), {
-  logger: createLogger({ level: 'silent' }),
-  metrics: createMetrics(),
-});
+const config = loadConfig({ PROXY_STATE_DIR: dir });
+const deps = { logger: createLogger({ level: 'silent' }), metrics: createMetrics() };
+const serverStore = await openServerStore(config, deps);
+const state = openState(serverStore.store, config, deps);
 afterAll(async () => {
-  await state.close();
+  await serverStore.close();
   await rm(dir, { recursive: true });
 });
 

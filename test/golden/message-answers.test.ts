@@ -7,7 +7,7 @@ import { encodeFrame } from '../../src/apis/sse.ts';
 import { fold } from '../../src/canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { failure } from '../../src/canonical/failure/failure.ts';
-import { TextSigner } from '../../src/state/text-signer.ts';
+import { TextSigner } from '../../src/store/text-signer.ts';
 import { ACCEPTED, callTold, END, messageTold } from '../support/item-events.ts';
 import { HELLO_USAGE } from '../support/scripts.ts';
 import { collect, emit } from '../support/turn-events.ts';

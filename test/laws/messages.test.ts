@@ -14,7 +14,7 @@ import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { createModelNames } from '../../src/canonical/models/model-names.ts';
 import { isReasoning, isToolCall, type Item } from '../../src/canonical/request/item.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
-import { TextSigner } from '../../src/state/text-signer.ts';
+import { TextSigner } from '../../src/store/text-signer.ts';
 import { modelList } from '../support/models.ts';
 import { readSse } from '../support/sse.ts';
 import { collect, emit, turnEvents } from '../support/turn-events.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { readReasoning } from '../../src/anthropic/messages/reasoning/thinking-block.ts';
-import { keyBytes, TextSigner } from '../../src/state/text-signer.ts';
+import { keyBytes, TextSigner } from '../../src/store/text-signer.ts';
 
 /** Clients keep signatures for as long as they like: what an earlier version signed must stay readable. */
 it('signatures of the first form are read', () => {

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 
 import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { Config } from '../../config/schema.ts';
-import { readApiKey } from '../../http/guards/api-key-file.ts';
+import { readApiKey } from '../../http/guards/own-secrets.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
 import { PlainError, addressOf } from '../explain.ts';
 import { askProof } from './prove.ts';

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 
-import { STORE_SCHEMA } from '../../compose/open-store.ts';
-import { openConfiguredStore } from '../../compose/state.ts';
+import { STORE_SCHEMA, openConfiguredStore } from '../../compose/open-store.ts';
 import { loadConfig } from '../../compose/feature-tables.ts';
 import { openAdmin } from '../../store/admin/open-admin.ts';
 import { storeCheck } from './store-check.ts';

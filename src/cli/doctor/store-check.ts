@@ -1,8 +1,6 @@
 import { stat } from 'node:fs/promises';
 
-import { STORE_SCHEMA } from '../../compose/open-store.ts';
-import { describeStore, storeFile } from '../../compose/describe-store.ts';
-import { openConfiguredStore } from '../../compose/state.ts';
+import { STORE_SCHEMA, describeStore, storeFile, openConfiguredStore } from '../../compose/open-store.ts';
 import type { Config } from '../../config/schema.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
 import { openAdmin } from '../../store/admin/open-admin.ts';

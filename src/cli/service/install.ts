@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readIfPresent, writeAtomically } from '../../codex/home/files.ts';
 import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
 import type { Config } from '../../config/schema.ts';
-import { loadOrCreateApiKey } from '../../http/guards/api-key-file.ts';
+import { loadOrCreateApiKey } from '../../http/guards/own-secrets.ts';
 import { shellQuoted } from '../../kit/text/display.ts';
 import { showDiff } from '../connect/target.ts';
 import { PlainError, loadSettings, addressOf } from '../explain.ts';

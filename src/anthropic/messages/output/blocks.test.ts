@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { TextSigner } from '../../../state/text-signer.ts';
+import { TextSigner } from '../../../store/text-signer.ts';
 import type { HostedCall, Message, Produced } from '../../../canonical/request/item.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { projectBlocks } from './blocks.ts';

@@ -5,7 +5,7 @@ import type { TurnEnded, TurnEvent } from '../../../canonical/events/turn-event.
 import type { Reasoning } from '../../../canonical/request/item.ts';
 import { failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { TextSigner } from '../../../state/text-signer.ts';
+import { TextSigner } from '../../../store/text-signer.ts';
 import {
   ACCEPTED,
   callDelta,

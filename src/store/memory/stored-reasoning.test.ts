@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { fakeMemoryStore } from '../../test/support/memory-store.ts';
-import { turnOf, type Different } from '../../test/support/turn-request.ts';
-import { failure } from '../canonical/failure/failure.ts';
-import type { Item, Produced } from '../canonical/request/item.ts';
-import type { Turn } from '../canonical/context/turn-context.ts';
-import { Refusals } from '../codex/capabilities/refusals.ts';
-import { ReasoningMemory, REMEMBERED_FOR_MS } from '../engine/memory/reasoning-memory.ts';
+import { fakeMemoryStore } from '../../../test/support/memory-store.ts';
+import { turnOf, type Different } from '../../../test/support/turn-request.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { Item, Produced } from '../../canonical/request/item.ts';
+import type { Turn } from '../../canonical/context/turn-context.ts';
+import { Refusals } from '../../codex/capabilities/refusals.ts';
+import { ReasoningMemory, REMEMBERED_FOR_MS } from '../../engine/memory/reasoning-memory.ts';
 import { MemoryAccess } from './memory-access.ts';
 import { StoredReasoning } from './stored-reasoning.ts';
 

@@ -3,7 +3,7 @@ import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import path from 'node:path';
 
 /** A secret of this installation. */
-export interface OwnSecret {
+interface OwnSecret {
   readonly secret: string;
   readonly file: string;
   /** Created by this start. */
@@ -14,7 +14,7 @@ const isCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
 /** The secret in a file; null if there is no file. Throws if it contains something else. */
-export const readSecret = async (file: string): Promise<string | null> => {
+const readSecret = async (file: string): Promise<string | null> => {
   let text: string;
   try {
     // Reading a FIFO would wait for a writer.
@@ -54,4 +54,27 @@ export const loadOrCreateSecret = async (file: string, prefix = ''): Promise<Own
   } finally {
     await rm(draft, { force: true });
   }
+};
+
+const KEY_FILE = 'api-key';
+
+/** The key of an installation without a configured one. */
+export interface OwnKey {
+  readonly key: string;
+  readonly file: string;
+  /** Created by this start: it is shown only this once. */
+  readonly isNew: boolean;
+}
+
+/** The key of this installation; null if the server has not created it yet. */
+export const readApiKey = async (stateDir: string): Promise<Omit<OwnKey, 'isNew'> | null> => {
+  const file = path.join(stateDir, KEY_FILE);
+  const key = await readSecret(file);
+  return key === null ? null : { key, file };
+};
+
+/** Reads the API key of this installation, or creates it. A new key would lock out the clients with the old one. */
+export const loadOrCreateApiKey = async (stateDir: string): Promise<OwnKey> => {
+  const { secret: key, ...rest } = await loadOrCreateSecret(path.join(stateDir, KEY_FILE), 'sk-proxy-');
+  return { key, ...rest };
 };

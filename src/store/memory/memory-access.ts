@@ -1,5 +1,5 @@
-import { within } from '../kit/async/wait.ts';
-import type { Clock } from '../kit/ambient.ts';
+import { within } from '../../kit/async/wait.ts';
+import type { Clock } from '../../kit/ambient.ts';
 
 export interface MemoryAccessOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
-import type { Clock } from '../kit/ambient.ts';
-import { forgetOldest } from '../kit/collections/recent.ts';
-import type { MemoryStore } from '../store/store.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
+import type { MemoryStore } from '../store.ts';
 import type { MemoryAccess } from './memory-access.ts';
 
 export interface CacheIdsOptions {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { fakeMemoryStore, type FakeMemoryStore } from '../../test/support/memory-store.ts';
+import { fakeMemoryStore, type FakeMemoryStore } from '../../../test/support/memory-store.ts';
 import { CacheIds } from './cache-ids.ts';
 import { MemoryAccess } from './memory-access.ts';
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadOrCreateApiKey } from './api-key-file.ts';
+import { loadOrCreateApiKey } from './own-secrets.ts';
 
 let root = '';
 beforeEach(async () => {

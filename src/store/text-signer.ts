@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 import type { Clock } from '../kit/ambient.ts';
-import type { MemoryStore } from '../store/store.ts';
+import type { MemoryStore } from './store.ts';
 
 /** Names the form: `cap1.`, the text as base64url, a point, the MAC as base64url. */
 const FORM = 'cap1.';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-import type { AnswerStep, CallingAnswer } from '../engine/memory/restore-reasoning.ts';
-import type { SharedReasoning } from '../engine/memory/reasoning-memory.ts';
-import type { Clock } from '../kit/ambient.ts';
-import { WriteQueue } from '../kit/async/write-queue.ts';
-import { forgetOldest } from '../kit/collections/recent.ts';
-import { parseJsonObject } from '../kit/json/json.ts';
-import type { MemoryStore } from '../store/store.ts';
+import type { AnswerStep, CallingAnswer } from '../../engine/memory/restore-reasoning.ts';
+import type { SharedReasoning } from '../../engine/memory/reasoning-memory.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import { WriteQueue } from '../../kit/async/write-queue.ts';
+import { forgetOldest } from '../../kit/collections/recent.ts';
+import { parseJsonObject } from '../../kit/json/json.ts';
+import type { MemoryStore } from '../store.ts';
 import type { MemoryAccess } from './memory-access.ts';
 
 export interface StoredReasoningOptions {
