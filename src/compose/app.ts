@@ -12,6 +12,7 @@ import { loadOrCreateApiKey, type OwnKey } from '../http/guards/own-secrets.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
+import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
@@ -116,7 +117,19 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const apis = apisOf(config, metrics, { tokenizer: threads.tokenizer, signer });
   /** The backend is opened last: those who end its turns are there before it, and close after it. */
   const models: ModelDirectory = { names: () => active.models.names() };
-  const core = coreOf(config, { ...deps, ownKey, keyIds, store, apis, models, metrics });
+  const core = coreOf(config, {
+    environment,
+    logger,
+    ownKey,
+    keyIds,
+    store,
+    apis,
+    models,
+    metrics,
+    turns: () => turns,
+    exchanges: () => server.exchanges,
+    observer: () => observer,
+  });
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
   const gateway = parts.add('gateway', openGateway(config, { ...deps, store, apis, metrics, offers }));
@@ -137,9 +150,9 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
   const signIns = parts.add('sign-ins', openSignIns(config, { ...deps, homes, active }));
-  const observer = observerOf([...features.observers, ...gateway.observers], { metrics, logger });
+  const observer: RequestObserver = observerOf([...features.observers, ...gateway.observers], { metrics, logger });
   const background = openBackground(config, { ...deps, ...gateway, observer, state, metrics });
-  const turns = {
+  const turns: TurnDeps = {
     engine: active.engine,
     models: active.models,
     tokens: threads.tokenizer,
@@ -152,7 +165,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     ...core.bodies,
     ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], gateway.isAdmin),
   };
-  const server = createServer({
+  const server: HttpServer = createServer({
     routes: features.routesWith(
       routesOf(config, {
         apis,
@@ -179,6 +192,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
   background?.start(apis, turns);
+  features.start();
   const sockets = parts.add(
     'sockets',
     openSockets(config, { ...deps, ...gateway, apis, turns, exchanges: server.exchanges, metrics }),

@@ -39,7 +39,10 @@ export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
   maxBodyBytes: config.http.maxBodyBytes,
 });
 
-interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models'> {
+interface CoreParts extends Pick<
+  Core,
+  'environment' | 'logger' | 'store' | 'apis' | 'models' | 'turns' | 'exchanges' | 'observer'
+> {
   readonly ownKey: OwnKey | null;
   readonly keyIds: KeyIds;
   readonly metrics: Metrics;
@@ -48,14 +51,11 @@ interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'api
 /** What features get besides their own settings. */
 export const coreOf = (
   config: Config,
-  { environment, logger, store, apis, models, ownKey, keyIds, metrics }: CoreParts,
+  { ownKey, keyIds, metrics, ...parts }: CoreParts,
 ): Core => ({
-  environment,
+  ...parts,
   ambient: systemAmbient,
-  logger,
-  store,
-  apis: turnApis(apis),
-  models,
+  apis: turnApis(parts.apis),
   bodies: bodyDeps(config, metrics),
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,

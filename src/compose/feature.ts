@@ -6,8 +6,10 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-body.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
+import type { Exchanges } from '../http/exchange/exchanges.ts';
 import type { TrustedProxies } from '../http/guards/client-address.ts';
 import type { Route } from '../http/route.ts';
+import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -69,6 +71,12 @@ export interface Core {
   readonly secrets: readonly string[];
   /** The settings that change what becomes of a request, without keys and addresses. */
   readonly translatorSettings: object;
+  /** What runs turns. Throws until all features are open, as the next two do. */
+  turns(): TurnDeps;
+  /** The requests that are being answered. */
+  exchanges(): Exchanges;
+  /** Tells all features about a request. */
+  observer(): RequestObserver;
 }
 
 /** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
@@ -101,6 +109,8 @@ export interface OpenFeature<Tables extends FeatureTables = FeatureTables> {
   /** Watches every request. */
   readonly observer?: RequestObserver;
   readonly offers?: Partial<Offers>;
+  /** Called when all features are open: work that needs turns can begin. */
+  start?(): void;
   /** Called first when the server stops: requests may still run for so long. */
   drain?(timeoutMs: number): Promise<void>;
   close?(): Promise<void>;

@@ -15,6 +15,7 @@ export interface OpenFeatures {
   readonly offers: Offers;
   /** The routes of the server with those of the features at their places. */
   routesWith(routes: readonly Route[]): readonly Route[];
+  start(): void;
   drain(timeoutMs: number): Promise<void>;
 }
 
@@ -63,6 +64,9 @@ export const openFeatures = async (
         routes,
         opened.map(([one, { routes: handlers = {} }]) => featureRoutes(one, handlers)),
       ),
+    start() {
+      for (const [, running] of opened) running.start?.();
+    },
     async drain(timeoutMs) {
       await Promise.all(opened.map(async ([, running]) => running.drain?.(timeoutMs)));
     },
