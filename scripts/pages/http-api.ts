@@ -68,9 +68,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
   'key DELETE /v1/chat/completions/{id}': 'Deletes it.',
   'key GET /v1/chat/completions/{id}/messages':
     'The messages of its request. `limit`, `order` (default `asc`), `after`.',
-  'key POST /v1/embeddings':
-    'Forwarded unchanged to the provider of `PROXY_EMBEDDINGS_BASE_URL`; see [embeddings and transcriptions](embeddings.md). Without one: 404 `endpoint_not_supported`.',
-  'key POST /v1/audio/transcriptions': 'The same, with `PROXY_TRANSCRIPTIONS_BASE_URL`.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key GET /v1/models':
@@ -182,7 +179,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
       countLine: { enter: notCalled },
       storedResponses: untouched,
       kept: null,
-      forward: { embeddings: null, transcriptions: null, maxBodyBytes: 0 },
       models: { names: notCalled },
       mcp: { list: notCalled },
       codex: {

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import type { BackendState } from '../compose/banner.ts';
 import { authApiOf } from '../compose/relay.ts';
+import { valuesOf } from '../config/schema.ts';
+import { FORWARDING_TABLES } from '../features/forwarding/feature.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import type { Run, CommandContext } from './read-command-line.ts';
 import { backendUrl, providerCheck, reachCheck } from './doctor/reach.ts';
@@ -81,8 +83,11 @@ const runFreeChecks = async (report: Report, world: CommandContext): Promise<voi
       ? unasked('backend', 'nothing to check: neither a login nor a provider is configured')
       : reachCheck({ url, ...reaching }),
   );
-  for (const name of ['embeddings', 'transcriptions'] as const) {
-    const { baseUrl, apiKey } = config[name];
+  const second = valuesOf(FORWARDING_TABLES.settings, config);
+  for (const [name, baseUrl, apiKey] of [
+    ['embeddings', second.embeddingsUrl, second.embeddingsKey],
+    ['transcriptions', second.transcriptionsUrl, second.transcriptionsKey],
+  ] as const) {
     if (baseUrl !== null) await report.ask(providerCheck({ name, baseUrl, apiKey }, reaching));
   }
 };

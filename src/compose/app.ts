@@ -39,7 +39,6 @@ import { openBackground } from './background.ts';
 import { openState } from './state.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
-import { openForwarding } from './forwarding.ts';
 import { routesOf } from './routes.ts';
 import { openSignIns } from './sign-ins.ts';
 import { openThreads, type ThreadTimes } from './threads.ts';
@@ -107,7 +106,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const metrics = createMetrics(ALL_METRICS);
   log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
   const watch = new BackendWatch(systemAmbient.clock);
-  const forwarding = parts.add('forwarding', await openForwarding(config, { environment, metrics }));
   const homes = await openHomes(config, environment, logger);
   const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
   const { store, signer, keyIds } = parts.add('store', await openServerStore(config, { logger, metrics }));
@@ -117,19 +115,11 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const apis = apisOf(config, metrics, { tokenizer: threads.tokenizer, signer });
   /** The backend is opened last: those who end its turns are there before it, and close after it. */
   const models: ModelDirectory = { names: () => active.models.names() };
-  const core = coreOf(config, {
-    environment,
-    logger,
-    ownKey,
-    keyIds,
-    store,
-    apis,
-    models,
-    metrics,
-    turns: () => turns,
-    exchanges: () => server.exchanges,
-    observer: () => observer,
-  });
+  const core = coreOf(
+    config,
+    { environment, logger, ownKey, keyIds, store, apis, models, metrics },
+    { turns: () => turns, exchanges: () => server.exchanges, observer: () => observer },
+  );
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
   const gateway = parts.add('gateway', openGateway(config, { ...deps, store, apis, metrics, offers }));
@@ -150,7 +140,10 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
   const signIns = parts.add('sign-ins', openSignIns(config, { ...deps, homes, active }));
-  const observer: RequestObserver = observerOf([...features.observers, ...gateway.observers], { metrics, logger });
+  const observer: RequestObserver = observerOf([...features.observers, ...gateway.observers], {
+    metrics,
+    logger,
+  });
   const background = openBackground(config, { ...deps, ...gateway, observer, state, metrics });
   const turns: TurnDeps = {
     engine: active.engine,
@@ -171,7 +164,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
         apis,
         turns,
         state,
-        forwarding,
         active,
         homes,
         signIns,

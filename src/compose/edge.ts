@@ -39,10 +39,7 @@ export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
   maxBodyBytes: config.http.maxBodyBytes,
 });
 
-interface CoreParts extends Pick<
-  Core,
-  'environment' | 'logger' | 'store' | 'apis' | 'models' | 'turns' | 'exchanges' | 'observer'
-> {
+interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models'> {
   readonly ownKey: OwnKey | null;
   readonly keyIds: KeyIds;
   readonly metrics: Metrics;
@@ -52,13 +49,17 @@ interface CoreParts extends Pick<
 export const coreOf = (
   config: Config,
   { ownKey, keyIds, metrics, ...parts }: CoreParts,
+  later: Pick<Core, 'turns' | 'exchanges' | 'observer'>,
 ): Core => ({
   ...parts,
+  ...later,
   ambient: systemAmbient,
   apis: turnApis(parts.apis),
   bodies: bodyDeps(config, metrics),
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
+  waits: { queueMs: config.load.queueTimeoutMs, idleMs: config.upstream.idleTimeoutMs },
+  onRefused: (reason) => metrics.refused.inc({ reason }),
   proxies: createTrustedProxies(config.http.trustedProxies),
   stateDir: config.state.dir,
   secrets: secretsOf(config, ALL_SETTINGS),

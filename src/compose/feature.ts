@@ -61,6 +61,14 @@ export interface Core {
   readonly prices: ModelPrices;
   /** Limits the bodies of requests. */
   readonly bodies: BodyDeps;
+  readonly waits: {
+    /** How long a request waits for a place. */
+    readonly queueMs: number;
+    /** How long a provider may send nothing. */
+    readonly idleMs: number;
+  };
+  /** Counts a request that was refused for lack of room. */
+  readonly onRefused: (reason: string) => void;
   /** The keys of the settings, or that of the installation. */
   readonly configuredKeys: ConfiguredKeys;
   /** Finds the address of a client behind reverse proxies. */

@@ -1,8 +1,9 @@
 import { captures } from '../features/captures/feature.ts';
+import { forwarding } from '../features/forwarding/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, captures];
+export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, forwarding, captures];

@@ -25,7 +25,6 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
   readonly gateway: Pick<Gateway, 'authenticate' | 'captures' | 'console' | 'requests' | 'isAdmin'>;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
-  readonly forwarding: RouteDeps['forward'];
   readonly active: ActiveBackend;
   readonly homes: CodexHomes;
   readonly signIns: SignIns;
@@ -35,7 +34,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
-  const { apis, turns, backendHealth, state, forwarding, active, homes, ownKey } = parts;
+  const { apis, turns, backendHealth, state, active, homes, ownKey } = parts;
   const { console, authenticate, captures, requests, isAdmin } = parts.gateway;
   const { metrics, exchanges } = parts;
   return routeTable({
@@ -47,7 +46,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       clock: systemAmbient.clock,
       onRefused: (reason) => metrics.refused.inc({ reason }),
     }),
-    forward: forwarding,
     models: active.models,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),

@@ -202,8 +202,12 @@ describe('loadConfig', () => {
       },
       tools: { parallelCalls: false, repairAttempts: 0, repairStreams: true },
       images: { urls: 'fetch', fetchEnabled: false, fetchPrivate: true, chatModel: 'gpt-5.5-low' },
-      embeddings: { baseUrl: 'http://127.0.0.1:11434/v1', apiKey: 'sk-embed' },
-      transcriptions: { baseUrl: 'https://speech.example/v1', apiKey: 'sk-speech' },
+      forwarding: {
+        embeddingsUrl: 'http://127.0.0.1:11434/v1',
+        embeddingsKey: 'sk-embed',
+        transcriptionsUrl: 'https://speech.example/v1',
+        transcriptionsKey: 'sk-speech',
+      },
       codex: {
         sandboxMode: 'workspace-write',
         approvalPolicy: 'untrusted',

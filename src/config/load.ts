@@ -99,16 +99,12 @@ const withoutEffect = (sources: Readonly<Record<string, Source>>, settings: Sett
     noEffect === undefined || sources[name] === 'default' ? [] : [`${name} has no effect: ${noEffect}.`],
   );
 
-/** The slices with the base URL and the key of a provider. */
-const PROVIDERS = ['upstream', 'embeddings', 'transcriptions'];
-
 /** Warns about a provider's key without a provider: another backend would answer, or none. */
-const keysWithoutProvider = (slices: Readonly<Record<string, Record<string, unknown>>>): string[] =>
-  PROVIDERS.flatMap((slice) => {
-    const { apiKey = null, baseUrl = null } = slices[slice] ?? {};
-    const name = slice.toUpperCase();
-    return apiKey !== null && baseUrl === null
-      ? [`PROXY_${name}_API_KEY has no effect without PROXY_${name}_BASE_URL.`]
+const keysWithoutProvider = (values: Readonly<Record<string, unknown>>): string[] =>
+  Object.keys(values).flatMap((name) => {
+    const base = name.replace(/_API_KEY$/, '_BASE_URL');
+    return base in values && base !== name && values[name] !== null && values[base] === null
+      ? [`${name} has no effect without ${base}.`]
       : [];
   });
 
@@ -135,6 +131,7 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
   const slices: Record<string, Record<string, unknown>> = Object.fromEntries(
     SLICES.map((slice) => [slice, {}]),
   );
+  const values: Record<string, unknown> = {};
   const sources: Record<string, Source> = {};
   const problems = [...(file?.problems ?? [])];
   for (const [name, row] of Object.entries(settings)) {
@@ -142,7 +139,10 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     const { parsed, source } = readSetting(name, row, env, file);
     sources[name] = source;
     if ('problem' in parsed) problems.push(parsed.problem);
-    else Object.assign(slices[slice] ?? {}, { [field]: parsed.value });
+    else {
+      values[name] = parsed.value;
+      Object.assign(slices[slice] ?? {}, { [field]: parsed.value });
+    }
   }
   Object.assign(slices['state'] ?? {}, { configFile: file?.path ?? null });
   const mcp = readServers(slices['mcp']?.['configFile'], file, env);
@@ -151,7 +151,7 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
   const warnings = [
     ...unknownKeys(env, settings),
     ...withoutEffect(sources, settings),
-    ...keysWithoutProvider(slices),
+    ...keysWithoutProvider(values),
     ...mcp.warnings,
   ];
   const prices = file?.prices ?? {};

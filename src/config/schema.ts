@@ -3,7 +3,6 @@ import type { ModelPrices } from '../canonical/models/prices.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
 import { CLIENT_SETTINGS } from './client-settings.ts';
 import { FAMILY_SETTINGS } from './family-settings.ts';
-import { PROVIDER_SETTINGS } from './provider-settings.ts';
 import type { SettingRow, SettingTable, Slice } from './setting-row.ts';
 import { STATE_SETTINGS } from './state-settings.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
@@ -18,7 +17,6 @@ export const SETTINGS = {
   ...FAMILY_SETTINGS,
   ...TOOL_SETTINGS,
   ...BACKEND_SETTINGS,
-  ...PROVIDER_SETTINGS,
   ...STATE_SETTINGS,
 };
 

@@ -76,7 +76,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'turns',
     'turns/api.ts',
     'engine',
-    'forward',
     'observe',
     'threads',
     'node:',
@@ -102,6 +101,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   features: [
     ...CENTRE,
     'apis',
+    'codex',
     'compose/feature.ts',
     'config',
     'engine',
@@ -117,6 +117,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'version',
     '@opentelemetry',
     'kysely',
+    'undici',
   ],
   // The clients that can be set up, and the formats of their settings files.
   connect: [...CENTRE, 'node:', 'smol-toml', 'yaml'],
@@ -132,7 +133,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'demo',
     'engine',
     'features',
-    'forward',
     'http',
     'network',
     'observe',

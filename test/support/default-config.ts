@@ -98,8 +98,12 @@ export const defaultConfig = (home: string): Omit<WholeConfig, 'sources'> => ({
   },
   tools: { parallelCalls: true, repairAttempts: 1, repairStreams: false },
   images: { urls: 'auto', fetchEnabled: true, fetchPrivate: false, chatModel: 'codex-5' },
-  embeddings: { baseUrl: null, apiKey: null },
-  transcriptions: { baseUrl: null, apiKey: null },
+  forwarding: {
+    embeddingsUrl: null,
+    embeddingsKey: null,
+    transcriptionsUrl: null,
+    transcriptionsKey: null,
+  },
   codex: {
     sandboxMode: 'read-only',
     approvalPolicy: 'never',

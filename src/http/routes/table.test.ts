@@ -6,11 +6,9 @@ it('has no path for metrics that are not served', () => {
   const deps = {
     apis: [],
     turns: {},
-    forward: {},
     models: {},
     mcp: {},
     codex: {},
-    keyProof: {},
     front: {},
     console: null,
     metrics: null,

@@ -24,7 +24,6 @@ import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
-import { forwardRoutes, type ForwardDeps } from './forward.ts';
 import { unsupportedRoutes } from './unsupported.ts';
 import { websocketRoutes } from './websocket.ts';
 
@@ -35,7 +34,6 @@ export interface RouteDeps {
   readonly storedResponses: StoredResponses;
   /** Null: nothing is stored. */
   readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
-  readonly forward: Omit<ForwardDeps, 'gate'>;
   readonly models: ModelDirectory;
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
@@ -71,7 +69,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
     ...conversationRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
     ...storedChatRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
-    ...forwardRoutes({ ...deps.forward, gate }),
     ...unsupportedRoutes([
       ...deps.apis.map((api) => `POST ${api.path}`),
       ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-import type { IdleTimer } from '../kit/async/wait.ts';
+import type { IdleTimer } from '../../kit/async/wait.ts';
 
 export interface AnswerStreamOptions {
   readonly idleTimer: IdleTimer;

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
-import { IdleTimer } from '../kit/async/wait.ts';
+import { IdleTimer } from '../../kit/async/wait.ts';
 import { answerStream } from './answer-stream.ts';
 
 const open = (idleTimeoutMs = 60_000) => {

@@ -3,14 +3,14 @@ import type { Readable } from 'node:stream';
 
 import { request as send, type Dispatcher } from 'undici';
 
-import { GatewayError, gatewayError } from '../canonical/failure/failure.ts';
-import { idleFailure } from '../codex/failures/classify.ts';
-import { hostOf, unreachable } from '../codex/failures/unreachable.ts';
-import { codeOf, isConnectionError } from '../codex/relay/transport/connection.ts';
-import { IdleTimer } from '../kit/async/wait.ts';
+import { GatewayError, gatewayError } from '../../canonical/failure/failure.ts';
+import { idleFailure } from '../../codex/failures/classify.ts';
+import { hostOf, unreachable } from '../../codex/failures/unreachable.ts';
+import { codeOf, isConnectionError } from '../../codex/relay/transport/connection.ts';
+import { endToEnd } from '../../codex/end-to-end-headers.ts';
+import { IdleTimer } from '../../kit/async/wait.ts';
+import { hideSecrets, hideTokens } from '../../kit/text/hide-secrets.ts';
 import { answerStream } from './answer-stream.ts';
-import { hideKey, readErrorBytes } from './error-body.ts';
-import { toClient, toProvider } from './headers.ts';
 
 export interface ForwarderOptions {
   readonly baseUrl: string;
@@ -152,3 +152,65 @@ const failureOf = (
 
 /** HTTP forbids a body with these. */
 const hasNoBody = (status: number): boolean => status === 204 || status === 205;
+
+/** Far more than any error needs. */
+const MAX_ERROR_BYTES = 256 * 1024;
+
+/** The whole body of an error; null if it is too large. */
+export const readErrorBytes = async (body: Readable): Promise<Buffer | null> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Leaving the loop closes the connection.
+    if (size > MAX_ERROR_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+/** Hides the provider's key in text, also one that the provider itself has masked in part. */
+export const hideKey = (apiKey: string | null): ((text: string) => string) => {
+  const hide = hideSecrets(apiKey === null ? [] : [apiKey]);
+  return (text) =>
+    hideTokens(hide(text))
+      .replaceAll(/\bsk-[\w*-]{6,}/g, 'sk-***')
+      .replaceAll(/\b(bearer\s+)[^\s"'\\,;]+/gi, '$1***');
+};
+
+/** The headers that describe a request. Others are for this server: the caller's key, cookies, its organization. */
+const TO_PROVIDER =
+  /^(?:accept|accept-language|content-(?:type|length|encoding|language)|user-agent|idempotency-key|openai-beta|traceparent|tracestate|x-client-request-id|x-stainless-.*)$/;
+
+/** The headers that describe an answer. Others could act on browsers and proxies in the name of this server. */
+const TO_CLIENT =
+  /^(?:content-(?:type|length|encoding|language|disposition)|cache-control|retry-after(?:-ms)?|x-should-retry|(?:x-)?ratelimit-.*|openai-.*)$/;
+
+/** The headers of a request for a provider, with the provider's key. */
+export const toProvider = (headers: IncomingHttpHeaders, apiKey: string | null): Record<string, string> => ({
+  ...passed(headers, TO_PROVIDER),
+  // Errors are read here, to remove the key.
+  'accept-encoding': 'identity',
+  ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+});
+
+/** The headers of an answer for the client. `hide` removes secrets. */
+export const toClient = (
+  headers: IncomingHttpHeaders,
+  hide: (text: string) => string,
+): Record<string, string> => {
+  const requestId = headers['x-request-id'];
+  const all = {
+    ...passed(headers, TO_CLIENT),
+    // This server has an id of its own.
+    ...(requestId === undefined ? {} : { 'x-upstream-request-id': String(requestId) }),
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, hide(value)]));
+};
+
+const passed = (headers: IncomingHttpHeaders, names: RegExp): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(endToEnd(headers))
+      .filter(([name]) => names.test(name))
+      .map(([name, value]) => [name, String(value)]),
+  );
