@@ -6,4 +6,4 @@ import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, forwarding, captures];
+export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, captures, forwarding];

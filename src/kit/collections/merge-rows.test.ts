@@ -11,6 +11,11 @@ it('puts each row after the one that it names, or after the one before it in its
   expect(Object.keys(merged)).toEqual(['a', 'x', 'y', 'z', 'b', 'c', 'last']);
 });
 
+it('takes tables in any order', () => {
+  const merged = mergeRows({ a: {}, b: {} }, [{ z: { after: 'y' } }, { y: { after: 'a' } }]);
+  expect(Object.keys(merged)).toEqual(['a', 'y', 'z', 'b']);
+});
+
 it.each([
   ['There are two rows a.', [{ a: {} }]],
   ['x is to follow q, which is not in the table.', [{ x: { after: 'q' } }]],

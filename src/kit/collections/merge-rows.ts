@@ -11,16 +11,21 @@ export const mergeRows = <Row extends object>(
 ): Readonly<Record<string, Row>> => {
   const rows: [string, Row][] = Object.entries(table);
   const placeOf = (key: string): number => rows.findIndex(([known]) => known === key);
-  for (const other of others) {
-    let before: string | null = null;
-    for (const [key, row] of Object.entries(other)) {
-      if (placeOf(key) >= 0) throw new Error(`There are two rows ${key}.`);
-      const after: string | null = row.after ?? before;
-      const place = after === null ? rows.length : placeOf(after) + 1;
-      if (place === 0) throw new Error(`${key} is to follow ${after}, which is not in the table.`);
-      rows.splice(place, 0, [key, row]);
-      before = key;
+  let waiting = others.flatMap((other) => {
+    const keys = Object.keys(other);
+    return Object.entries(other).map(([key, row], at) => ({ key, row, after: row.after ?? keys[at - 1] }));
+  });
+  while (waiting.length > 0) {
+    const next = waiting.findIndex(({ after }) => after === undefined || placeOf(after) >= 0);
+    const found = waiting[next];
+    if (found === undefined) {
+      const [{ key, after }] = waiting as [(typeof waiting)[0]];
+      throw new Error(`${key} is to follow ${after}, which is not in the table.`);
     }
+    const { key, row, after } = found;
+    if (placeOf(key) >= 0) throw new Error(`There are two rows ${key}.`);
+    rows.splice(after === undefined ? rows.length : placeOf(after) + 1, 0, [key, row]);
+    waiting = waiting.toSpliced(next, 1);
   }
   return Object.fromEntries(rows);
 };
