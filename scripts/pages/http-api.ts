@@ -113,12 +113,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
-  'open GET /console/session': 'Who is signed in to the [console](console.md), for its own pages.',
-  'open POST /console/session':
-    'Signs in: `{"key": "…"}` with a key that has the scope `admin` or `read`. Answers with a session cookie.',
-  'open DELETE /console/session': 'Signs out.',
-  'open GET /console': 'The console. For this and the next one see [console](console.md).',
-  'open GET /console/{path}': 'Its pages and files.',
   'open GET /healthz': 'Whether the process is alive.',
   'open GET /readyz':
     'Whether a worker has started a thread and takes turns: 200, else 503. `/readyz?backend`: also 503 if the backend failed when it was last asked.',
@@ -195,7 +189,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
       requests: untouched,
       metrics: { print: notCalled, contentType: '' },
       front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
-      console: untouched,
       isReady: notCalled,
       backendHealth: notCalled,
     }),

@@ -63,7 +63,6 @@ const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   // Claude Code stops at a 403, and its user sees the message.
   upstream_forbidden: error(403, 'permission_error'),
   origin_not_allowed: error(403, 'permission_error'),
-  console_not_served: { ...error(403, 'permission_error'), isFinal: true },
   sign_in_limit_exceeded: LIMITED,
   model_not_found: NOT_FOUND,
   response_not_found: NOT_FOUND,

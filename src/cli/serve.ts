@@ -8,6 +8,7 @@ import { valuesOf, type Config } from '../config/schema.ts';
 import { ALL_SETTINGS } from '../compose/feature-tables.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { CAPTURE_TABLES } from '../features/captures/feature.ts';
+import { CONSOLE_TABLES } from '../features/console/feature.ts';
 import { errorResponse } from '../http/answer/error-response.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { listen, type Listener } from '../http/listen/listen.ts';
@@ -86,7 +87,7 @@ const run = async (config: Config, sink: LogSink, world: CommandContext): Promis
       model: await within(app.standardModel(), MODEL_LIMIT_MS),
       transport,
       store: app.store,
-      hasConsole: config.http.console !== 'off',
+      hasConsole: valuesOf(CONSOLE_TABLES.settings, config).console !== 'off',
     }),
   );
   // Until here a signal ends the process at once: nothing has started yet.

@@ -176,6 +176,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     ),
     authenticate: gateway.authenticate,
     cors: gateway.cors,
+    isPrivate: offers.isPrivate,
     observer,
     ambient: systemAmbient,
     logger,

@@ -101,6 +101,9 @@ export interface Offers {
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
   /** Writes whole requests to files. */
   readonly captures: CaptureFiles;
+  readonly hasConsole: boolean;
+  /** Whether the answer to a request is never shared with pages of other origins. */
+  readonly isPrivate: (http: Request) => boolean;
 }
 
 /** What a feature gets besides the core: its own settings and metrics, and what those before it offer. */
@@ -112,7 +115,7 @@ export interface Own<Tables extends FeatureTables> {
 
 /** A feature that runs. */
 export interface OpenFeature<Tables extends FeatureTables = FeatureTables> {
-  /** What its routes do. */
+  /** What its routes do; absent: they are not served. */
   readonly routes?: Readonly<Record<keyof TableIn<Tables, 'routes'> & string, Route['handle']>>;
   /** Watches every request. */
   readonly observer?: RequestObserver;

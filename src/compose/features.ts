@@ -1,4 +1,5 @@
 import { captures } from '../features/captures/feature.ts';
+import { webConsole } from '../features/console/feature.ts';
 import { forwarding } from '../features/forwarding/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
@@ -6,4 +7,4 @@ import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
-export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, captures, forwarding];
+export const FEATURES: readonly Feature[] = [telemetry, namedKeys, usage, captures, webConsole, forwarding];

@@ -40,6 +40,8 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),
   captures: NO_CAPTURES,
+  hasConsole: false,
+  isPrivate: () => false,
 });
 
 /** Opens the features one after the other. Rejects if one of them cannot be opened. */
@@ -62,7 +64,9 @@ export const openFeatures = async (
     routesWith: (routes) =>
       mergeRoutes(
         routes,
-        opened.map(([one, { routes: handlers = {} }]) => featureRoutes(one, handlers)),
+        opened.map(([one, { routes: handlers }]) =>
+          handlers === undefined ? {} : featureRoutes(one, handlers),
+        ),
       ),
     start() {
       for (const [, running] of opened) running.start?.();

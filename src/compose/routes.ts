@@ -22,7 +22,7 @@ import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'authenticate' | 'captures' | 'console' | 'requests' | 'isAdmin'>;
+  readonly gateway: Pick<Gateway, 'authenticate' | 'captures' | 'hasConsole' | 'requests' | 'isAdmin'>;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly active: ActiveBackend;
@@ -35,7 +35,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, active, homes, ownKey } = parts;
-  const { console, authenticate, captures, requests, isAdmin } = parts.gateway;
+  const { hasConsole, authenticate, captures, requests, isAdmin } = parts.gateway;
   const { metrics, exchanges } = parts;
   return routeTable({
     apis,
@@ -54,12 +54,11 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     front: {
       front: {
         version: VERSION,
-        hasConsole: console !== null,
+        hasConsole,
         about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal),
       },
       docs: createDocPages(),
     },
-    console,
     requests: {
       ...requests,
       captured: captures,

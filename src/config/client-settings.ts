@@ -40,13 +40,6 @@ export const CLIENT_SETTINGS = {
     description:
       'The origins whose pages may call this server from a browser. `*` alone allows every page; `*` as a port allows any port.',
   }),
-  PROXY_CONSOLE: deployment({
-    at: 'http.console',
-    type: oneOf(['on', 'off', 'insecure']),
-    default: 'on',
-    description:
-      'Whether the web console is served at `/console`. `on`: over HTTPS (a reverse proxy sets `x-forwarded-proto`), and over plain HTTP only to a browser on this machine. `insecure`: over plain HTTP to everyone, so that others in the network can read the key and the session. See [console](console.md).',
-  }),
   PROXY_TRUSTED_PROXIES: deployment({
     at: 'http.trustedProxies',
     type: addressList,

@@ -11,7 +11,6 @@ import { MIN_UPLOAD_BYTES_PER_SECOND, type ConnectionInfo, type Stall } from './
 import { errorFormOf, isForAnthropic } from './answer/error-form.ts';
 import { errorResponse } from './answer/error-response.ts';
 import { largeBytesOf } from './answer/json-response.ts';
-import { hasSessionCookie } from './console/session-cookie.ts';
 import type { Exchange, OpenExchange } from './exchange/exchange.ts';
 import { Exchanges, type ExchangesDeps } from './exchange/exchanges.ts';
 import type { Authenticator } from './guards/authenticate.ts';
@@ -27,6 +26,8 @@ export interface ServerDeps {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticator;
   readonly cors: Cors;
+  /** Whether the answer is never shared with pages of other origins. */
+  readonly isPrivate: (http: Request) => boolean;
   readonly ambient: Ambient;
   readonly logger: Logger;
   readonly metrics: ExchangesDeps['metrics'];
@@ -77,7 +78,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     // More of an abandoned request may still arrive.
     if (exchange.signal.aborted) response.headers.set('connection', 'close');
     exchange.returned();
-    return isOwn(http) ? response : deps.cors.share(response, http.headers.get('origin'));
+    return deps.isPrivate(http) ? response : deps.cors.share(response, http.headers.get('origin'));
   };
 
   /** A client that does not read must not keep more than its share in memory. Before what was loaded for it is let go. */
@@ -91,7 +92,7 @@ export const createServer = (deps: ServerDeps): HttpServer => {
 
   const respond = async (http: Request, route: RouteMatch, exchange: OpenExchange): Promise<Response> => {
     try {
-      const preflight = isOwn(http) ? null : deps.cors.preflight(http);
+      const preflight = deps.isPrivate(http) ? null : deps.cors.preflight(http);
       if (preflight !== null) return preflighted(preflight, http, exchange);
       if (exchanges.isDraining && route.access !== 'open')
         throw gatewayError('shutting_down', { retryAfterSeconds: 5 });
@@ -134,10 +135,6 @@ export const createServer = (deps: ServerDeps): HttpServer => {
     exchanges,
   };
 };
-
-/** The console and what it reads with its session: never shared with pages of other origins. */
-const isOwn = ({ url, headers }: Request): boolean =>
-  /^\/console(?:\/|$)/.test(new URL(url).pathname) || hasSessionCookie(headers);
 
 const uploadFailure = (why: Stall): GatewayError =>
   gatewayError(

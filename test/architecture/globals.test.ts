@@ -56,7 +56,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/kit/async/event-loop.ts: performance': 'measures slices of work; with a fake clock they would not end',
 
   'src/codex/loopback.ts: randomBytes': 'a secret',
-  'src/http/console/sessions.ts: randomBytes': 'tokens and nonces',
+  'src/features/console/sessions.ts: randomBytes': 'tokens and nonces',
   'src/features/keys/key-secret.ts: randomBytes': 'secrets of keys',
   'src/cli/connect/prove.ts: randomBytes': 'a nonce: a predictable one could be answered by a recorded proof',
   'src/features/keys/routes.ts: randomBytes': 'a salt',

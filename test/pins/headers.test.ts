@@ -46,6 +46,7 @@ const call = (method: string, path: string, headers: Record<string, string> = {}
       scopes: ALL_SCOPES,
     }),
     observer: { open: () => null },
+    isPrivate: () => false,
     cors: createCors(['http://page.test']),
     ambient,
     logger: createLogger({ level: 'silent' }),

@@ -31,6 +31,7 @@ export const serveRoutes = (
     if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
     return { keyId: 'key_good', scopes: ALL_SCOPES };
   },
+  isPrivate: (http: Request) => boolean = () => false,
 ) => {
   const log: Record<string, unknown>[] = [];
   const logger = createLogger({
@@ -41,6 +42,7 @@ export const serveRoutes = (
   const server = createServer({
     routes,
     authenticate,
+    isPrivate,
     cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
     observer: { open: () => null },

@@ -1,6 +1,5 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 import { SIGN_IN_FAILURES } from './sign-in-failures.ts';
-import { CONSOLE_FAILURES } from './console-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
 import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
@@ -105,7 +104,11 @@ export const FAILURES = {
     'the route exists, but not with this method',
   ),
   ...WEBSOCKET_FAILURES,
-  ...CONSOLE_FAILURES,
+  sign_in_limit_exceeded: row(
+    429,
+    'Too many attempts to sign in. Please try again later.',
+    'about ten wrong keys within a minute at the sign-in of the console',
+  ),
   request_timeout: row(
     408,
     'The request did not arrive in time. Please send it again.',

@@ -2,7 +2,7 @@ import { usableNames, type ModelNames } from '../../canonical/models/model-names
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { TurnGate } from '../../turns/turn-gate.ts';
 import { route, type Route } from '../route.ts';
-import { isHttps } from '../console/own-page.ts';
+import { isHttps } from '../guards/client-address.ts';
 
 /** How a client is set up for this server. */
 export interface ConnectedClient {

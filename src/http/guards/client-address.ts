@@ -51,3 +51,10 @@ const forwardedIn = (header: string | null): readonly string[] =>
 /** Some proxies add the port of the client. */
 const withoutPort = (text: string): string =>
   /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
+
+/** Whether a reverse proxy says that the browser uses HTTPS. */
+export const isHttps = (headers: Headers): boolean => {
+  const [first = ''] = (headers.get('x-forwarded-proto') ?? '').split(',');
+  if (first.trim().toLowerCase() === 'https') return true;
+  return /^[^,]*\bproto="?https"?(?:[;,\s]|$)/i.test(headers.get('forwarded') ?? '');
+};

@@ -41,6 +41,7 @@ const start = async (uploadIdleTimeoutMs = 30_000, maxBytes = 100) => {
       if (headers.get('authorization') !== 'Bearer good') throw gatewayError('invalid_api_key');
       return { keyId: 'key_good', scopes: ALL_SCOPES };
     },
+    isPrivate: () => false,
     cors: createCors(['http://page.test']),
     ambient: fixedAmbient(),
     observer: { open: () => null },

@@ -8,7 +8,6 @@ import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
-import { consoleRoutes, type ConsoleDeps } from '../console/routes.ts';
 import { frontRoutes, type FrontDeps } from '../front/routes.ts';
 import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
@@ -43,8 +42,6 @@ export interface RouteDeps {
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
-  /** Null: not served. */
-  readonly console: ConsoleDeps | null;
   readonly isReady: () => boolean;
   /** The results of recent requests. */
   readonly backendHealth: () => BackendHealth;
@@ -85,7 +82,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
     ...frontRoutes(deps.front),
-    ...(deps.console === null ? [] : consoleRoutes(deps.console)),
     route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),
     route('GET /readyz', { access: 'open' }, (http) => readiness(http, deps)),
     ...(deps.metrics === null ? [] : [metricsRoute(deps.metrics)]),

@@ -6,16 +6,17 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { route, serveRoutes } from '../../../test/support/serve-routes.ts';
+import { featureRoutes } from '../../compose/open-features.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Scope } from '../guards/scopes.ts';
-import type { Authenticator } from '../guards/authenticate.ts';
-import { createConsoleFiles } from './console-files.ts';
-import type { ConsoleMode } from './own-page.ts';
-import { consoleRoutes } from './routes.ts';
-import { acceptSessions } from './session-authenticator.ts';
-import { Sessions } from './sessions.ts';
-import { SignInLimit } from '../guards/sign-in-limit.ts';
-import { createVolatileMemory } from './volatile-memory.ts';
+import type { Scope } from '../../http/guards/scopes.ts';
+import type { Authenticator } from '../../http/guards/authenticate.ts';
+import { createConsoleFiles } from './pages.ts';
+import { CONSOLE_TABLES } from './feature.ts';
+import { isPrivate, type ConsoleMode } from './own-page.ts';
+import { consoleRoutes } from './open.ts';
+import { acceptSessions } from './session-routes.ts';
+import { createVolatileMemory, Sessions } from './sessions.ts';
+import { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -52,20 +53,25 @@ const serve = (mode: ConsoleMode = 'on', dist = folder) => {
   };
   const sessions = new Sessions({ memory: createVolatileMemory(clock), clock });
   const routes = [
-    ...consoleRoutes({
-      mode,
-      sessions,
-      byKey,
-      limit: new SignInLimit(clock),
-      files: createConsoleFiles(pathToFileURL(`${dist}/`)),
-      nameOf: (keyId) => (keyId === 'key_sk-admin' ? 'laptop' : null),
-      proxies: { clientAddress: (peer) => peer },
-      version: '9.9.9',
-    }),
+    ...Object.values(
+      featureRoutes(
+        CONSOLE_TABLES,
+        consoleRoutes({
+          mode,
+          sessions,
+          byKey,
+          limit: new SignInLimit(clock),
+          files: createConsoleFiles(pathToFileURL(`${dist}/`)),
+          nameOf: (keyId) => (keyId === 'key_sk-admin' ? 'laptop' : null),
+          proxies: { clientAddress: (peer) => peer },
+          version: '9.9.9',
+        }),
+      ),
+    ),
     route((_http, exchange) => Response.json(exchange.caller()), { path: '/read', scopes: ['read'] }),
     route((_http, exchange) => Response.json(exchange.caller()), { path: '/infer' }),
   ];
-  const { send, log } = serveRoutes(routes, acceptSessions(byKey, sessions, mode));
+  const { send, log } = serveRoutes(routes, acceptSessions(byKey, sessions, mode), isPrivate);
   const signIn = (key: unknown, headers: Record<string, string> = OWN): Promise<Response> =>
     send('/console/session', { method: 'POST', headers, body: JSON.stringify({ key }) });
   const cookieOf = async (key: string): Promise<string> =>

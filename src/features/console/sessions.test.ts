@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { Sessions, type SessionMemory } from './sessions.ts';
-import { SignInLimit } from '../guards/sign-in-limit.ts';
-import { createVolatileMemory } from './volatile-memory.ts';
+import { createVolatileMemory, Sessions, type SessionMemory } from './sessions.ts';
+import { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 
 const MINUTE = 60_000;
 const START = 1_000_000;

@@ -1,16 +1,14 @@
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
-import { hasScope, type Caller } from '../guards/scopes.ts';
-import { readJson } from '../body/read-json.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { Authenticator, Credentials } from '../guards/authenticate.ts';
-import type { TrustedProxies } from '../guards/client-address.ts';
-import { route, type Route } from '../route.ts';
-import { requireOwnPage, type ConsoleMode } from './own-page.ts';
-import { withKey } from './session-authenticator.ts';
-import { readSessionCookie, sessionCookie } from './session-cookie.ts';
+import { hasScope, type Caller } from '../../http/guards/scopes.ts';
+import { readJson } from '../../http/body/read-json.ts';
+import type { Exchange } from '../../http/exchange/exchange.ts';
+import { hasKey, type Authenticator, type Credentials } from '../../http/guards/authenticate.ts';
+import type { TrustedProxies } from '../../http/guards/client-address.ts';
+import type { Route } from '../../http/route.ts';
+import { readSessionCookie, requireOwnPage, sessionCookie, type ConsoleMode } from './own-page.ts';
 import { SESSION_MS, type Sessions } from './sessions.ts';
-import type { SignInLimit } from '../guards/sign-in-limit.ts';
+import type { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 
 export interface SessionRouteDeps {
   readonly mode: ConsoleMode;
@@ -25,15 +23,39 @@ export interface SessionRouteDeps {
   readonly version: string;
 }
 
+/** A request of the console is authenticated by its session cookie. A key in a header wins. */
+export const acceptSessions =
+  (byKey: Authenticator, sessions: Sessions, mode: ConsoleMode): Authenticator =>
+  async (credentials) => {
+    const { headers } = credentials;
+    const token = hasKey(headers) ? null : readSessionCookie(headers, mode);
+    if (token === null) return byKey(credentials);
+    requireOwnPage(headers, mode);
+    const session = await sessions.find(token);
+    if (session === null) {
+      throw gatewayError('invalid_api_key', {
+        message: 'The session has ended. Sign in to the console again.',
+      });
+    }
+    return byKey(withKey(credentials, session.key));
+  };
+
+/** The same request as if it had been sent with this key. */
+const withKey = <T extends { readonly headers: Headers }>(credentials: T, key: string): T => {
+  const headers = new Headers(credentials.headers);
+  headers.set('authorization', `Bearer ${key}`);
+  return { ...credentials, headers };
+};
+
 const MAX_BODY_BYTES = 4_096;
-const PATH = '/console/session';
 
 /** Signing in, out, and who is signed in. */
-export const sessionRoutes = (deps: SessionRouteDeps): readonly Route[] => [
-  route(`GET ${PATH}`, { access: 'open' }, (http, exchange) => current(http, exchange, deps)),
-  route(`POST ${PATH}`, { access: 'open' }, (http, exchange) => signIn(http, exchange, deps)),
-  route(`DELETE ${PATH}`, { access: 'open' }, (http) => signOut(http, deps)),
-];
+export const sessionRoutes = (deps: SessionRouteDeps) =>
+  ({
+    'GET /console/session': (http, exchange) => current(http, exchange, deps),
+    'POST /console/session': (http, exchange) => signIn(http, exchange, deps),
+    'DELETE /console/session': (http) => signOut(http, deps),
+  }) satisfies Readonly<Record<string, Route['handle']>>;
 
 const credentialsOf = ({ method, url, headers }: Request, { address }: Exchange): Credentials => ({
   method,
