@@ -1,5 +1,5 @@
 import { describeState, loginName, type BackendState, type BannerFacts } from './banner.ts';
-import type { PageFacts } from '../http/front/page.ts';
+import type { PageFacts } from '../http/front.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { shellQuoted } from '../kit/text/display.ts';

@@ -12,7 +12,7 @@ import { turnApis } from '../http/routes/table.ts';
 import type { KeyIds } from '../store/key-ids.ts';
 import { ALL_SETTINGS } from './feature-tables.ts';
 import type { Core } from './feature.ts';
-import type { BodyDeps } from '../http/body/read-body.ts';
+import type { BodyDeps } from '../http/body/read-json.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import { websocketApis } from '../http/routes/websocket.ts';

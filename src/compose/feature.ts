@@ -3,7 +3,7 @@ import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import type { BodyDeps } from '../http/body/read-body.ts';
+import type { BodyDeps } from '../http/body/read-json.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';

@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { shownSettings, shownSources } from '../config/shown-settings.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
-import { createDocPages } from '../http/front/doc-pages.ts';
+import { createDocPages } from '../http/front.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';

@@ -72,7 +72,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
 
   'src/codex/relay/server/resends.ts: Math.random': 'jitter of a pause',
   'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
-  'src/http/answer/write-pace.ts: performance': 'the gap between two writes: decides when, not what',
+  'src/http/answer/sse-response.ts: performance': 'the gap between two writes: decides when, not what',
   'src/http/exchange/trace-request.ts: performance': 'how long the parts of a request take',
   'src/state/event-log.ts: performance': 'the duration of a write: decides when the next one begins',
   'src/state/response-events.ts: performance': 'how long a reader has waited; this clock never jumps',

@@ -4,8 +4,8 @@ import { z } from 'zod';
 
 import { parseBody, unreadFields } from '../../apis/validation.ts';
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
-import { ignoredHeader } from '../../http/answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../../http/body/read-body.ts';
+import { ignoredHeader } from '../../http/answer/turn-headers.ts';
+import { readBody, type BodyDeps } from '../../http/body/read-json.ts';
 import { bodyObject } from '../../openai/chat/common.ts';
 import { VERSION } from '../../version.ts';
 import { openCapture, type CaptureStatus, type OpenCaptures } from './capture.ts';

@@ -2,8 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { unknownUrl } from '../../http/answer/unknown-url.ts';
-import { escapeHtml } from '../../http/front/escape-html.ts';
+import { unknownUrl } from '../../http/answer/error-response.ts';
+import { escapeHtml } from '../../http/front.ts';
 import { isSafeAddress, UNSAFE_ADDRESS, type ConsoleMode } from './own-page.ts';
 
 /** A file in the forms in which it can be sent. */

@@ -4,7 +4,7 @@ import { assertNever } from '../../kit/assert-never.ts';
 import { pause } from '../../kit/async/wait.ts';
 import { WriteQueue } from '../../kit/async/write-queue.ts';
 import type { KeyChanges, KeyRow, KeyStore } from './store.ts';
-import { type AddressRange, parseRange } from '../../http/guards/address.ts';
+import { type AddressRange, parseRange } from '../../http/guards/client-address.ts';
 import type { Caller } from '../../http/guards/scopes.ts';
 import { isPassing } from '../../turns/insistently.ts';
 import { hashOf } from './key-secret.ts';

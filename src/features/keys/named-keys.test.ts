@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import { failureOf } from '../../canonical/failure/failure.ts';
-import { parseRange } from '../../http/guards/address.ts';
+import { parseRange, createTrustedProxies } from '../../http/guards/client-address.ts';
 import type { Caller } from '../../http/guards/scopes.ts';
 import type { ApiKey } from './key.ts';
 import type { LoadedKey } from './live-keys.ts';
 import { configuredKeysOf, unknownKey } from '../../http/guards/authenticate.ts';
-import { createTrustedProxies } from '../../http/guards/client-address.ts';
 import { acceptNamedKeys } from './named-keys.ts';
 import { keyError } from './failures.ts';
 

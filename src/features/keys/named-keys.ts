@@ -1,9 +1,8 @@
-import { isInRanges } from '../../http/guards/address.ts';
+import { isInRanges, type TrustedProxies } from '../../http/guards/client-address.ts';
 import type { Caller } from '../../http/guards/scopes.ts';
 import { isSecretForm } from './key-secret.ts';
 import type { LiveKeys } from './live-keys.ts';
 import { keysOf, unknownKey, type Authenticator, type Credentials } from '../../http/guards/authenticate.ts';
-import type { TrustedProxies } from '../../http/guards/client-address.ts';
 import { keyError } from './failures.ts';
 
 export interface NamedKeysDeps {

@@ -2,7 +2,7 @@ import { gatewayError, type GatewayError } from '../../canonical/failure/failure
 import { EFFORTS } from '../../canonical/models/efforts.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import { parseRange } from '../../http/guards/address.ts';
+import { parseRange } from '../../http/guards/client-address.ts';
 import type { Scope } from '../../http/guards/scopes.ts';
 import { type KeyLimit, type KeyPolicy, LIMIT_UNITS, LIMIT_WINDOWS } from './key.ts';
 

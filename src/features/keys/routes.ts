@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { OpenFeature } from '../../compose/feature.ts';
-import { ignoredHeader } from '../../http/answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../../http/body/read-body.ts';
+import { ignoredHeader } from '../../http/answer/turn-headers.ts';
+import { readBody, type BodyDeps } from '../../http/body/read-json.ts';
 import type { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 import { withStore, type Route } from '../../http/route.ts';
 import type { Clock } from '../../kit/ambient.ts';

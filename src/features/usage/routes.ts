@@ -1,5 +1,5 @@
 import type { Offers, OpenFeature } from '../../compose/feature.ts';
-import { ignoredHeader } from '../../http/answer/ignored-header.ts';
+import { ignoredHeader } from '../../http/answer/turn-headers.ts';
 import { jsonResponse } from '../../http/answer/json-response.ts';
 import type { Route } from '../../http/route.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

@@ -1,8 +1,41 @@
 import { isJsonObject } from '../../kit/json/json.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
 import { encodeFrame, encodeFrameSteps, isHeavyFrame, KEEPALIVE } from '../../apis/sse.ts';
-import type { Frame } from '../../turns/api.ts';
-import { WritePace } from './write-pace.ts';
+import type { Frame, Api } from '../../turns/api.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Clock } from '../../kit/ambient.ts';
+import type { Run } from '../../turns/run.ts';
+
+/**
+ * Output is written at once, unless several writes in a row came closer than this: then writes are this far apart. With
+ * thousands of deltas a second, one write for each would cost as much as everything else.
+ */
+const WRITE_GAP_MS = 2;
+const CLOSE_WRITES = 4;
+
+/** Decides when the output of a connection is written, so that what is ready together goes out together. */
+export class WritePace {
+  #flushedAtMs = 0;
+  #closeWrites = 0;
+
+  /** Calls `flush` soon. Returns a function that cancels the call. */
+  soon(flush: () => void): () => void {
+    const restMs = WRITE_GAP_MS - (performance.now() - this.#flushedAtMs);
+    this.#closeWrites = restMs > 0 ? this.#closeWrites + 1 : 0;
+    if (this.#closeWrites > CLOSE_WRITES) {
+      const timer = setTimeout(flush, restMs);
+      return () => clearTimeout(timer);
+    }
+    const immediate = setImmediate(flush);
+    return () => clearImmediate(immediate);
+  }
+
+  /** Something was written. */
+  flushed(): void {
+    this.#flushedAtMs = performance.now();
+  }
+}
 
 /** Text buffered for the socket before the turn is read further. */
 const HIGH_WATER_CHARS = 64 * 1024;
@@ -215,3 +248,27 @@ const withSequence = (frame: Frame, sequence: number): Frame => ({
   ...frame,
   data: { ...(frame.data as object), sequence_number: sequence },
 });
+
+/** The frames that end a stream after a bug of the proxy: those of a failed turn in this API, from its error on. */
+export async function* endOfBrokenStream(
+  api: Pick<Api, 'render'>,
+  { meta, turns }: Pick<Run, 'meta' | 'turns'>,
+  clock: Clock,
+): AsyncGenerator<Frame> {
+  let isEnding = false;
+  for await (const frame of api.render(meta, [
+    failedTurn(clock),
+    ...Array.from({ length: turns - 1 }, () => failedTurn(clock)),
+  ])) {
+    isEnding ||= isError(frame);
+    if (isEnding) yield frame;
+  }
+}
+
+async function* failedTurn(clock: Clock): AsyncGenerator<TurnEvent> {
+  const outcome = { kind: 'failed', failure: failure('server_error') } as const;
+  yield { type: 'turn-ended', outcome, usage: null, at: clock.now() };
+}
+
+const isError = ({ event, data }: Frame): boolean =>
+  event === 'error' || (event === null && isJsonObject(data) && data['error'] !== undefined);

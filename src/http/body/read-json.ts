@@ -3,8 +3,12 @@ import { JsonLimitError, readJsonSteps, type JsonLimits } from '../../kit/json/j
 import type { JsonObject } from '../../kit/json/json.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { readBytes, type ReadLimits } from './read-bytes.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
+import type { BodyBudget } from '../../turns/body-budget.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { LoadLimits } from '../../state/chains.ts';
 
-export interface ReadJsonLimits extends ReadLimits {
+interface ReadJsonLimits extends ReadLimits {
   readonly maxDepth?: number;
   /** What an empty body means; absent: it is invalid. */
   readonly ifEmpty?: JsonObject;
@@ -46,4 +50,36 @@ export const readJson = async (request: Request, limits: ReadJsonLimits): Promis
   const bytes = await readBytes(request, limits);
   if (bytes.length === 0 && limits.ifEmpty !== undefined) return limits.ifEmpty;
   return parseJson(bytes, limits.signal, limits.maxDepth);
+};
+
+export interface BodyDeps {
+  readonly bodies: BodyBudget;
+  readonly maxBodyBytes: number;
+}
+
+/** The JSON body of a request that runs no turn. Its bytes are held until the exchange ends. */
+export const readBody = async (
+  http: Request,
+  exchange: Exchange,
+  { bodies, maxBodyBytes }: BodyDeps,
+  options: Pick<ReadJsonLimits, 'ifEmpty'> = {},
+): Promise<unknown> => {
+  const room = bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
+  exchange.atEnd(() => room.letGo());
+  return unlessAborted(
+    readJson(http, { maxBytes: maxBodyBytes, room, signal: exchange.signal, ...options }),
+    exchange.signal,
+  );
+};
+
+/** What is loaded from the store counts like a body until the answer is sent. */
+export const loadLimits = (
+  exchange: Exchange,
+  { bodies }: { readonly bodies: BodyBudget },
+): LoadLimits & { readonly caller: string } => {
+  const { signal } = exchange;
+  const caller = exchange.caller();
+  const held = bodies.open(caller, signal, (error) => exchange.abort(error));
+  exchange.atEnd(() => held.letGo());
+  return { caller, signal, onBytes: (bytes) => held.grow(bytes) };
 };

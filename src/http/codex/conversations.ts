@@ -5,10 +5,9 @@ import {
 } from '../../openai/responses/output/project-stored.ts';
 import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { AllConversations, ShownTurn } from '../../state/all-conversations.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits } from '../body/load-limits.ts';
-import type { BodyDeps } from '../body/read-body.ts';
+import { loadLimits, type BodyDeps } from '../body/read-json.ts';
 import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface AllConversationsRouteDeps {

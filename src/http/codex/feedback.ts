@@ -1,8 +1,8 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import { readFeedback } from '../../openai/shared/sign-in.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
+import { readBody, type BodyDeps } from '../body/read-json.ts';
 import { route, type Route } from '../route.ts';
 
 export interface FeedbackDeps {

@@ -2,8 +2,8 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
 import { hasScope } from '../guards/scopes.ts';
 import { readSignIn } from '../../openai/shared/sign-in.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
+import { readBody, type BodyDeps } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { route, type Route } from '../route.ts';
 

@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type ServerResponse,
+  STATUS_CODES,
+  type Server,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -8,14 +14,64 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
 import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
 import { resourceFailure } from '../../canonical/failure/resources.ts';
-import { setIncoming } from '../body/incoming-body.ts';
+import { setIncoming } from '../body/read-bytes.ts';
 import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-info.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';
 import { errorResponse } from '../answer/error-response.ts';
-import { parserFailure, rawAnswer } from './malformed.ts';
-import { endStalled } from './stalled.ts';
 import { acceptUpgrades, upgradableRequest, type Upgrades } from './upgrade.ts';
-import { isStream, writeStream } from './write-stream.ts';
+import { isStream, writeStream } from '../answer/write-stream.ts';
+
+/** A usual limit of reverse proxies. Node checks again if a write was in progress, so the real limit may be twice that. */
+const STALL_MS = 60_000;
+
+/**
+ * Closes connections whose client has read nothing for this long although data is waiting: it would hold the memory of
+ * its request and answer for ever. A client that waits for the proxy is not affected. Returns a function that watches a
+ * connection which was upgraded.
+ */
+export const endStalled = (server: Server, stallMs = STALL_MS): ((socket: Socket) => void) => {
+  const answers = new WeakMap<Socket, ServerResponse>();
+  server.on('request', (incoming, outgoing) => answers.set(incoming.socket, outgoing));
+  // Node reports any connection without traffic in either direction.
+  server.setTimeout(stallMs, (socket) => {
+    const isAnswering = answers.get(socket)?.writableFinished === false;
+    if (!isAnswering || socket.writableLength > 0) socket.destroy();
+  });
+  return (socket) => {
+    // The server does not listen to it any more, and a listener of `setTimeout` is called only once.
+    socket.on('timeout', () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    socket.setTimeout(stallMs);
+  };
+};
+
+/** Maps an error code of Node's parser to a failure. */
+const parserFailure = (code: string): Failure => {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return failure('headers_too_large');
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return failure('request_too_large', { message: 'The chunk extensions of the request are too large.' });
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return failure('request_timeout');
+    default:
+      return failure('malformed_request');
+  }
+};
+
+/** A raw answer for a connection without a parsed request. It closes the connection. */
+const rawAnswer = async (response: Response): Promise<string> => {
+  const body = await response.text();
+  const headers = [...response.headers, ['content-length', String(Buffer.byteLength(body))]];
+  return [
+    `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ''}`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+};
 
 export interface Listener {
   readonly url: string;

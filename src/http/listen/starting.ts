@@ -1,6 +1,5 @@
 import { failure } from '../../canonical/failure/failure.ts';
-import { errorFormOf } from '../answer/error-form.ts';
-import { errorResponse } from '../answer/error-response.ts';
+import { errorFormOf, errorResponse } from '../answer/error-response.ts';
 import type { Cors } from '../guards/cors.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
 import { idPrefixAt, type EndedRequest } from '../../requests/record.ts';
 import type { RequestLog } from '../../requests/request-log.ts';
 import type { RequestSearch } from '../../store/ports/requests.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { route, type Route } from '../route.ts';
 import { findCapture, projectCapture, type CaptureDeps } from './captured.ts';

@@ -4,7 +4,7 @@ import { projectStoredResponse } from '../../openai/responses/output/project-sto
 import { isRunning } from '../../state/stored-turn.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { route, type Route } from '../route.ts';
-import { loadLimits } from '../body/load-limits.ts';
+import { loadLimits } from '../body/read-json.ts';
 import type { StoredResponseDeps } from './stored-responses.ts';
 
 /** Stops a background response, on whichever instance it runs. One that has ended stays as it is. */

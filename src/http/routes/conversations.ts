@@ -12,10 +12,9 @@ import { readInclude, projectStoredItem } from '../../openai/responses/output/pr
 import { listBody, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { Conversations } from '../../state/conversations.ts';
 import type { ReferredItems } from '../../state/referred-items.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits } from '../body/load-limits.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
+import { loadLimits, readBody, type BodyDeps } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 

@@ -8,7 +8,7 @@ import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
 import { translateBody } from '../../turns/translate.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Api, InputCount } from '../../turns/api.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';

@@ -5,7 +5,7 @@ import {
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { projectModels, projectOneModel } from '../../openai/models/project.ts';
-import { isForAnthropic } from '../answer/error-form.ts';
+import { isForAnthropic } from '../answer/error-response.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { modelsForCodex, type OwnPathsDeps } from '../codex/own-paths.ts';
 import type { TurnGate } from '../../turns/turn-gate.ts';

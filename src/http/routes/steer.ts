@@ -1,6 +1,6 @@
 import { readSteer } from '../../openai/responses/input/steer.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
+import { readBody, type BodyDeps } from '../body/read-json.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
 import { route, type Route } from '../route.ts';
 

@@ -9,10 +9,9 @@ import { CHAT_PATH } from '../../openai/chat/api.ts';
 import { readNewMetadata } from '../../openai/conversations/read.ts';
 import { listBody, pageOf, readListQuery, unreadQuery } from '../../openai/shared/list-page.ts';
 import type { StoredChats } from '../../state/stored-chats.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits } from '../body/load-limits.ts';
-import { readBody, type BodyDeps } from '../body/read-body.ts';
+import { loadLimits, readBody, type BodyDeps } from '../body/read-json.ts';
 import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface StoredChatDeps {

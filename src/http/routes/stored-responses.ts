@@ -12,9 +12,9 @@ import {
   unreadQuery,
 } from '../../openai/shared/list-page.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits } from '../body/load-limits.ts';
+import { loadLimits } from '../body/read-json.ts';
 import { route, type Route } from '../route.ts';
 import type { StreamingDeps } from '../turn/serve-background.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';

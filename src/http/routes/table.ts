@@ -8,7 +8,7 @@ import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex
 import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
-import { frontRoutes, type FrontDeps } from '../front/routes.ts';
+import { frontRoutes, type FrontDeps } from '../front.ts';
 import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';

@@ -12,7 +12,7 @@ import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { RunCall } from '../../turns/run-deps.ts';
 import { prepareRun } from '../../turns/start-run.ts';
 import { translateBody, type Translated } from '../../turns/translate.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { sseResponse } from '../answer/sse-response.ts';
 import { sessionOf } from '../exchange/session.ts';

@@ -13,15 +13,18 @@ import type { RunCall, RunDeps } from '../../turns/run-deps.ts';
 import { prepareRun, type PreparedRun } from '../../turns/start-run.ts';
 import { translateBody, type TranslateDeps, type Translated } from '../../turns/translate.ts';
 import type { LocalResponses } from '../../turns/turn-state.ts';
-import { ignoredHeader } from '../answer/ignored-header.ts';
-import { servedModelHeader } from '../answer/served-model-header.ts';
+import { ignoredHeader, servedModelHeader } from '../answer/turn-headers.ts';
 import { referredCounter, type ReadLimits } from '../body/read-bytes.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { summaryOf } from '../exchange/request-summary.ts';
 import { namedSessionOf, sessionOf } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import { recordBody, safeHeaders, type Captures } from '../exchange/trace-request.ts';
 import type { BackgroundDeps } from './serve-background.ts';
+import { itemFacts } from '../../canonical/request/item-facts.ts';
+import { allTools } from '../../canonical/request/tool.ts';
+import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { OneOrMore } from '../../kit/collections/lists.ts';
+import type { RequestSummary } from '../../observe/request-end.ts';
 
 export interface TurnDeps extends RunDeps, TranslateDeps {
   readonly bodies: BodyBudget;
@@ -139,3 +142,16 @@ export const answerHeaders = (parsed: ParsedRequest, { head }: Run): Readonly<Re
   ...servedModelHeader(head.servedModel),
   ...parsed.dialect?.headers,
 });
+
+/** The size of a request, without any content. `bytes` is what the body holds in memory, compressed and not. */
+export const summaryOf = (requests: OneOrMore<TurnRequest>, bytes: number): RequestSummary => {
+  const tools = allTools(requests[0]);
+  return {
+    items: requests.reduce((sum, { items }) => sum + items.length, 0),
+    tools: tools.length,
+    images:
+      requests.reduce((sum, { items }) => sum + itemFacts(items).images, 0) +
+      tools.filter((tool) => tool.kind === 'hosted' && tool.mask !== undefined).length,
+    bytes,
+  };
+};

@@ -5,7 +5,7 @@ import { CLIENT_GONE } from '../../observe/request-end.ts';
 import type { Api, Frame } from '../../turns/api.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
-import { endOfBrokenStream } from '../answer/broken-stream.ts';
+import { endOfBrokenStream } from '../answer/sse-response.ts';
 import type { OpenExchange } from '../exchange/exchange.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
 import { traced } from '../exchange/trace-request.ts';

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 
 import { WebSocket } from 'ws';
 
-import { WritePace } from '../answer/write-pace.ts';
+import { WritePace } from '../answer/sse-response.ts';
 
 /** Above this, what waits for the client slows its turns down. */
 const HIGH_WATER_BYTES = 1024 * 1024;

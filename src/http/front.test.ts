@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { serveRoutes } from '../../../test/support/serve-routes.ts';
-import { acceptsHtml } from './accepts-html.ts';
-import { createDocPages } from './doc-pages.ts';
-import { frontPage } from './page.ts';
-import { frontRoutes } from './routes.ts';
+import { serveRoutes } from '../../test/support/serve-routes.ts';
+import { acceptsHtml, frontRoutes, createDocPages, frontPage } from './front.ts';
 
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
 

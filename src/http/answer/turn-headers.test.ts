@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ignoredHeader } from './ignored-header.ts';
+import { ignoredHeader } from './turn-headers.ts';
 
 const NAME = 'x-proxy-ignored-params';
 
