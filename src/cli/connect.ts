@@ -1,22 +1,30 @@
-import { homedir } from 'node:os';
+import { homedir, constants } from 'node:os';
 import path from 'node:path';
+import { spawn } from 'node:child_process';
 
 import { untrustedState } from '../codex/home/private-folders.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import type { Config } from '../config/schema.ts';
 import { hideSecrets } from '../kit/text/hide-secrets.ts';
 import type { CommandContext, Flags, Run } from './read-command-line.ts';
-import { type Client, type ServerFacts, isShell, shellLines, SHELLS, usualShell } from '../connect/client.ts';
+import {
+  type Client,
+  type ServerFacts,
+  isShell,
+  shellLines,
+  SHELLS,
+  usualShell,
+  type Variables,
+} from '../connect/client.ts';
 import { CLIENTS, type ConnectClientName } from '../connect/clients.ts';
-import { snippetOf } from '../connect/formats.ts';
+import { snippetOf, FORMATS } from '../connect/formats.ts';
 import { applyEdits, NotMerged, planEdit, type Edit, applyUndo, planUndo } from './connect/edit.ts';
-import { listClients } from './connect/list.ts';
-import { Records, type KeptKey } from './connect/record.ts';
-import { runClient, withoutNpm } from './connect/run-client.ts';
+import { Records, type KeptKey, digestOf, type FileRecord } from './connect/record.ts';
 import { findServer, revokeKey } from './connect/server.ts';
-import { showDiff, placeOnDisk } from './connect/target.ts';
+import { showDiff, placeOnDisk, readTarget } from './connect/target.ts';
 import { PlainError, loadSettings, addressOf } from './explain.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
+import { unmerge } from './connect/merge.ts';
 
 /** The usual exit code for wrong usage. */
 const USAGE = 2;
@@ -213,4 +221,132 @@ const endKey = async ({ world, config }: Task, key: KeptKey): Promise<void> => {
     world.say(
       `The server at ${key.url} could not be asked to revoke the key ${JSON.stringify(key.name)}. Revoke it: ${commandLine(invocation, 'keys', 'revoke', key.id)}\n`,
     );
+};
+
+/** One line for each client: its name, and whether this command has connected it. */
+export const listClients = async (world: CommandContext, stateDir: string, url: string): Promise<string> => {
+  const rows: string[] = [];
+  for (const [name, client] of Object.entries<Client>(CLIENTS)) {
+    const server = { ...NO_SERVER, url };
+    const state =
+      client.files(server).length === 0
+        ? shellState(client.run(server)?.variables ?? {}, world.environment)
+        : await stateOf(new Records(stateDir, name), world);
+    rows.push(`${name.padEnd(12)} ${state.padEnd(24)} ${client.title}\n`);
+  }
+  return rows.join('');
+};
+
+/** For the addresses in the variables of a client. */
+const NO_SERVER: Omit<ServerFacts, 'url'> = {
+  key: '',
+  keyFile: null,
+  model: { id: '', isChosen: false, title: '', contextWindow: 0, maxOutputTokens: 0 },
+};
+
+/** Clients without a file are connected if the shell has their variables. */
+const shellState = (variables: Variables, environment: CommandContext['environment']): string =>
+  Object.entries(variables).every(([name, value]) => !name.endsWith('_URL') || environment[name] === value)
+    ? 'connected in this shell'
+    : 'not connected';
+
+const stateOf = async (records: Records, world: CommandContext): Promise<string> => {
+  try {
+    const states = await Promise.all((await records.read()).map(fileState));
+    if (states.length === 0) return 'not connected';
+    if (states.every((state) => state === 'there')) return 'connected';
+    return states.every((state) => state === 'gone') ? 'settings removed since' : 'connected, changed since';
+  } catch (error) {
+    world.say(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 'unknown';
+  }
+};
+
+/** Whether all, some or none of our settings are in the file. */
+const fileState = async ({
+  real,
+  digest,
+  format,
+  changes,
+}: FileRecord): Promise<'there' | 'changed' | 'gone'> => {
+  const { text } = await readTarget(real);
+  if (text === null) return 'gone';
+  if (digestOf(text) === digest) return 'there';
+  const { text: without, kept } = unmerge(FORMATS[format], text, changes);
+  if (kept.length > 0) return 'changed';
+  return without === text ? 'gone' : 'there';
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const PASSED_ON = ['SIGTERM', 'SIGHUP'] as const;
+
+interface ClientCommand {
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly environment: Environment;
+  readonly directory: string;
+}
+
+/** Runs a program in the place of this one. Resolves to its exit code: 128 plus the number if a signal ended it. */
+export const runClient = async ({
+  program,
+  words,
+  environment,
+  directory,
+}: ClientCommand): Promise<number> => {
+  const child = spawn(program, words, { stdio: 'inherit', env: environment, cwd: directory });
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  // The terminal sends Ctrl-C to both processes; the client decides what it means.
+  const ignore = (): void => {};
+  process.on('SIGINT', ignore);
+  for (const signal of PASSED_ON) process.on(signal, pass);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(program, error)));
+      child.once('close', (code, signal) =>
+        resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+      );
+    });
+  } finally {
+    process.off('SIGINT', ignore);
+    for (const signal of PASSED_ON) process.off(signal, pass);
+  }
+};
+
+const cannotStart = (program: string, { code }: NodeJS.ErrnoException): PlainError =>
+  new PlainError(
+    code === 'ENOENT'
+      ? `There is no program ${program} on the PATH: install it first.`
+      : `${program} cannot be started (${code ?? 'unknown error'}).`,
+  );
+
+/** Variables that npm adds for its scripts. Other settings of npm may be the user's. */
+const OF_NPM =
+  /^(?:npm_(?:lifecycle|package)_.*|npm_(?:command|execpath|node_execpath|config_local_prefix)|INIT_CWD)$/;
+
+/** The environment as it was before npm started this command, which puts the project's own programs first on the PATH. */
+export const withoutNpm = (environment: Environment, root: string): Environment => {
+  if (environment['npm_lifecycle_event'] === undefined) return environment;
+  const isNpms = (folder: string): boolean =>
+    /[\\/]node-gyp-bin$/.test(folder) ||
+    (/[\\/]node_modules[\\/]\.bin$/.test(folder) && isAbove(path.dirname(path.dirname(folder)), root));
+  return Object.fromEntries(
+    Object.entries(environment)
+      .filter(([name]) => !OF_NPM.test(name))
+      .map(([name, value]) => [
+        name,
+        /^path$/i.test(name)
+          ? value
+              ?.split(path.delimiter)
+              .filter((folder) => !isNpms(folder))
+              .join(path.delimiter)
+          : value,
+      ]),
+  );
+};
+
+const isAbove = (folder: string, root: string): boolean => {
+  const way = path.relative(folder, root);
+  return way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
 };

@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import { readLogin } from '../codex/login/read-login.ts';
-import { signIn, signOut } from '../codex/login/sign-in.ts';
+import { readLogin, type LoginFacts } from '../codex/login/read-login.ts';
+import { signIn, signOut, type SignIn } from '../codex/login/sign-in.ts';
 import { overridesLogin } from '../compose/sign-ins.ts';
-import type { Flags, Run } from './read-command-line.ts';
-import { describeLogin, signInOptions } from './login-home.ts';
+import type { Flags, Run, CommandContext } from './read-command-line.ts';
+import { openCodexBinary } from '../codex/binary.ts';
+import type { Config } from '../config/schema.ts';
+import { commandLine, thisInvocation } from './invocation.ts';
+import { loadSettings } from './explain.ts';
 
 /** The exit code of a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -50,4 +53,40 @@ export const logout: Run = async (_flags, world) => {
   if (options.config.upstream.accessToken !== null)
     world.say('CODEX_ACCESS_TOKEN is still set: a server with this environment uses it.\n');
   return code;
+};
+
+/** The home whose login the server would use. `~/.codex` is only used if configured. */
+export const loginHomeOf = (config: Config): string =>
+  config.upstream.codexHome ?? path.join(config.state.dir, 'codex');
+
+export const signInOptions = async (world: CommandContext): Promise<SignIn & { readonly config: Config }> => {
+  const { environment } = world;
+  const config = await loadSettings(environment);
+  const device = commandLine(thisInvocation(environment), 'login', '--device');
+  return {
+    config,
+    binary: await openCodexBinary(config.codex.binary),
+    stateDir: config.state.dir,
+    loginHome: loginHomeOf(config),
+    environment,
+    stdio: 'inherit',
+    onErrorLine: (line) => world.say(withOurCommand(line, device)),
+  };
+};
+
+/** Replaces codex's own command, which users of this server may not have. */
+export const withOurCommand = (line: string, device: string): string =>
+  line.replace('codex login --device-auth', () => device);
+
+/** `ChatGPT, a***@example.com, plan plus` */
+export const describeLogin = ({ kind, accessToken, account, plan }: LoginFacts): string =>
+  [
+    nameOf(kind, accessToken !== null),
+    ...(account === null ? [] : [account]),
+    ...(plan === null ? [] : [`plan ${plan}`]),
+  ].join(', ');
+
+const nameOf = (kind: LoginFacts['kind'], isAccessToken: boolean): string => {
+  if (isAccessToken) return 'ChatGPT access token';
+  return kind === 'chatgpt' ? 'ChatGPT' : 'an API key';
 };

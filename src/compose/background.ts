@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { runSliced } from '../kit/async/event-loop.ts';
 import { systemAmbient } from '../kit/ambient.ts';
-import { toAccessLine } from '../observe/access-log.ts';
+import { toAccessLine } from '../observe/request-end.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { RequestObserver } from '../observe/request-observer.ts';

@@ -1,5 +1,4 @@
-import type { Config } from '../config/schema.ts';
-import { secretsOf } from '../config/secrets.ts';
+import { type Config, secretsOf } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
 import { type Api, requestsOf } from '../turns/api.ts';
@@ -21,7 +20,7 @@ import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { Sockets, type SocketsDeps } from '../http/websocket/sockets.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
-import { frameTally } from '../observe/frame-metrics.ts';
+import { frameTally } from '../observe/turn-metrics.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';

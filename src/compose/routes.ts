@@ -1,7 +1,6 @@
 import type { SignIns } from '../canonical/models/sign-in.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
-import type { Config } from '../config/schema.ts';
-import { shownSettings, shownSources } from '../config/shown-settings.ts';
+import { type Config, shownSettings, shownSources } from '../config/schema.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front.ts';

@@ -9,7 +9,7 @@ import { createWorkerPool, type WorkerPool, type WorkerPoolEvent } from '../code
 import { probed, type ProbeOptions } from '../engine/attempt/probe-worker.ts';
 import type { TurnDriver } from '../engine/drivers/driver.ts';
 import { systemAmbient } from '../kit/ambient.ts';
-import { boundedLabel } from '../observe/bounded-label.ts';
+import { boundedLabel } from '../observe/metric-row.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { malformedLines, rpcMetrics } from '../observe/rpc-metrics.ts';

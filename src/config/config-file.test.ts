@@ -8,8 +8,7 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 import { ConfigError } from './load.ts';
-import type { Config } from './schema.ts';
-import { secretsOf } from './secrets.ts';
+import { type Config, secretsOf } from './schema.ts';
 import { fileKeyOf, type SettingRow } from './setting-row.ts';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'config-file-'));

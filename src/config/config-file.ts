@@ -1,11 +1,90 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
+import { z } from 'zod';
+
 import type { ModelPrices } from '../canonical/models/prices.ts';
-import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
-import { readJsonFile } from './json-file.ts';
-import { readPrices } from './prices.ts';
+import { isJsonObject, type JsonObject, type Json } from '../kit/json/json.ts';
 import { fileKeyOf, type SettingTable } from './setting-row.ts';
+import { jsonErrorPlace, type JsonPlace, repeatedKeyPlace } from '../kit/json/json-place.ts';
+
+const AMOUNT = z.number().min(0).max(1_000_000);
+
+/** A price in the config file. Its JSON schema has the same fields. */
+export const PRICE_FIELDS = z.strictObject({
+  input: AMOUNT,
+  /** Absent: as other input. */
+  cached_input: AMOUNT.optional(),
+  output: AMOUNT,
+});
+
+const MAX_PRICES = 1_000;
+
+interface ReadPrices {
+  readonly prices: ModelPrices;
+  readonly problems: readonly string[];
+}
+
+/** The value of `prices` in the config file. */
+const readPrices = (value: Json | undefined): ReadPrices => {
+  if (value === undefined) return { prices: {}, problems: [] };
+  if (!isJsonObject(value)) {
+    return { prices: {}, problems: ['prices: must be an object, as in docs/keys.md.'] };
+  }
+  const entries = Object.entries(value);
+  const problems = entries.length > MAX_PRICES ? [`prices: has more than ${MAX_PRICES} models.`] : [];
+  const prices = entries.slice(0, MAX_PRICES).flatMap(([model, entry]) => {
+    const parsed = PRICE_FIELDS.safeParse(entry);
+    if (parsed.success) {
+      const { input, output, cached_input: cachedInput = input } = parsed.data;
+      return [[model, { input, cachedInput, output }] as const];
+    }
+    problems.push(
+      `prices: ${JSON.stringify(model.slice(0, 100))} must be an object with input, output and optionally cached_input: what a million tokens cost, from 0 to 1000000.`,
+    );
+    return [];
+  });
+  return { prices: Object.fromEntries(prices), problems };
+};
+
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** `problem` completes a sentence that begins with the path. It never quotes the content, which may be a secret. */
+type JsonFile = { readonly value: unknown } | { readonly problem: string };
+
+export const readJsonFile = (file: string): JsonFile => {
+  const read = readText(file);
+  if (typeof read !== 'string') return read;
+  // Some editors begin a file with a byte order mark.
+  const text = read.replace(/^\uFEFF/, '');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { problem: `is not valid JSON: see ${placeText(jsonErrorPlace(text))}.` };
+  }
+  const repeated = repeatedKeyPlace(text);
+  return repeated === null ? { value } : { problem: `has a key twice: see ${placeText(repeated)}.` };
+};
+
+const placeText = ({ line, column }: JsonPlace): string => `line ${line}, column ${column}`;
+
+const readText = (file: string): string | { readonly problem: string } => {
+  let opened: number | null = null;
+  try {
+    // A named pipe would block until another process writes to it. Windows has no such flag.
+    opened = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const found = fstatSync(opened);
+    if (found.isDirectory()) return { problem: 'is a folder, not a file.' };
+    if (!found.isFile()) return { problem: 'is not a regular file.' };
+    if (found.size > MAX_FILE_BYTES) return { problem: 'is larger than 1 MB.' };
+    return readFileSync(opened, 'utf8');
+  } catch (error) {
+    return { problem: `cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}.` };
+  } finally {
+    if (opened !== null) closeSync(opened);
+  }
+};
 
 /** The settings of a config file, not yet checked. */
 export interface ConfigFile {

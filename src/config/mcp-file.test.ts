@@ -6,8 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 
 import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
 import { ConfigError } from './load.ts';
-import type { Config } from './schema.ts';
-import { secretsOf } from './secrets.ts';
+import { type Config, secretsOf } from './schema.ts';
 
 const directory = mkdtempSync(path.join(tmpdir(), 'mcp-file-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

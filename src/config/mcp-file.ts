@@ -13,7 +13,7 @@ import {
   type McpTransport,
 } from '../canonical/mcp/mcp-server.ts';
 import { isJsonObject, type JsonObject } from '../kit/json/json.ts';
-import { readJsonFile } from './json-file.ts';
+import { readJsonFile } from './config-file.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,7 @@
-import type { McpServer } from '../canonical/mcp/mcp-server.ts';
+import { type McpServer, mcpSecrets } from '../canonical/mcp/mcp-server.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import { BACKEND_SETTINGS } from './backend-settings.ts';
-import { CLIENT_SETTINGS } from './client-settings.ts';
-import { FAMILY_SETTINGS } from './family-settings.ts';
+import { CLIENT_SETTINGS, FAMILY_SETTINGS } from './client-settings.ts';
 import type { SettingRow, SettingTable, Slice } from './setting-row.ts';
 import { STATE_SETTINGS } from './state-settings.ts';
 import { TOOL_SETTINGS } from './tool-settings.ts';
@@ -57,3 +56,30 @@ export type Config = {
   /** Mistakes that do not stop the start, such as a misspelt key. */
   readonly warnings: readonly string[];
 };
+
+/** All values of the configuration that must not get out. */
+export const secretsOf = (config: Config, settings: SettingTable): readonly string[] => [
+  ...Object.values(settings)
+    .filter((row) => row.secret === true)
+    .flatMap(({ slice, field }) => (config[slice] as Readonly<Record<string, unknown>>)[field])
+    .filter((value) => typeof value === 'string'),
+  ...config.mcpServers.flatMap(mcpSecrets),
+];
+
+type Shown = string | number | boolean | null;
+
+const plain = (settings: SettingTable): readonly [string, SettingRow][] =>
+  Object.entries(settings).filter(([, { type, secret }]) => type.isPlain === true && secret !== true);
+
+/** The settings that every holder of a key may see: numbers and known words, no free text. */
+export const shownSettings = (config: Config, settings: SettingTable): Readonly<Record<string, Shown>> =>
+  Object.fromEntries(
+    plain(settings).map(([name, { slice, field }]) => [
+      name,
+      (config[slice] as Readonly<Record<string, Shown>>)[field] ?? null,
+    ]),
+  );
+
+/** Where the values of those settings come from. */
+export const shownSources = ({ sources }: Config, settings: SettingTable): Readonly<Record<string, Source>> =>
+  Object.fromEntries(plain(settings).map(([name]) => [name, sources[name] ?? 'default']));

@@ -1,13 +1,311 @@
-import type { Client } from './client.ts';
-import { claude } from './clients/claude.ts';
-import { cline } from './clients/cline.ts';
-import { codex } from './clients/codex.ts';
-import { continueDev } from './clients/continue.ts';
-import { copilotCli } from './clients/copilot-cli.ts';
-import { env } from './clients/env.ts';
-import { opencode } from './clients/opencode.ts';
-import { pi } from './clients/pi.ts';
-import { qwenCode } from './clients/qwen-code.ts';
+import {
+  type Client,
+  type ServerFacts,
+  type Variables,
+  valuesOf,
+  openAiUrl,
+  PROVIDER,
+  TITLE,
+} from './client.ts';
+import type { JsonObject } from '../kit/json/json.ts';
+import { FAMILY } from '../canonical/models/model-names.ts';
+
+/** Claude Code takes a window of 1,000,000 tokens for granted. Both variables are needed: one for the models it knows, one for others. */
+const claudeVariables = ({ url, key, model }: ServerFacts): Variables => ({
+  ANTHROPIC_BASE_URL: url,
+  ANTHROPIC_AUTH_TOKEN: key,
+  ...(model.isChosen ? { ANTHROPIC_MODEL: model.id } : {}),
+  CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(model.contextWindow),
+  CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(model.contextWindow),
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+});
+
+const claude: Client = {
+  title: 'Claude Code',
+  page: 'claude-code.md',
+  files: (server) => [
+    {
+      format: 'json',
+      place: { variables: [['CLAUDE_CONFIG_DIR', '']], folder: '.claude', name: 'settings.json' },
+      settings: valuesOf({ env: claudeVariables(server) }),
+    },
+  ],
+  run: (server) => ({ program: 'claude', words: [], variables: claudeVariables(server) }),
+  tryIt: 'claude -p "Say hello."',
+};
+
+const codexSettings = (server: ServerFacts, key: JsonObject): JsonObject => ({
+  model: server.model.id,
+  model_provider: PROVIDER,
+  model_providers: {
+    [PROVIDER]: { name: PROVIDER, base_url: openAiUrl(server), wire_api: 'responses', ...key },
+  },
+});
+
+/** The variable of the key for a single run. */
+const CODEX_KEY = 'CODEX_PROXY_KEY';
+
+const codex: Client = {
+  title: 'Codex',
+  page: 'codex.md',
+  files: (server) => [
+    {
+      format: 'toml',
+      place: { variables: [['CODEX_HOME', '']], folder: '.codex', name: 'config.toml' },
+      settings: valuesOf(codexSettings(server, { experimental_bearer_token: server.key })),
+    },
+  ],
+  run: (server) => ({
+    program: 'codex',
+    words: valuesOf(codexSettings(server, { env_key: CODEX_KEY })).flatMap((setting) =>
+      setting.kind === 'value' ? ['-c', `${setting.path.join('.')}=${JSON.stringify(setting.value)}`] : [],
+    ),
+    variables: { [CODEX_KEY]: server.key },
+  }),
+  tryIt: 'codex exec "Say hello."',
+};
+
+const opencodeSettings = (server: ServerFacts): JsonObject => {
+  const { id, title, contextWindow, maxOutputTokens } = server.model;
+  return {
+    model: `${PROVIDER}/${id}`,
+    provider: {
+      [PROVIDER]: {
+        npm: '@ai-sdk/openai-compatible',
+        name: TITLE,
+        options: {
+          baseURL: openAiUrl(server),
+          apiKey: server.keyFile === null ? server.key : `{file:${server.keyFile}}`,
+        },
+        models: {
+          [FAMILY]: { name: 'Default model' },
+          [id]: {
+            name: title,
+            reasoning: true,
+            attachment: true,
+            modalities: { input: ['text', 'image'], output: ['text'] },
+            limit: { context: contextWindow, output: maxOutputTokens },
+          },
+        },
+      },
+    },
+  };
+};
+
+const opencode: Client = {
+  title: 'opencode',
+  page: 'opencode.md',
+  files: (server) => [
+    {
+      format: 'json',
+      place: {
+        variables: [['XDG_CONFIG_HOME', 'opencode']],
+        folder: '.config/opencode',
+        name: 'opencode.json',
+        otherName: 'opencode.jsonc',
+      },
+      settings: [
+        { kind: 'first', path: ['$schema'], value: 'https://opencode.ai/config.json' },
+        ...valuesOf(opencodeSettings(server)),
+      ],
+    },
+  ],
+  run: (server) => ({
+    program: 'opencode',
+    words: [],
+    variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeSettings(server)) },
+  }),
+  tryIt: 'opencode run "Say hello."',
+};
+
+/** How Cline names providers of this kind. It keeps one of them. */
+const CLINE_PROVIDER = 'openai-compatible';
+
+const cline: Client = {
+  title: 'Cline',
+  page: 'cline.md',
+  files: (server) => [
+    {
+      format: 'json',
+      place: {
+        variables: [
+          ['CLINE_DATA_DIR', 'settings'],
+          ['CLINE_DIR', 'data/settings'],
+        ],
+        folder: '.cline/data/settings',
+        name: 'providers.json',
+      },
+      settings: [
+        { kind: 'first', path: ['version'], value: 1 },
+        { kind: 'value', path: ['lastUsedProvider'], value: CLINE_PROVIDER },
+        {
+          kind: 'value',
+          path: ['providers', CLINE_PROVIDER],
+          // Cline deletes a file in which one of these is missing. It changes the model and the time itself.
+          value: {
+            settings: {
+              provider: CLINE_PROVIDER,
+              apiKey: server.key,
+              model: server.model.id,
+              baseUrl: openAiUrl(server),
+            },
+            updatedAt: '2026-01-01T00:00:00.000Z',
+            tokenSource: 'manual',
+          },
+          identity: ['settings', 'baseUrl'],
+        },
+      ],
+    },
+  ],
+  run: () => null,
+  tryIt: 'cline "Say hello."',
+};
+
+const continueDev: Client = {
+  title: 'Continue',
+  page: 'continue.md',
+  files: (server) => [
+    {
+      format: 'yaml',
+      place: { variables: [['CONTINUE_GLOBAL_DIR', '']], folder: '.continue', name: 'config.yaml' },
+      settings: [
+        { kind: 'first', path: ['name'], value: TITLE },
+        { kind: 'first', path: ['version'], value: '1.0.0' },
+        { kind: 'first', path: ['schema'], value: 'v1' },
+        {
+          kind: 'item',
+          path: ['models'],
+          item: {
+            name: `${server.model.title} (${TITLE})`,
+            provider: 'openai',
+            model: server.model.id,
+            apiBase: openAiUrl(server),
+            apiKey: server.key,
+            roles: ['chat', 'edit', 'apply'],
+            capabilities: ['tool_use', 'image_input'],
+          },
+        },
+      ],
+    },
+  ],
+  run: () => null,
+  tryIt: 'cn -p "Say hello."',
+};
+
+const copilotCli: Client = {
+  title: 'GitHub Copilot CLI',
+  page: 'copilot-cli.md',
+  files: () => [],
+  run: (server) => ({
+    program: 'copilot',
+    words: [],
+    variables: {
+      COPILOT_PROVIDER_BASE_URL: openAiUrl(server),
+      COPILOT_PROVIDER_API_KEY: server.key,
+      COPILOT_PROVIDER_WIRE_API: 'responses',
+      COPILOT_MODEL: server.model.id,
+      COPILOT_OFFLINE: 'true',
+    },
+  }),
+  tryIt: 'copilot -p "Say hello."',
+};
+
+const QWEN_KEY = 'CODEX_PROXY_KEY';
+
+const qwenCode: Client = {
+  title: 'Qwen Code',
+  page: 'qwen-code.md',
+  files: (server) => {
+    const provider = { baseUrl: openAiUrl(server), envKey: QWEN_KEY };
+    const { id, title, contextWindow } = server.model;
+    return [
+      {
+        format: 'json',
+        place: { variables: [['QWEN_HOME', '']], folder: '.qwen', name: 'settings.json' },
+        settings: [
+          { kind: 'first', path: ['$version'], value: 4 },
+          ...valuesOf({
+            env: { [QWEN_KEY]: server.key },
+            security: { auth: { selectedType: 'openai' } },
+            model: { name: id },
+          }),
+          {
+            kind: 'item',
+            path: ['modelProviders', 'openai'],
+            item: { id, name: title, ...provider, generationConfig: { contextWindowSize: contextWindow } },
+          },
+        ],
+      },
+    ];
+  },
+  run: (server) => ({
+    program: 'qwen',
+    words: [],
+    variables: {
+      OPENAI_BASE_URL: openAiUrl(server),
+      OPENAI_API_KEY: server.key,
+      OPENAI_MODEL: server.model.id,
+    },
+  }),
+  tryIt: 'qwen "Say hello."',
+};
+
+const pi: Client = {
+  title: 'pi',
+  page: 'pi.md',
+  files: (server) => {
+    const place = { variables: [['PI_CODING_AGENT_DIR', '']] as const, folder: '.pi/agent' };
+    const { id, contextWindow, maxOutputTokens } = server.model;
+    const model = {
+      id,
+      reasoning: true,
+      thinkingLevelMap: { minimal: null, xhigh: 'xhigh', max: 'max' },
+      input: ['text', 'image'],
+      contextWindow,
+      maxTokens: maxOutputTokens,
+    };
+    return [
+      {
+        format: 'json',
+        place: { ...place, name: 'models.json' },
+        settings: valuesOf({
+          providers: {
+            [PROVIDER]: {
+              baseUrl: openAiUrl(server),
+              api: 'openai-responses',
+              apiKey: server.key,
+              models: [model],
+            },
+          },
+        }),
+      },
+      {
+        format: 'json',
+        place: { ...place, name: 'settings.json' },
+        settings: valuesOf({ defaultProvider: PROVIDER, defaultModel: id }),
+      },
+    ];
+  },
+  run: () => null,
+  tryIt: 'pi -p "Say hello."',
+};
+
+const env: Client = {
+  title: "programs with OpenAI's or Anthropic's SDK",
+  page: null,
+  files: () => [],
+  run: (server) => ({
+    program: null,
+    words: [],
+    variables: {
+      OPENAI_BASE_URL: openAiUrl(server),
+      OPENAI_API_KEY: server.key,
+      ANTHROPIC_BASE_URL: server.url,
+      ANTHROPIC_AUTH_TOKEN: server.key,
+    },
+  }),
+  tryIt: 'node my-program.js',
+};
 
 /** All clients by the name that users type. The command and the pages in `docs/clients` are made from this table. */
 export const CLIENTS = {

@@ -1,4 +1,4 @@
-import { boundedLabel } from './bounded-label.ts';
+import { boundedLabel } from './metric-row.ts';
 import type { Logger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -1,6 +1,5 @@
-import { boundedLabel } from './bounded-label.ts';
+import { boundedLabel, counter, gauge, histogram } from './metric-row.ts';
 import type { Logger } from './log.ts';
-import { counter, gauge, histogram } from './metric-row.ts';
 import type { Metrics } from './metrics.ts';
 
 /** How model requests reach the backend. */

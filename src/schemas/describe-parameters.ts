@@ -5,9 +5,8 @@ import {
   resolvePointer,
   parseJsonObject,
 } from '../kit/json/json.ts';
-import { listOfJson } from './schema-match.ts';
+import { listOfJson, sampleArguments } from './sample-value.ts';
 import type { Guidance } from '../engine/prose-tools/prose-request.ts';
-import { sampleArguments } from './sample-value.ts';
 
 /** Limit for one tool; the schema contains the rest. */
 const MAX_LINES = 200;

@@ -58,7 +58,8 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/loopback.ts: randomBytes': 'a secret',
   'src/features/console/sessions.ts: randomBytes': 'tokens and nonces',
   'src/features/keys/key-secret.ts: randomBytes': 'secrets of keys',
-  'src/cli/connect/prove.ts: randomBytes': 'a nonce: a predictable one could be answered by a recorded proof',
+  'src/cli/connect/server.ts: randomBytes':
+    'a nonce: a predictable one could be answered by a recorded proof',
   'src/features/keys/routes.ts: randomBytes': 'a salt',
   'src/features/keys/live-keys.ts: performance': 'limits questions to the database, however a clock jumps',
   'src/http/guards/own-secrets.ts: randomBytes': 'a key, and the name of a temporary file',

@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { DEMO_IMAGE, imageStep } from '../../src/demo/images.ts';
+import { DEMO_IMAGE, imageStep } from '../../src/demo/demo-script.ts';
 import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
 import { says } from '../support/scripts.ts';
 import { shareProxy } from './hooks.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { DEMO_IMAGE, demoImage } from '../../src/demo/images.ts';
-import { demoScript } from '../../src/demo/demo-script.ts';
+import { DEMO_IMAGE, demoImage, demoScript } from '../../src/demo/demo-script.ts';
 import { openProxy } from '../support/open-proxy.ts';
 
 const { openai, model } = await openProxy(demoScript(), { PROXY_IMAGE_MODEL: 'gpt-5.5' });

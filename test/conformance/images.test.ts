@@ -1,7 +1,7 @@
 import { APIError, toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 
-import { DEMO_IMAGE, imageStep, type DrawnImage } from '../../src/demo/images.ts';
+import { DEMO_IMAGE, imageStep, type DrawnImage } from '../../src/demo/demo-script.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { INSTRUCTIONS } from '../../src/openai/images/to-turn.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';

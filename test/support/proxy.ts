@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 
 import { createApp, type App, type AppDeps } from '../../src/compose/app.ts';
 import { ALL_SETTINGS, loadConfig } from '../../src/compose/feature-tables.ts';
-import { secretsOf } from '../../src/config/secrets.ts';
+import { secretsOf } from '../../src/config/schema.ts';
 import {
   startModelServer,
   type ModelServer,

@@ -2,7 +2,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { withoutNpm } from './run-client.ts';
+import { withoutNpm } from '../connect.ts';
 
 const joined = (...folders: readonly string[]): string => folders.join(path.delimiter);
 

@@ -7,7 +7,7 @@ import { readLoginFile } from '../../codex/home/login-file.ts';
 import { accessTokenIn, accessTokenKind, authOf, WHOAMI_PATH } from '../../codex/home/access-token.ts';
 import { readLogin, TOKEN_ENDS_SOON_MS, type LoginFacts, masked } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
-import { describeLogin, loginHomeOf } from '../login-home.ts';
+import { describeLogin, loginHomeOf } from '../login.ts';
 import { ok, problem, skipped, warning, type Check, type Finding } from './finding.ts';
 import { isOpenToOthers } from './machine.ts';
 import { shownTime } from '../../kit/text/display.ts';

@@ -8,7 +8,7 @@ import { authOf } from '../../codex/home/access-token.ts';
 import { readWholeLogin } from '../../codex/home/login-file.ts';
 import { readLogin } from '../../codex/login/read-login.ts';
 import type { Config } from '../../config/schema.ts';
-import { loginHomeOf } from '../login-home.ts';
+import { loginHomeOf } from '../login.ts';
 
 /** The backend's answer to a request without a login. */
 export interface BackendAnswer {

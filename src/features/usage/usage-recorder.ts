@@ -1,7 +1,7 @@
 import type { Ambient } from '../../kit/ambient.ts';
 import { WriteQueue } from '../../kit/async/write-queue.ts';
 import { LogHistogram } from '../../kit/collections/log-histogram.ts';
-import { boundedLabel } from '../../observe/bounded-label.ts';
+import { boundedLabel } from '../../observe/metric-row.ts';
 import type { RequestEnd, StartedRequest } from '../../observe/request-end.ts';
 import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
 import type { UsageCounts, UsageLabels, UsageRow, UsageStore } from './store.ts';

@@ -1,10 +1,9 @@
 import { failureOf, gatewayError, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
-import { toAccessLine } from '../../observe/access-log.ts';
+import { toAccessLine, requestEnd } from '../../observe/request-end.ts';
 import type { Logger } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { requestEnd } from '../../observe/request-end.ts';
 import type { RequestObserver } from '../../observe/request-observer.ts';
 import { openExchange, type Exchange, type OpenExchange } from './exchange.ts';
 import { loggedTraces, traceOf } from './trace-context.ts';

@@ -2,7 +2,7 @@ import type { RequestTrace } from '../../canonical/context/request-trace.ts';
 import { failureOf } from '../../canonical/failure/failure.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
-import type { FrameTally } from '../../observe/frame-metrics.ts';
+import type { FrameTally } from '../../observe/turn-metrics.ts';
 import { COUNTED } from '../../apis/sse.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import type { StoredRequest } from '../../state/stored-turn.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 
 import { isCompactionTrigger } from '../../canonical/request/compaction.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
@@ -7,7 +7,21 @@ import { bodyObject } from '../chat/common.ts';
 import { readInput, referencesIn } from '../responses/input/input-items.ts';
 import type { Recall } from '../responses/input/item-references.ts';
 import { unreadFields, parseBody } from '../../apis/validation.ts';
-import { addItemsSchema, createConversationSchema, updateMetadataSchema } from './schema.ts';
+import { list } from '../../apis/bounds.ts';
+import { metadata as metadataField } from '../shared/field-schemas.ts';
+
+/** OpenAI's limit for one request. */
+const MAX_NEW_ITEMS = 20;
+
+const createConversationSchema = z.object({
+  items: list(MAX_NEW_ITEMS).nullish(),
+  metadata: metadataField.nullish(),
+});
+
+/** Null is a value of `metadata`, but the field must be there. */
+const updateMetadataSchema = z.object({ metadata: metadataField.nullable() });
+
+const addItemsSchema = z.object({ items: list(MAX_NEW_ITEMS) });
 
 /** New items of a conversation. What they refer to has to be loaded before they are read. */
 export interface NewItems {
@@ -53,10 +67,10 @@ const readFields = <S extends z.ZodType>(schema: S, body: unknown) => {
   return { parsed: parseBody(schema, object), ignored: unreadFields(schema, object, '') };
 };
 
-const newItems = (list: readonly unknown[], ignored: readonly string[]): NewItems => ({
-  references: referencesIn(list),
+const newItems = (values: readonly unknown[], ignored: readonly string[]): NewItems => ({
+  references: referencesIn(values),
   read(recall) {
-    const { items, places, unread } = readInput(list, recall, 'items');
+    const { items, places, unread } = readInput(values, recall, 'items');
     rejectTrigger(items, places);
     return { items, ignored: [...ignored, ...unread] };
   },

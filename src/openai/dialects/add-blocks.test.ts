@@ -6,8 +6,7 @@ import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { collect, emit, fixedAmbient } from '../../../test/support/turn-events.ts';
 import { turnsWhileReading } from '../../../test/support/turns-of-loop.ts';
 import { arrange } from '../responses/output/layout.ts';
-import { addBlocks } from './add-blocks.ts';
-import { callsFromBlocks } from './calls-from-blocks.ts';
+import { addBlocks, callsFromBlocks } from './add-blocks.ts';
 import { MAX_ARGUMENTS_CHARS } from './use-tool-block.ts';
 
 const message = (id: string, text: string): readonly TurnEvent[] => {

@@ -5,8 +5,7 @@ import { isMessage, isToolCall, wordsOf } from '../../canonical/request/item.ts'
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { callTold, END, messageTold } from '../../../test/support/item-events.ts';
 import { emit, fixedAmbient } from '../../../test/support/turn-events.ts';
-import { stopAfterTools } from './stop-after-tools.ts';
-import type { StopRules } from './stop-rules.ts';
+import { stopAfterTools, type StopRules } from './stop-after-tools.ts';
 
 const { clock } = fixedAmbient();
 const NONE: StopRules = { callsAre: 'items', maxCalls: null, graceMs: null, dropsTail: false };

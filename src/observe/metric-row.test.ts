@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { boundedLabel, knownLabel } from './bounded-label.ts';
+import { boundedLabel, knownLabel } from './metric-row.ts';
 
 describe('boundedLabel', () => {
   it('keeps a limited number of values, and replaces the rest', () => {
