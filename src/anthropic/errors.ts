@@ -1,8 +1,7 @@
-import type { Failure } from '../canonical/failure/failure.ts';
+import type { Failure, Restate } from '../canonical/failure/failure.ts';
 import { errorHeaders } from '../apis/sse.ts';
 import type { ErrorForm } from '../turns/api.ts';
 import type { FailureCode } from '../canonical/failure/failure-catalogue.ts';
-import type { Restate } from '../canonical/failure/restate.ts';
 import type { ModelName } from '../canonical/models/model-names.ts';
 import { quoted } from '../kit/text/display.ts';
 

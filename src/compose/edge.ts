@@ -3,7 +3,7 @@ import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
 import { type Api, requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
-import { modelBudgets } from '../turns/model-budgets.ts';
+import { modelBudgets } from '../turns/plan-answer.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { configuredKeysOf } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';

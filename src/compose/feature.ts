@@ -1,4 +1,4 @@
-import type { FeatureFailures } from '../canonical/failure/feature-failures.ts';
+import type { FeatureFailures } from '../canonical/failure/failure.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';

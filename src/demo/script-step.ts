@@ -1,5 +1,5 @@
 import type { Phase } from '../canonical/request/item.ts';
-import type { IncompleteReason } from '../canonical/events/outcome.ts';
+import type { IncompleteReason } from '../canonical/events/turn-event.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 import type { ModelEvent } from './connection.ts';
 

@@ -1,6 +1,5 @@
 import { failureOf, type Failure } from '../canonical/failure/failure.ts';
-import type { Outcome } from '../canonical/events/outcome.ts';
-import type { TurnEvent } from '../canonical/events/turn-event.ts';
+import type { Outcome, TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Usage } from '../canonical/events/usage.ts';
 import type { Clock } from '../kit/ambient.ts';
 

@@ -1,10 +1,9 @@
 import type { RequestSpans } from '../canonical/context/request-trace.ts';
 import type { TraceContext } from '../canonical/context/trace.ts';
-import type { Outcome } from '../canonical/events/outcome.ts';
+import type { Outcome } from '../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../canonical/events/usage.ts';
 import type { ErrorSource } from '../canonical/failure/catalogue-row.ts';
-import { errorSourceOf } from '../canonical/failure/error-source.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
+import { errorSourceOf, type Failure } from '../canonical/failure/failure.ts';
 import type { TurnObserver, TurnSummary } from './observer.ts';
 
 /** A request as it arrives, whatever it came over. */

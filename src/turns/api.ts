@@ -1,7 +1,6 @@
 import type { Reply } from '../canonical/events/accumulate.ts';
 import type { StopEarly, TurnEvent } from '../canonical/events/turn-event.ts';
-import type { Failure } from '../canonical/failure/failure.ts';
-import type { Restate } from '../canonical/failure/restate.ts';
+import type { Failure, Restate } from '../canonical/failure/failure.ts';
 import type { ModelNames } from '../canonical/models/model-names.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { Path } from '../canonical/request/path.ts';

@@ -1,11 +1,37 @@
-import type { ModelBudget } from '../canonical/context/model-budget.ts';
+import { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Turn } from '../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import type { Plan } from '../engine/engine.ts';
 import { ANSWER_STEPS, type AnswerStepDeps } from '../engine/steps/order.ts';
 import { withSteps } from '../engine/steps/step.ts';
+import type { Trace } from '../canonical/context/trace.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { Logger } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
+
+interface BudgetDeps {
+  readonly metrics: Pick<Metrics, 'modelRequestLimits'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly clock: Clock;
+}
+
+/** Opens the budget of an answer. Its retries are recorded; an answer that the limit ends is counted and logged. */
+export const modelBudgets =
+  (limit: number, { metrics, logger, clock }: BudgetDeps) =>
+  ({ requestId, note }: Pick<RunCall, 'requestId' | 'note'>, trace: Trace): ModelBudget =>
+    new ModelBudget(limit, {
+      clock,
+      onExceeded() {
+        metrics.modelRequestLimits.inc();
+        logger.warn({ requestId, limit }, 'model request limit reached');
+      },
+      onRetry(retry) {
+        trace.record('retry', retry);
+        note({ retries: retry.count });
+      },
+    });
 
 interface Answering {
   readonly parsed: ParsedRequest;

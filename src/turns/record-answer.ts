@@ -1,5 +1,4 @@
-import { measured } from '../canonical/context/measured.ts';
-import { NO_TRACE, type Trace } from '../canonical/context/trace.ts';
+import { measured, NO_TRACE, type Trace } from '../canonical/context/trace.ts';
 import { endOf } from '../canonical/events/accumulate.ts';
 import type { TurnEnded, TurnEvent } from '../canonical/events/turn-event.ts';
 import { failureOf } from '../canonical/failure/failure.ts';

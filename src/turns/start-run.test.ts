@@ -1,9 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { dialectSettings } from '../../test/support/dialect-settings.ts';
+import { modelList } from '../../test/support/models.ts';
+import { planOf } from '../../test/support/plan.ts';
+import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
+import { noState } from '../../test/support/turn-state.ts';
 import { turnDeps } from '../compose/edge.ts';
 import { loadConfig } from '../compose/feature-tables.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
-import { OPEN_GATE, type TurnGate } from './turn-gate.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
 import { createModelNames } from '../canonical/models/model-names.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
@@ -11,15 +15,13 @@ import { unlessAborted } from '../kit/async/wait.ts';
 import { createLogger } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { responsesApi } from '../openai/responses/api.ts';
-import { dialectSettings } from '../../test/support/dialect-settings.ts';
-import { modelList } from '../../test/support/models.ts';
-import { planOf } from '../../test/support/plan.ts';
-import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
+import type { Turn } from '../canonical/context/turn-context.ts';
+import { OPEN_GATE, FREE_PASS, type TurnGate, type GatePass } from './turn-gate.ts';
 import { createFormatChecks } from './format/check-format.ts';
 import type { HeldBytes } from './body-budget.ts';
-import { noState } from '../../test/support/turn-state.ts';
-import { NOTHING_LOADED, type Frame } from './api.ts';
-import { prepareRun, type PreparedRun } from './start-run.ts';
+import { NOTHING_LOADED, type Frame, type ParsedRequest } from './api.ts';
+import { prepareRun, enterGate, Owned, type PreparedRun } from './start-run.ts';
+import type { RunCall } from './run-deps.ts';
 
 const api = responsesApi({
   layout: 'natural',
@@ -288,4 +290,39 @@ describe('a foreground run', () => {
     await run.ended;
     expect(holds()).toEqual([]);
   });
+});
+
+const entered = (entering: Promise<GatePass>) => {
+  const owned = new Owned();
+  const pass = enterGate(
+    [{ request: {} }] as unknown as readonly [Turn],
+    { choices: 1 } as ParsedRequest,
+    { caller: 'key', held: { bytes: 1 }, state: noState, trace: NO_TRACE } as unknown as RunCall,
+    {
+      deps: { gate: { ...OPEN_GATE, enter: () => entering } },
+      owned,
+      signal: new AbortController().signal,
+      asked: () => 0,
+    },
+  );
+  return { owned, pass };
+};
+
+it('leaves when the run ends, even if it ends before the reservation is made', async () => {
+  let left = 0;
+  const { promise, resolve } = Promise.withResolvers<GatePass>();
+  const { owned, pass } = entered(promise);
+  owned.release();
+  expect(left).toBe(0);
+  resolve({ ...FREE_PASS, leave: () => void (left += 1) });
+  await pass;
+  await expect.poll(() => left).toBe(1);
+});
+
+it('may be refused before it is awaited', async () => {
+  const { owned, pass } = entered(Promise.reject(new Error('no')));
+  // Time for Node to complain about a rejection that is not handled.
+  await new Promise((resolve) => setImmediate(resolve));
+  owned.release();
+  await expect(pass).rejects.toThrow('no');
 });

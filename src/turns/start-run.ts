@@ -1,34 +1,134 @@
 import { failureOf } from '../canonical/failure/failure.ts';
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
-import { measured } from '../canonical/context/measured.ts';
-import type { Trace } from '../canonical/context/trace.ts';
-import type { TurnAccepted } from '../canonical/events/turn-event.ts';
+import { measured, type Trace } from '../canonical/context/trace.ts';
+import type { TurnAccepted, TurnEvent } from '../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { rejectionsFor } from '../canonical/failure/rejection.ts';
 import { countAhead } from '../engine/count-tokens.ts';
 import type { Plan } from '../engine/engine.ts';
 import { unlessAborted } from '../kit/async/wait.ts';
 import { yieldToLoop } from '../kit/async/event-loop.ts';
-import { mapAll } from '../kit/collections/lists.ts';
-import { tap } from '../observe/observer.ts';
-import { answerMoments } from './answer-moments.ts';
+import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
+import { tap, type TurnObserver } from '../observe/observer.ts';
+import type { Usage } from '../canonical/events/usage.ts';
+import type { Clock } from '../kit/ambient.ts';
+import type { Turn } from '../canonical/context/turn-context.ts';
 import { backgroundOf, type Api, type InputTokens, type ParsedRequest } from './api.ts';
 import { resolveAttachments } from './attachments/attachments.ts';
 import type { FetchImage } from './attachments/fetch-image.ts';
 import type { HeldBytes } from './body-budget.ts';
 import { runChoices } from './choices.ts';
-import { allPastCommitPoint } from './commit-point.ts';
-import { emptyTurn } from './empty-turn.ts';
-import { enterGate } from './enter-gate.ts';
-import { inWordsOfCodex } from './failures-for-codex.ts';
-import { formatObserver } from './format/format-observer.ts';
+import { allPastCommitPoint, inWordsOfCodex } from './commit-point.ts';
+import { formatObserver } from './format/check-format.ts';
 import { planAnswer } from './plan-answer.ts';
-import { turnsOf } from './turns-of-request.ts';
+import { turnsOf } from './conversation-key.ts';
 import { recordAnswer, recorderOf } from './record-answer.ts';
-import { Owned } from './owned.ts';
 import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
-import { namesWithoutEffect, refusalOf } from './without-effect.ts';
+import { namesWithoutEffect, refusalOf } from './translate.ts';
+import type { GateAsk, GatePass } from './turn-gate.ts';
+
+/** Notes when the first of the answers begins, and when each of them is complete. */
+const answerMoments = (trace: Trace): TurnObserver => {
+  let hasBegun = false;
+  return {
+    onEvent(event) {
+      if (event.type === 'turn-ended') trace.begin('end').end({ outcome: event.outcome.kind });
+      else if (!hasBegun && event.type === 'item-delta') {
+        hasBegun = true;
+        trace.begin('first-delta').end();
+      }
+    },
+  };
+};
+
+/** No model has read or written anything. */
+const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: 0,
+};
+
+/** A turn that ends at once, without a model. `onEnd` is called when it has been read, or its reader has left. */
+async function* emptyTurn(clock: Clock, onEnd: () => void): AsyncGenerator<TurnEvent> {
+  try {
+    yield { type: 'turn-ended', outcome: { kind: 'completed' }, usage: NO_USAGE, at: clock.now() };
+  } finally {
+    onEnd();
+  }
+}
+
+/** What a run gives back when its last turn has ended. */
+export class Owned {
+  readonly #releases: (() => void)[] = [];
+  readonly #released = Promise.withResolvers<void>();
+
+  get released(): Promise<void> {
+    return this.#released.promise;
+  }
+
+  add(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  release(): void {
+    for (const release of this.#releases.splice(0)) release();
+    this.#released.resolve();
+  }
+
+  /** Watches so many turns, and releases everything after the last one. */
+  until(turns: number): TurnObserver {
+    let left = turns;
+    return {
+      onEnd: () => {
+        left -= 1;
+        if (left === 0) this.release();
+      },
+    };
+  }
+}
+
+interface Entering {
+  readonly deps: Pick<RunDeps, 'gate'>;
+  readonly owned: Owned;
+  readonly signal: AbortSignal;
+  readonly asked: GateAsk['asked'];
+}
+
+/**
+ * Reserves what the turns may use. The run gives it back when it ends, even if that is before the reservation is made. It
+ * may reject before it is awaited.
+ */
+export const enterGate = (
+  turns: OneOrMore<Turn>,
+  parsed: ParsedRequest,
+  { caller, held, state, trace }: RunCall,
+  { deps, owned, signal, asked }: Entering,
+): Promise<GatePass> => {
+  const entering = measured(trace.begin('reserve'), () =>
+    deps.gate.enter({
+      caller,
+      requests: mapAll(turns, ({ request }) => request),
+      choices: parsed.choices,
+      bytes: held.bytes,
+      asked,
+      isKept: state.isKept(parsed.keeps),
+      signal,
+      nameOf: (path) => parsed.nameOf(path),
+    }),
+  );
+  const leave = (): Promise<void> =>
+    entering.then(
+      (pass) => pass.leave(),
+      () => undefined,
+    );
+  owned.add(() => void leave());
+  entering.catch(() => undefined);
+  return entering;
+};
 
 /** Large requests are rare, and copying them costs more than a short wait. */
 const LARGE_BYTES = 1024 * 1024;

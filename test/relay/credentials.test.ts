@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../src/canonical/events/outcome.ts';
+import type { Outcome } from '../../src/canonical/events/turn-event.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { findCodexBinary } from '../../src/codex/binary.ts';

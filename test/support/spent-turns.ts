@@ -1,5 +1,4 @@
-import type { Outcome } from '../../src/canonical/events/outcome.ts';
-import type { TurnEnded, TurnEvent } from '../../src/canonical/events/turn-event.ts';
+import type { Outcome, TurnEnded, TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import type { Usage } from '../../src/canonical/events/usage.ts';
 import { fixedAmbient } from './turn-events.ts';
 

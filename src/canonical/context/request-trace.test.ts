@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../failure/failure.ts';
-import { measured } from './measured.ts';
+import { measured, NO_TRACE, type TraceContext } from './trace.ts';
 import { MAX_SPANS, RequestTrace } from './request-trace.ts';
-import { NO_TRACE, type TraceContext } from './trace.ts';
 
 /** A trace whose clock a test sets. */
 const traced = (contexts: readonly TraceContext[] = []) => {

@@ -1,3 +1,5 @@
+import { failureOf, type Failure } from '../failure/failure.ts';
+
 /** Records what is sent and received for one request, on both sides. Recorded facts must not be changed. */
 export interface Recorder {
   /** False if `record` does nothing, so that expensive facts need not be collected. */
@@ -145,3 +147,19 @@ export type TraceKind =
   | 'end'
   /** The trace exceeds its size limit. */
   | 'cut';
+
+/** Ends the span with the work; if that fails, with the code of the failure. */
+export const measured = async <Value>(
+  span: OpenSpan,
+  work: () => Promise<Value>,
+  toFailure: (error: unknown) => Failure = failureOf,
+): Promise<Value> => {
+  try {
+    return await work();
+  } catch (error) {
+    span.end({ error: toFailure(error).code });
+    throw error;
+  } finally {
+    span.end();
+  }
+};

@@ -1,9 +1,8 @@
 import type { Json } from '../../kit/json/json.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, ItemDelta, ItemEnded, TurnEnded, TurnEvent } from './turn-event.ts';
 import type { Usage } from './usage.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { endItem, type ItemStatus, type Produced, type ItemContent, type Slot } from '../request/item.ts';
-import { type ItemDelta, type ItemEnded, type TurnEnded, type TurnEvent } from './turn-event.ts';
 
 /** The complete result of a turn, folded from its events. */
 export interface Reply {

@@ -1,8 +1,28 @@
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import type { Outcome } from './outcome.ts';
 import type { Path } from '../request/path.ts';
-import type { Usage } from './usage.ts';
 import type { Produced, Slot } from '../request/item.ts';
+import type { Failure } from '../failure/failure.ts';
+import type { Usage } from './usage.ts';
+
+/** How a turn ended. */
+export type Outcome =
+  /** `stop`: the stop sequence of the client that ended the answer; absent: the model did. */
+  | { readonly kind: 'completed'; readonly stop?: string }
+  /** The model called tools of the client, which ends the answer. */
+  | { readonly kind: 'tool-calls' }
+  | { readonly kind: 'incomplete'; readonly reason: IncompleteReason }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/**
+ * `max_model_requests`: the answer used up its model requests. `max_tool_calls`: the model called too many tools.
+ * `steered`: another answer continues it with more input of the client.
+ */
+export type IncompleteReason =
+  | 'max_output_tokens'
+  | 'content_filter'
+  | 'max_model_requests'
+  | 'max_tool_calls'
+  | 'steered';
 
 /**
  * An event of a turn. The engine reports everything to the APIs as these events, and all item kinds share them.

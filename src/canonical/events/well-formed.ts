@@ -1,9 +1,8 @@
 import { failure } from '../failure/failure.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome, TurnEvent } from './turn-event.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Accumulator } from './accumulate.ts';
 import type { ItemStatus } from '../request/item.ts';
-import type { TurnEvent } from './turn-event.ts';
 
 export interface WellFormedOptions {
   readonly clock: Clock;

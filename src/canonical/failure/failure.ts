@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { CatalogueEntry } from './catalogue-row.ts';
+import type { CatalogueEntry, ErrorSource } from './catalogue-row.ts';
 import { FAILURES, type FailureCode } from './failure-catalogue.ts';
 
 /** An error as plain data, made from a row of the catalogue. `GatewayError` wraps it where code throws. */
@@ -25,7 +25,7 @@ export interface Failure {
 export type FeatureFailureCode = string & { readonly [IN_FEATURE]: true };
 declare const IN_FEATURE: unique symbol;
 
-export interface FailureDetails {
+interface FailureDetails {
   readonly message?: string;
   readonly param?: string | null;
   readonly code?: string;
@@ -84,3 +84,62 @@ export const gatewayError = (kind: FailureCode, details: FailureDetails = {}): G
 /** The failure to report for any thrown value. Unknown errors hide their message, which may contain paths or keys. */
 export const failureOf = (error: unknown): Failure =>
   error instanceof GatewayError ? error.failure : failure('server_error');
+
+/** Where the status alone would be misleading. */
+const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
+  invalid_api_key: 'key',
+  missing_scope: 'key',
+  concurrency_limit: 'key',
+  background_limit: 'server',
+  model_request_limit_exceeded: 'server',
+  client_too_slow: 'client',
+  insufficient_quota: 'account',
+  upstream_unauthorized: 'account',
+  account_unavailable: 'account',
+  sign_in_required: 'account',
+  sign_in_failed: 'account',
+  sign_out_failed: 'account',
+  rate_limit_exceeded: 'backend',
+  upstream_error: 'backend',
+  upstream_forbidden: 'backend',
+  upstream_blocked: 'backend',
+  upstream_unreachable: 'backend',
+  upstream_timeout: 'backend',
+  upstream_overloaded: 'backend',
+  too_many_output_items: 'backend',
+  answer_too_large: 'backend',
+  tool_choice_not_satisfied: 'backend',
+  image_not_generated: 'backend',
+};
+
+export const errorSourceOf = ({ kind, status, row }: Pick<Failure, 'kind' | 'status' | 'row'>): ErrorSource =>
+  row?.source ?? SOURCES[kind as FailureCode] ?? (status < 500 ? 'client' : 'server');
+
+/** Rewrites a failure. `count` counts the tokens of the input; it resolves with null if that fails or takes too long. */
+export type Restate = (failed: Failure, count: () => Promise<number | null>) => Promise<Failure>;
+
+/** The errors of a feature, by their codes. */
+export type FeatureFailures = Readonly<Record<string, CatalogueEntry>>;
+
+/** Makes the errors of a feature's table. */
+export const featureErrors =
+  <Table extends FeatureFailures>(table: Table) =>
+  (kind: keyof Table & string, details: FailureDetails = {}): GatewayError =>
+    new GatewayError(failureFrom(kind, table[kind] as CatalogueEntry, details));
+
+/** System error codes for resources that this process ran out of. */
+const RESOURCE_CODES: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+const RETRY_AFTER_SECONDS = 1;
+
+/** The same errors in the app-server's messages, such as `Too many open files (os error 24)`. */
+const RESOURCE_MESSAGE = /\(os error (?:12|23|24|105)\)/;
+
+export const resourceFailure = (): Failure =>
+  failure('out_of_resources', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
+export const isResourceError = (message: string): boolean => RESOURCE_MESSAGE.test(message);
+
+/** The failure for a system error code; null if the code is not about resources. */
+export const resourceFailureFor = (code: string | null): Failure | null =>
+  code !== null && RESOURCE_CODES.has(code) ? resourceFailure() : null;

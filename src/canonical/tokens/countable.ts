@@ -1,11 +1,46 @@
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
-import { fileTokens } from './file-tokens.ts';
-import { imageTokens } from './image-tokens.ts';
-import type { Item, Part } from '../request/item.ts';
-import { textOfFile } from '../request/text-file.ts';
+import type { Item, Part, FilePart } from '../request/item.ts';
+import { textOfFile, fileBytesOf } from '../request/text-file.ts';
 import type { Tool } from '../request/tool.ts';
 import type { TurnRequest } from '../request/turn-request.ts';
+import { imageTokens } from './image-tokens.ts';
+
+/** Estimates the tokens of a file that is not plain text. Of a PDF, the model gets text and an image per page. */
+const fileTokens = (part: FilePart, model: string): number => {
+  const bytes = fileBytesOf(part);
+  // The backend stores the file or fetches it.
+  if (bytes === null) return pageTokens(model);
+  if (bytes.subarray(0, 5).toString('latin1') !== '%PDF-') return Math.ceil(bytes.length / BYTES_PER_TOKEN);
+  return pagesOf(bytes) * pageTokens(model);
+};
+
+const BYTES_PER_TOKEN = 16;
+const TOKENS_OF_PAGE_TEXT = 500;
+
+/** The text of a page, and its image of unknown size. */
+const pageTokens = (model: string): number => TOKENS_OF_PAGE_TEXT + imageTokens({ url: '' }, model);
+
+/** Estimate for PDFs with a compressed page list. */
+const BYTES_PER_PAGE = 50_000;
+
+const pagesOf = (bytes: Buffer): number => {
+  let pages = 0;
+  let looks = 0;
+  let at = bytes.indexOf(TYPE);
+  for (; at !== -1 && looks < MAX_LOOKS; at = bytes.indexOf(TYPE, at + TYPE.length)) {
+    looks += 1;
+    // `/Type /Pages` is a list of pages.
+    const rest = bytes.toString('latin1', at + TYPE.length, at + TYPE.length + 8);
+    if (/^\s?\/Page(?![a-zA-Z])/.test(rest)) pages += 1;
+  }
+  if (pages === 0) return Math.ceil(bytes.length / BYTES_PER_PAGE);
+  return at === -1 ? pages : Math.ceil(pages * (bytes.length / at));
+};
+
+const TYPE = '/Type';
+/** A few milliseconds of work. The count for longer files is extrapolated. */
+const MAX_LOOKS = 20_000;
 
 /** A piece of model input or output: texts to count, and tokens that are already known. */
 export interface Countable {

@@ -1,4 +1,4 @@
-import { mcpNamespace } from '../../canonical/mcp/mcp-names.ts';
+import { mcpNamespace } from '../../canonical/mcp/mcp-tools.ts';
 import {
   isMcpLabel,
   MCP_CALL_SECONDS,

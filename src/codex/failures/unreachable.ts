@@ -1,5 +1,4 @@
-import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import { resourceFailureFor } from '../../canonical/failure/resources.ts';
+import { failure, resourceFailureFor, type Failure } from '../../canonical/failure/failure.ts';
 
 /** Reasons that an operator can act on, by error code. */
 const REASONS: Readonly<Record<string, string>> = {

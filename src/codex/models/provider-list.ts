@@ -1,5 +1,9 @@
-import { unknownModel, type ModelInfo, type ModelList } from '../../canonical/models/model-names.ts';
-import { isTextModelName } from '../../canonical/models/smallest-model.ts';
+import {
+  unknownModel,
+  isTextModelName,
+  type ModelInfo,
+  type ModelList,
+} from '../../canonical/models/model-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** Aggregators list some hundred models; bounds the external list. */

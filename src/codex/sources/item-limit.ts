@@ -1,5 +1,5 @@
 import { failure } from '../../canonical/failure/failure.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Outcome } from '../../canonical/events/turn-event.ts';
 
 /** More than any answer has. The app-server's time for output items grows quadratically: 40,000 take a minute. */
 export const MAX_ITEMS = 5_000;

@@ -1,5 +1,4 @@
-import type { Outcome } from '../../canonical/events/outcome.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { Outcome, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { Produced } from '../../canonical/request/item.ts';
 import { mcpToolCall } from '../protocol/methods.ts';

@@ -1,6 +1,5 @@
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { TurnEvent, Outcome } from '../../canonical/events/turn-event.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { isJsonObject, listIn, textIn, type Json, type JsonObject } from '../../kit/json/json.ts';

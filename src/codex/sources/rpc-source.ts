@@ -1,7 +1,6 @@
 import type { Message, Slot } from '../../canonical/request/item.ts';
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { TurnEvent, Outcome } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

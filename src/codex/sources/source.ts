@@ -1,7 +1,6 @@
 import type { Produced } from '../../canonical/request/item.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Outcome, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { CallableTools } from '../../canonical/request/tool.ts';
-import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { FindMcpTool } from './mcp-calls.ts';

@@ -1,9 +1,8 @@
 import { failure } from '../../canonical/failure/failure.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
 import type { HostedCall, ItemStatus, Opaque, Produced } from '../../canonical/request/item.ts';
-import type { ItemDelta, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { ItemDelta, TurnEvent, Outcome } from '../../canonical/events/turn-event.ts';
 import { statusAfter } from '../../canonical/events/well-formed.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Progress } from './answer-events.ts';

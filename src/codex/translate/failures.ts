@@ -1,6 +1,5 @@
-import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { IncompleteReason } from '../../canonical/events/outcome.ts';
-import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
+import { failure, resourceFailure, isResourceError, type Failure } from '../../canonical/failure/failure.ts';
+import type { IncompleteReason } from '../../canonical/events/turn-event.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import { isBlockPage } from '../failures/block-page.ts';
 import { classify, NO_DETAILS, unfinishedFailure, type ReportedError } from '../failures/classify.ts';

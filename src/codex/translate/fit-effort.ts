@@ -1,4 +1,4 @@
-import { EFFORTS } from '../../canonical/models/efforts.ts';
+import { EFFORTS } from '../../canonical/models/model-names.ts';
 
 const ORDER: readonly string[] = EFFORTS;
 

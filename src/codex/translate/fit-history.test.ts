@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Item, Reasoning } from '../../canonical/request/item.ts';
-import { findPairingProblem } from '../../canonical/request/pairing.ts';
+import { findPairingProblem } from '../../canonical/request/item-facts.ts';
 import {
   CHATGPT_HISTORY,
   fitHistory,

@@ -1,6 +1,6 @@
 import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { rawOf, type Item, type RawItem } from '../../canonical/request/item.ts';
-import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
+import { mcpNamespace, mcpWireName } from '../../canonical/mcp/mcp-tools.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import { isJsonObject, textIn, type Json } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { failure } from '../../canonical/failure/failure.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Outcome } from '../../canonical/events/turn-event.ts';
 import { preferBackendFailure, toOutcome, type BackendNotes } from './outcomes.ts';
 
 const report = (different: Partial<BackendNotes>): BackendNotes => ({

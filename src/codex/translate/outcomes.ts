@@ -1,6 +1,5 @@
-import { failure, type Failure } from '../../canonical/failure/failure.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
-import { resourceFailure } from '../../canonical/failure/resources.ts';
+import { failure, resourceFailure, type Failure } from '../../canonical/failure/failure.ts';
+import type { Outcome } from '../../canonical/events/turn-event.ts';
 import type { TurnError } from '../protocol/generated/v2/TurnError.ts';
 import { incompleteReason, toFailure } from './failures.ts';
 

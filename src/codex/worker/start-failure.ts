@@ -1,5 +1,11 @@
-import { failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { resourceFailureFor, resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
+import {
+  failure,
+  GatewayError,
+  resourceFailureFor,
+  resourceFailure,
+  isResourceError,
+  type Failure,
+} from '../../canonical/failure/failure.ts';
 
 /** The disk, or the user's quota. */
 const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

@@ -8,8 +8,14 @@ import {
   RequestTimeout,
   RPC_CODES,
 } from '../../codex/rpc/errors.ts';
-import { failure, failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import { resourceFailure, isResourceError } from '../../canonical/failure/resources.ts';
+import {
+  failure,
+  failureOf,
+  GatewayError,
+  resourceFailure,
+  isResourceError,
+  type Failure,
+} from '../../canonical/failure/failure.ts';
 import { classify, NO_DETAILS } from '../../codex/failures/classify.ts';
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
 import { isJsonObject } from '../../kit/json/json.ts';

@@ -1,9 +1,7 @@
-import { measured } from '../../canonical/context/measured.ts';
-import type { Trace, OpenSpan, SpanFacts } from '../../canonical/context/trace.ts';
+import { measured, type Trace, type OpenSpan, type SpanFacts } from '../../canonical/context/trace.ts';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { Item, RawItem } from '../../canonical/request/item.ts';
-import { mcpNamespace, McpToolNames, mcpWireName } from '../../canonical/mcp/mcp-names.ts';
-import type { McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
+import { mcpNamespace, McpToolNames, mcpWireName, type McpToolInfo } from '../../canonical/mcp/mcp-tools.ts';
 import { isAmong, needsApproval, type McpUse } from '../../canonical/mcp/mcp-use.ts';
 import type { ToolChoice, ToolRef } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';

@@ -1,8 +1,7 @@
-import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
+import { choiceInstruction, isForced } from '../../canonical/request/tool.ts';
 import type { ImageDetail } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import { rejectionsFor, type Rejection } from '../../canonical/failure/rejection.ts';
-import { isForced } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';

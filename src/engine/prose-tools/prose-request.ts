@@ -1,7 +1,5 @@
-import { choiceInstruction } from '../../canonical/request/forced-choice.ts';
-import type { Item, Message, ToolCall, Part, ToolOutput } from '../../canonical/request/item.ts';
-import type { Path } from '../../canonical/request/path.ts';
 import {
+  choiceInstruction,
   allTools,
   isForced,
   NO_PARAMETERS,
@@ -13,6 +11,8 @@ import {
   type FunctionTool,
   type NamespaceTool,
 } from '../../canonical/request/tool.ts';
+import type { Item, Message, ToolCall, Part, ToolOutput } from '../../canonical/request/item.ts';
+import type { Path } from '../../canonical/request/path.ts';
 import type { Caller } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';

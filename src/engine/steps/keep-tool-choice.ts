@@ -1,8 +1,7 @@
 import type { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
-import { meetsChoice } from '../../canonical/request/forced-choice.ts';
+import { meetsChoice, isForced, type ToolChoice } from '../../canonical/request/tool.ts';
 import { wordsOf, type Produced } from '../../canonical/request/item.ts';
-import { isForced, type ToolChoice } from '../../canonical/request/tool.ts';
 import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';

@@ -2,8 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { planOf, throughStep } from '../../../test/support/plan.ts';
 import { collect } from '../../../test/support/turn-events.ts';
-import { failure, GatewayError, gatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import type { Restate } from '../../canonical/failure/restate.ts';
+import {
+  failure,
+  GatewayError,
+  gatewayError,
+  type Failure,
+  type Restate,
+} from '../../canonical/failure/failure.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { accessTokenRejected } from '../../codex/failures/access-token.ts';
 import type { Plan } from '../engine.ts';

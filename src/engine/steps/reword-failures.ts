@@ -1,6 +1,5 @@
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
-import type { Restate } from '../../canonical/failure/restate.ts';
+import { GatewayError, type Failure, type Restate } from '../../canonical/failure/failure.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';

@@ -1,7 +1,7 @@
 import { failure, failureOf, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Outcome } from '../../canonical/events/turn-event.ts';
 import { changeEvents, type Step, type EventChange } from './step.ts';
 
 const INCOMPLETE: Outcome = { kind: 'incomplete', reason: 'max_model_requests' };

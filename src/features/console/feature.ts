@@ -1,5 +1,5 @@
 import { row } from '../../canonical/failure/catalogue-row.ts';
-import { featureErrors, type FeatureFailures } from '../../canonical/failure/feature-failures.ts';
+import { featureErrors, type FeatureFailures } from '../../canonical/failure/failure.ts';
 import { feature, type FeatureTables } from '../../compose/feature.ts';
 import { deployment } from '../../config/setting-row.ts';
 import { oneOf } from '../../config/value.ts';

@@ -1,5 +1,5 @@
 import { row } from '../../canonical/failure/catalogue-row.ts';
-import { featureErrors, type FeatureFailures } from '../../canonical/failure/feature-failures.ts';
+import { featureErrors, type FeatureFailures } from '../../canonical/failure/failure.ts';
 
 /** Errors of keys: only a caller with the right secret sees the first five. */
 export const KEY_FAILURES = {

@@ -1,7 +1,12 @@
 import type { Usage } from '../../canonical/events/usage.ts';
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
-import { matchesPattern } from '../../canonical/models/model-pattern.ts';
-import { costOf, type ModelPrice, type ModelPrices, priceOf } from '../../canonical/models/prices.ts';
+import {
+  matchesPattern,
+  costOf,
+  priceOf,
+  type ModelPrice,
+  type ModelPrices,
+} from '../../canonical/models/prices.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { keyError } from './failures.ts';
 import type { LimitClaim, LimitStore, CounterWindow } from './limit-store.ts';

@@ -1,7 +1,6 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { type Effort, EFFORTS } from '../../canonical/models/efforts.ts';
-import type { ModelInfo } from '../../canonical/models/model-names.ts';
-import { matchesPattern } from '../../canonical/models/model-pattern.ts';
+import { EFFORTS, type Effort, type ModelInfo } from '../../canonical/models/model-names.ts';
+import { matchesPattern } from '../../canonical/models/prices.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ApiKey } from './key.ts';
 

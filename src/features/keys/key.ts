@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../canonical/failure/failure.ts';
-import type { Effort } from '../../canonical/models/efforts.ts';
+import type { Effort } from '../../canonical/models/model-names.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { KeyRow } from './store.ts';
 import type { Scope } from '../../http/guards/scopes.ts';

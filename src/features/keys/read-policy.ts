@@ -1,5 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
-import { EFFORTS } from '../../canonical/models/efforts.ts';
+import { EFFORTS } from '../../canonical/models/model-names.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
 import { parseRange } from '../../http/guards/client-address.ts';

@@ -12,8 +12,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener, RequestError, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 
-import { failure, failureOf, type Failure } from '../../canonical/failure/failure.ts';
-import { resourceFailure } from '../../canonical/failure/resources.ts';
+import { failure, failureOf, resourceFailure, type Failure } from '../../canonical/failure/failure.ts';
 import { setIncoming } from '../body/read-bytes.ts';
 import { connectionInfoOf, type ConnectionInfo } from '../exchange/connection-info.ts';
 import { limitConnections, maxClientsOf, processLimits } from './connection-limit.ts';

@@ -5,7 +5,7 @@ import { countInput } from '../../engine/count-tokens.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter, type LimiterRefusal } from '../../kit/async/limiter.ts';
-import { translateBody } from '../../turns/translate.ts';
+import { translateBody, namesWithoutEffect, refusalOf } from '../../turns/translate.ts';
 import { resolveAttachments } from '../../turns/attachments/attachments.ts';
 import type { Api, InputCount } from '../../turns/api.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
@@ -14,7 +14,6 @@ import { referredCounter } from '../body/read-bytes.ts';
 import { readJson } from '../body/read-json.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { route, type Route } from '../route.ts';
-import { namesWithoutEffect, refusalOf } from '../../turns/without-effect.ts';
 
 /** Requests of a key that are counted at once: its turns need the tokenizer too. */
 const AT_ONCE = 2;

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../canonical/events/outcome.ts';
+import type { Outcome } from '../../canonical/events/turn-event.ts';
 import type { Reply } from '../../canonical/events/accumulate.ts';
 import {
   isMessage,

@@ -1,5 +1,5 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import { findPairingProblem } from '../../canonical/request/pairing.ts';
+import { findPairingProblem } from '../../canonical/request/item-facts.ts';
 import type { OutputFormat } from '../../canonical/request/turn-request.ts';
 import { acceptedPrompt, type ReadBody } from '../../apis/common-fields.ts';
 import { readCache, readSampling, unlessZero } from '../shared/field-schemas.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { jsonObject, longText } from '../../apis/bounds.ts';
-import { EFFORTS } from '../../canonical/models/efforts.ts';
+import { EFFORTS } from '../../canonical/models/model-names.ts';
 import type { Part, FilePart, RawPart } from '../../canonical/request/item.ts';
 import { type JsonObject, isJsonObject, present } from '../../kit/json/json.ts';
 import type { CacheSettings, Sampling } from '../../canonical/request/turn-request.ts';

@@ -1,10 +1,8 @@
 import { request as httpRequest } from 'undici';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from '../../canonical/failure/failure.ts';
-import { resourceFailureFor } from '../../canonical/failure/resources.ts';
+import { GatewayError, resourceFailureFor } from '../../canonical/failure/failure.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
-import { invalidImage } from './image-bytes.ts';
-import { toImageDataUrl } from './image-data-url.ts';
+import { invalidImage, toImageDataUrl } from './image-data-url.ts';
 import { createAgentPinner, type PinnedAgentOptions } from '../../network/pinned-agent.ts';
 
 /** Fetches an image and returns it as a data URL. `param` names the field of the request, for errors. */

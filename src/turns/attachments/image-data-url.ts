@@ -1,5 +1,12 @@
 import type { Sliced } from '../../kit/async/event-loop.ts';
-import { invalidImage, sniffImage } from './image-bytes.ts';
+import { failure, GatewayError } from '../../canonical/failure/failure.ts';
+import { imageHeaderOf, type ImageMediaType } from '../../canonical/tokens/image-header.ts';
+
+export const invalidImage = (message: string, param: string, cause?: unknown): GatewayError =>
+  new GatewayError(failure('invalid_image', { message, param }), { cause });
+
+/** The image type by its header; null unless a supported image with a size begins here. */
+export const sniffImage = (bytes: Buffer): ImageMediaType | null => imageHeaderOf(bytes)?.mediaType ?? null;
 
 /** Images are megabytes long and processed in slices. A multiple of four: four digits are three bytes. */
 const STEP_CHARS = 256 * 1024;

@@ -11,10 +11,12 @@ import {
   type GiveUpReason,
   type ThreadTimes,
 } from '../../threads/thread-pool.ts';
+import { answerText } from '../../canonical/request/item.ts';
+import type { TurnObserver } from '../../observe/observer.ts';
 import type { FormatJob, FormatVerdict } from './format-schema.ts';
 
 /** Whether a finished answer matches the requested format; null: unknown. */
-export type FormatCheck = (text: string) => Promise<boolean | null>;
+type FormatCheck = (text: string) => Promise<boolean | null>;
 
 export interface FormatChecks {
   /** Null when there is nothing to check. Throws if the schema is invalid. */
@@ -133,3 +135,21 @@ const unsound = (name: string, message: string, param: string): GatewayError =>
     code: 'invalid_json_schema',
     message: `Invalid schema for response format '${name}': ${message}.`,
   });
+
+/** Reports answers that violate their format. The check runs after the answer and delays nothing. */
+export const formatObserver = (
+  keepsFormat: FormatCheck | null,
+  onMismatch: () => void,
+): readonly TurnObserver[] => {
+  if (keepsFormat === null) return [];
+  let text = '';
+  return [
+    {
+      onEvent(event) {
+        if (event.type === 'item-ended') text += answerText(event.item);
+        if (event.type !== 'turn-ended' || event.outcome.kind !== 'completed') return;
+        void keepsFormat(text).then((kept) => kept === false && onMismatch());
+      },
+    },
+  ];
+};

@@ -38,7 +38,7 @@ import { chooseEffort, readThinking } from './thinking.ts';
 import { openThread, rejectRepeated, stateItem, THREAD_PLACE, type Thread } from './thread.ts';
 import { MCP_PLACE } from './mcp-servers.ts';
 import { readTools } from './tools.ts';
-import { findPairingProblem } from '../../../canonical/request/pairing.ts';
+import { findPairingProblem } from '../../../canonical/request/item-facts.ts';
 import { quoted } from '../../../kit/text/display.ts';
 import { checkDeclared } from '../../../apis/schema-problem.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { Outcome } from '../../../canonical/events/turn-event.ts';
 import { stopFields } from './project.ts';
 
 describe('stopFields', () => {

@@ -1,7 +1,7 @@
 import type { Reply } from '../../../canonical/events/accumulate.ts';
 import type { Signer, ThinkingDisplay } from '../reasoning/thinking-block.ts';
 import { projectBlocks } from './blocks.ts';
-import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { Outcome } from '../../../canonical/events/turn-event.ts';
 import { isMessage, wordsOf, type Produced } from '../../../canonical/request/item.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import type { Usage } from '../../../canonical/events/usage.ts';

@@ -1,5 +1,4 @@
-import type { TurnEnded, TurnEvent, ItemDelta } from '../../../canonical/events/turn-event.ts';
-import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { TurnEnded, TurnEvent, ItemDelta, Outcome } from '../../../canonical/events/turn-event.ts';
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
 import { storeNote, usageNote } from '../../../apis/sse.ts';
 import type { Frame, InputTokens } from '../../../turns/api.ts';

@@ -1,5 +1,4 @@
-import { measured } from '../../../canonical/context/measured.ts';
-import { NO_TRACE, type OpenSpan } from '../../../canonical/context/trace.ts';
+import { measured, NO_TRACE, type OpenSpan } from '../../../canonical/context/trace.ts';
 import { tokenFacts } from '../../../canonical/events/usage.ts';
 import { allTools, CallableTools } from '../../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';

@@ -6,7 +6,7 @@ import { functionTool } from '../../../../test/support/turn-request.ts';
 import { validateOpenResponse, validateResponse } from '../../../../test/support/schema.ts';
 import type { Reply } from '../../../canonical/events/accumulate.ts';
 import { failure } from '../../../canonical/failure/failure.ts';
-import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { Outcome } from '../../../canonical/events/turn-event.ts';
 import { projectReply, projectStarted, type ResponseMeta } from './project.ts';
 
 const meta = (different: Partial<ResponseMeta> = {}): ResponseMeta =>

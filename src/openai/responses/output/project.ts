@@ -8,7 +8,7 @@ import {
   type Produced,
   type RawItem,
 } from '../../../canonical/request/item.ts';
-import type { Outcome } from '../../../canonical/events/outcome.ts';
+import type { Outcome } from '../../../canonical/events/turn-event.ts';
 import type { RawTool, Tool } from '../../../canonical/request/tool.ts';
 import type { Usage } from '../../../canonical/events/usage.ts';
 import { assertNever } from '../../../kit/assert-never.ts';

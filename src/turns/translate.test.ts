@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Rejection } from '../canonical/failure/rejection.ts';
 import type { ParsedRequest } from './api.ts';
-import { namesWithoutEffect, refusalOf } from './without-effect.ts';
+import { namesWithoutEffect, refusalOf } from './translate.ts';
 
 const ask = {
   ignored: ['made_up'],

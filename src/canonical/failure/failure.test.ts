@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { row } from './catalogue-row.ts';
-import { featureErrors } from './feature-failures.ts';
+import { featureErrors } from './failure.ts';
 
 it('an error of a feature is what its own row says', () => {
   const error = featureErrors({ shelf_full: row(429, 'The shelf is full.', 'No room.', { final: true }) });

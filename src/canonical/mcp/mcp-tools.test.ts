@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { McpToolNames, mcpNamespace } from './mcp-names.ts';
+import { McpToolNames, mcpNamespace } from './mcp-tools.ts';
 
 const tool = (name: string) => ({
   name,
