@@ -11,7 +11,7 @@ import path from 'node:path';
 import { anthropicError } from '../src/anthropic/errors.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
 import { ALL_FAILURES, ALL_METRICS } from '../src/compose/feature-tables.ts';
-import type { Client } from '../src/connect/client.ts';
+import type { ConnectClient } from '../src/connect/client.ts';
 import { CLIENTS, type ConnectClientName } from '../src/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';
 import { describeMetrics } from '../src/observe/metrics.ts';
@@ -89,7 +89,7 @@ const SECTIONS: readonly { readonly file: string; readonly name: string; readonl
   { file: 'docs/messages.md', name: 'message-blocks', print: describeBlocks },
   { file: 'docs/state.md', name: 'state-matrix', print: describeStateMatrix },
   { file: 'docs/clients/README.md', name: 'connect', print: describeConnect },
-  ...Object.entries<Client>(CLIENTS).flatMap(([name, { page }]) =>
+  ...Object.entries<ConnectClient>(CLIENTS).flatMap(([name, { page }]) =>
     page === null
       ? []
       : [

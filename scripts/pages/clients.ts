@@ -1,4 +1,9 @@
-import { type Client, type ClientFile, type ServerFacts, shellLines } from '../../src/connect/client.ts';
+import {
+  type ConnectClient,
+  type ClientFile,
+  type ServerFacts,
+  shellLines,
+} from '../../src/connect/client.ts';
 import { CLIENTS, type ConnectClientName } from '../../src/connect/clients.ts';
 import { snippetOf } from '../../src/connect/formats.ts';
 
@@ -35,7 +40,7 @@ const compact = (text: string): string =>
 
 /** What a client needs, and the command that sets it up. */
 export const describeClient = (name: ConnectClientName): string => {
-  const client: Client = CLIENTS[name];
+  const client: ConnectClient = CLIENTS[name];
   const files = client.files(SERVER);
   const run = client.run(SERVER);
   const command = `\`npm run connect -- ${name}\` (without a clone: \`codex-app-server-proxy connect ${name}\`)`;
@@ -68,7 +73,7 @@ export const describeClient = (name: ConnectClientName): string => {
 
 /** The clients that the command knows, for the index. */
 export const describeConnect = (): string => {
-  const rows = Object.entries<Client>(CLIENTS).map(([name, client]) => {
+  const rows = Object.entries<ConnectClient>(CLIENTS).map(([name, client]) => {
     const title = client.page === null ? client.title : `[${client.title}](${client.page})`;
     const files = client.files(SERVER).map(placeOf).join(', ');
     const once = client.run(SERVER) === null ? 'no' : 'yes';

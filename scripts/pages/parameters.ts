@@ -2,7 +2,7 @@ import { MESSAGES_PARAMETERS } from '../../src/anthropic/messages/input/paramete
 import type { ParameterRow, Policy } from '../../src/apis/parameters.ts';
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { profileOf, type BackendProfile, type EditField } from '../../src/codex/capabilities/profile.ts';
-import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
+import { SETTING_RULES } from '../../src/codex/capabilities/settings.ts';
 import { handlingOf, supportsField } from '../../src/codex/capabilities/field-support.ts';
 import { directLogin } from '../../src/codex/home/backend.ts';
 import type { RequestFormat } from '../../src/codex/translate/request-strategy.ts';
@@ -85,7 +85,7 @@ export const describePolicy = (row: ParameterRow, kinds: readonly BackendKind[])
 const allNotes = (row: ParameterRow): readonly [own: string, ...string[]] => [row.note, ...settingNotes(row)];
 
 const settingNotes = (row: ParameterRow): readonly string[] =>
-  ('asks' in row ? row.asks : []).flatMap((setting: Setting) => SETTINGS[setting].note ?? []);
+  ('asks' in row ? row.asks : []).flatMap((setting: Setting) => SETTING_RULES[setting].note ?? []);
 
 /** What is said about a setting is said once: later fields with the same setting refer to the first. */
 const describeTables = (): readonly string[] => {

@@ -1,5 +1,5 @@
 import type { Setting } from '../../src/canonical/request/path.ts';
-import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
+import { SETTING_RULES } from '../../src/codex/capabilities/settings.ts';
 
 /** Where a setting of a turn request is sent. */
 export interface SettingTargets {
@@ -24,7 +24,7 @@ const RPC: Readonly<Partial<Record<Setting, readonly string[]>>> = {
 };
 
 /**
- * Model request fields of settings without an edit in `SETTINGS`: the app-server, or the relay as a whole,
+ * Model request fields of settings without an edit in `SETTING_RULES`: the app-server, or the relay as a whole,
  * writes them.
  */
 const WIRE: Readonly<Partial<Record<Setting, string>>> = {
@@ -40,6 +40,6 @@ const WIRE: Readonly<Partial<Record<Setting, string>>> = {
 };
 
 export const settingTargets = (setting: Setting): SettingTargets => {
-  const rule = SETTINGS[setting];
+  const rule = SETTING_RULES[setting];
   return { rpc: RPC[setting] ?? [], wire: 'field' in rule ? rule.field : (WIRE[setting] ?? null) };
 };

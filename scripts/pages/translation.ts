@@ -1,7 +1,7 @@
 import type { Setting } from '../../src/canonical/request/path.ts';
 import { PLAIN_REQUEST, type TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import { settingTargets } from './setting-targets.ts';
-import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
+import { SETTING_RULES } from '../../src/codex/capabilities/settings.ts';
 import { toThreadStart } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { CHAT_PARAMETERS } from '../../src/openai/chat/parameters.ts';
@@ -12,7 +12,7 @@ const code = (text: string): string => `\`${text}\``;
 
 /** What happens if JSON-RPC has no parameter for it. */
 const otherwise = (setting: Setting): string => {
-  const rule = SETTINGS[setting];
+  const rule = SETTING_RULES[setting];
   return 'always' in rule ? rule.always : rule.otherwise;
 };
 
@@ -22,7 +22,7 @@ const fieldsOf = (table: Readonly<Record<string, ParameterRow>>, setting: Settin
 
 /** Settings with a target of their own have a row each; the others share one by what happens to them. */
 const settingTable = (): readonly string[] => {
-  const rows = (Object.keys(SETTINGS) as readonly Setting[]).map((setting) => {
+  const rows = (Object.keys(SETTING_RULES) as readonly Setting[]).map((setting) => {
     const { rpc, wire } = settingTargets(setting);
     const fields = new Set(
       [RESPONSES_PARAMETERS, CHAT_PARAMETERS].flatMap((table) => fieldsOf(table, setting)),

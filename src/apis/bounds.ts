@@ -13,7 +13,7 @@ export const MAX_CHAT_TOOLS = 128;
 export const MAX_STOPS = 4;
 /** Our limits from here on: OpenAI documents none. */
 export const MAX_TOOLS = 1_024;
-export const MAX_ITEMS = 10_000;
+export const MAX_INPUT_ITEMS = 10_000;
 /** For one item, and for all items together. */
 export const MAX_PARTS = 20_000;
 export const MAX_STOP_CHARS = 4_096;

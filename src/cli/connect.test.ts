@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { serverFacts } from '../../test/support/connect-facts.ts';
 import { keyFor, openConnectRoom, PLACES, startModelList } from '../../test/support/connect-room.ts';
-import type { Client } from '../connect/client.ts';
+import type { ConnectClient } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
 
 const models = await startModelList();
@@ -20,7 +20,7 @@ afterEach(() => room.close());
 const SETTINGS = '.claude/settings.json';
 
 describe('every client', () => {
-  it.each(Object.entries<Client>(CLIENTS))('has a page and a round-trip test: %s', (name, client) => {
+  it.each(Object.entries<ConnectClient>(CLIENTS))('has a page and a round-trip test: %s', (name, client) => {
     const hasPage =
       client.page === null || existsSync(new URL(`../../docs/clients/${client.page}`, import.meta.url));
     expect(
@@ -209,7 +209,7 @@ describe('connect', () => {
     const { code, out } = await room.run('connect', { environment: { OPENAI_BASE_URL: 'http://x/v1' } });
     expect(code).toBe(0);
     expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
-      ...Object.entries<Client>(CLIENTS).map(([name, { title }]) => [
+      ...Object.entries<ConnectClient>(CLIENTS).map(([name, { title }]) => [
         name,
         name === 'pi' ? 'connected' : 'not connected',
         title,

@@ -5,10 +5,10 @@ import { spawn } from 'node:child_process';
 import { untrustedState } from '../codex/home/private-folders.ts';
 import { UntrustedPath } from '../codex/home/trusted-path.ts';
 import type { Config } from '../config/schema.ts';
-import { hideSecrets } from '../kit/text/hide-secrets.ts';
-import type { CommandContext, Flags, Run } from './read-command-line.ts';
+import { secretHider } from '../kit/text/hide-secrets.ts';
+import type { CommandContext, Flags, RunCommand } from './read-command-line.ts';
 import {
-  type Client,
+  type ConnectClient,
   type ServerFacts,
   isShell,
   shellLines,
@@ -30,7 +30,7 @@ import { unmerge } from './connect/merge.ts';
 const USAGE = 2;
 
 /** Sets up a client for this server, starts it, or takes the settings back. */
-export const connect: Run = async (flags, world, [name, ...others]) => {
+export const connect: RunCommand = async (flags, world, [name, ...others]) => {
   const problem = usageProblem(flags, name, others);
   if (problem !== null) {
     world.say(`${problem} See codex-app-server-proxy --help.\n`);
@@ -70,7 +70,7 @@ export const connect: Run = async (flags, world, [name, ...others]) => {
 
 interface Task {
   readonly name: ConnectClientName;
-  readonly client: Client;
+  readonly client: ConnectClient;
   readonly flags: Flags;
   readonly world: CommandContext;
   readonly config: Config;
@@ -167,7 +167,7 @@ const write = async (task: Task, server: ServerFacts): Promise<number> => {
     world.say(`${client.title} is connected already.\n`);
     return 0;
   }
-  const hide = hideSecrets([server.key]);
+  const hide = secretHider([server.key]);
   for (const { target, merged } of edits) world.say(hide(showDiff(target.file, target.text, merged.text)));
   if (!(await isAgreed(task, 'Write this?'))) return 1;
   const backups = await applyEdits(edits, records, server.key);
@@ -197,7 +197,7 @@ const undo = async (task: Task): Promise<number> => {
     return 0;
   }
   const undoings = await Promise.all(files.map((record) => planUndo(record, records)));
-  const hide = hideSecrets(files.map((record) => record.key));
+  const hide = secretHider(files.map((record) => record.key));
   for (const { target, text, kept } of undoings) {
     if (text !== target.text) world.say(hide(showDiff(target.file, target.text, text)));
     if (kept.length > 0) world.say(`${target.file}: ${kept.join(', ')} changed since, and stays.\n`);
@@ -226,7 +226,7 @@ const endKey = async ({ world, config }: Task, key: KeptKey): Promise<void> => {
 /** One line for each client: its name, and whether this command has connected it. */
 export const listClients = async (world: CommandContext, stateDir: string, url: string): Promise<string> => {
   const rows: string[] = [];
-  for (const [name, client] of Object.entries<Client>(CLIENTS)) {
+  for (const [name, client] of Object.entries<ConnectClient>(CLIENTS)) {
     const server = { ...NO_SERVER, url };
     const state =
       client.files(server).length === 0

@@ -5,11 +5,11 @@ import { storeFile, STORE_SCHEMA } from '../compose/open-store.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { openAdmin, type StoreAdmin } from '../store/admin/open-admin.ts';
 import type { StoreStatus, Encryption, StoreContent } from '../store/admin/store-status.ts';
-import type { CommandContext, Run } from './read-command-line.ts';
+import type { CommandContext, RunCommand } from './read-command-line.ts';
 import { PlainError, loadSettings } from './explain.ts';
 
 /** Looks after the database of the server, which may run meanwhile. */
-export const db: Run = async (flags, world, [action = '', argument = '']) => {
+export const db: RunCommand = async (flags, world, [action = '', argument = '']) => {
   const { state } = await loadSettings(world.environment);
   const file = storeFile(state);
   const { databaseUrl, keys } = state;

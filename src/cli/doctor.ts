@@ -6,7 +6,7 @@ import { authApiOf } from '../compose/relay.ts';
 import { valuesOf } from '../config/schema.ts';
 import { FORWARDING_TABLES } from '../features/forwarding/feature.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
-import type { Run, CommandContext } from './read-command-line.ts';
+import type { RunCommand, CommandContext } from './read-command-line.ts';
 import { backendUrl, providerCheck, reachCheck } from './doctor/reach.ts';
 import { codexCheck, judgeCodex, promptCheck, serverCheck } from './doctor/codex-check.ts';
 import { skipped, type Finding, Report, ok, problem, warning, type Check } from './doctor/finding.ts';
@@ -37,7 +37,7 @@ const START_LIMIT_MS = 60_000;
 const TURN_LIMIT_MS = 90_000;
 
 /** Diagnoses problems: each line says what works, or what to do. */
-export const doctor: Run = async (flags, world) => {
+export const doctor: RunCommand = async (flags, world) => {
   const report = new Report(world, flags.has('json'));
   if (!flags.has('no-turns')) {
     world.say(

@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { partOf } from '../store/part.ts';
 import { keyStore } from '../features/keys/store.ts';
 import { limitStore } from '../features/keys/limit-store.ts';
-import type { CommandContext, Flags, Run } from './read-command-line.ts';
+import type { CommandContext, Flags, RunCommand } from './read-command-line.ts';
 import { PlainError, loadSettings } from './explain.ts';
 import type { Json, JsonObject } from '../kit/json/json.ts';
 
@@ -119,7 +119,7 @@ export const overlapOf = (text: string | undefined): JsonObject => {
 };
 
 /** Makes and changes named keys in the database of the server, which may run meanwhile. */
-export const runKeys: Run = async (flags, world, [name = '', wanted = '']) => {
+export const runKeys: RunCommand = async (flags, world, [name = '', wanted = '']) => {
   const action = ACTIONS[name];
   // The command line has checked it.
   if (action === undefined) throw new Error(`there is no action ${name}`);

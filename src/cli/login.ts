@@ -4,7 +4,7 @@ import path from 'node:path';
 import { readLogin, type LoginFacts } from '../codex/login/read-login.ts';
 import { signIn, signOut, type SignIn } from '../codex/login/sign-in.ts';
 import { overridesLogin } from '../compose/sign-ins.ts';
-import type { Flags, Run, CommandContext } from './read-command-line.ts';
+import type { Flags, RunCommand, CommandContext } from './read-command-line.ts';
 import { openCodexBinary } from '../codex/binary.ts';
 import type { Config } from '../config/schema.ts';
 import { commandLine, thisInvocation } from './invocation.ts';
@@ -17,7 +17,7 @@ const INTERRUPTED = 130;
 const NETWORK =
   'If auth.openai.com could not be reached: set HTTPS_PROXY, and SSL_CERT_FILE for certificates.\n';
 
-export const login: Run = async (flags, world) => {
+export const login: RunCommand = async (flags, world) => {
   const { config, ...options } = await signInOptions(world);
   world.say(`Signing in for ${options.loginHome}\n`);
   const code = await signIn(options, codexFlags(flags));
@@ -42,7 +42,7 @@ const codexFlags = (flags: Flags): readonly string[] => {
   return flags.has('device') ? ['--device-auth'] : [];
 };
 
-export const logout: Run = async (_flags, world) => {
+export const logout: RunCommand = async (_flags, world) => {
   const options = await signInOptions(world);
   const code = await signOut(options);
   world.say(

@@ -2,7 +2,7 @@ import { systemAmbient } from '../kit/ambient.ts';
 import { duration } from '../kit/text/display.ts';
 
 /** A report on work that takes time. */
-export interface Progress {
+export interface ProgressReport {
   /** Says what is being done now, in place of what was said before. */
   show(text: string): void;
   /** Ends the report and removes its line. Must be called after failures, too. */
@@ -11,7 +11,7 @@ export interface Progress {
 
 /** One line on standard error about the work in progress. */
 export interface ProgressLine {
-  start(text: string): Progress;
+  start(text: string): ProgressReport;
   /** Makes a function that writes without mixing its text with the line. */
   besides(write: (text: string) => void): (text: string) => void;
 }

@@ -1,5 +1,5 @@
 import { COMMANDS, type CommandName } from './table.ts';
-import type { Progress } from './progress.ts';
+import type { ProgressReport } from './progress.ts';
 
 export type CommandLine =
   | {
@@ -100,7 +100,7 @@ export interface CommandContext {
   /** Asks the user a question that is answered with y or n. Null: there is no terminal. */
   confirm(question: string): Promise<boolean | null>;
   /** Shows on standard error what takes time: `checking codex`. The caller ends it. */
-  progress(text: string): Progress;
+  progress(text: string): ProgressReport;
 }
 
 /** The given flags with their values; the value of a flag that takes none is empty. */
@@ -110,7 +110,7 @@ export type Flags = ReadonlyMap<string, string>;
  * Resolves to the exit code. `words`: the action and its argument, if the command has actions, and then the words after
  * `--`, if the command accepts them.
  */
-export type Run = (flags: Flags, world: CommandContext, words: readonly string[]) => Promise<number>;
+export type RunCommand = (flags: Flags, world: CommandContext, words: readonly string[]) => Promise<number>;
 
 export interface Command {
   /** The line in `--help`. */
@@ -127,5 +127,5 @@ export interface Command {
   /** Whether words after `--` are accepted, which are for another program. */
   readonly takesOthers?: boolean;
   /** Loaded lazily: `--help` must not load a web server. */
-  load(): Promise<Run>;
+  load(): Promise<RunCommand>;
 }

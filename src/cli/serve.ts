@@ -16,7 +16,7 @@ import { within } from '../kit/async/wait.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
 import { createLogSink, type LogSink } from '../observe/log-sink.ts';
-import type { Run, CommandContext } from './read-command-line.ts';
+import type { RunCommand, CommandContext } from './read-command-line.ts';
 import { explainListening, PlainError, loadSettings } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
 import { standardOutput } from './standard-output.ts';
@@ -29,7 +29,7 @@ const LAST_LINES_MS = 2_000;
 /** For the name of the default model: the banner does not wait long for it. */
 const MODEL_LIMIT_MS = 2_000;
 
-export const serve: Run = async (_flags, world) => {
+export const serve: RunCommand = async (_flags, world) => {
   const config = await loadSettings(world.environment);
   if (config.upstream.baseUrl === null) await requireNamedHome(config.upstream.codexHome);
   const sink = createLogSink(standardOutput());

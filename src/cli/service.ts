@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir, tmpdir, userInfo } from 'node:os';
 
 import { VERSION } from '../version.ts';
-import type { CommandContext, Run } from './read-command-line.ts';
+import type { CommandContext, RunCommand } from './read-command-line.ts';
 import { PlainError, loadSettings, addressOf } from './explain.ts';
 import { thisInvocation } from './invocation.ts';
 import { installService, uninstallService, environmentOf } from './service/install.ts';
@@ -45,7 +45,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
 
 /** Installs, removes or describes the service of this user. */
 export const serviceOn =
-  (machineOf: (world: CommandContext) => ServiceMachine): Run =>
+  (machineOf: (world: CommandContext) => ServiceMachine): RunCommand =>
   async (flags, world, [action = '']) => {
     const useless = [...flags.keys()].find((flag) => FLAGS[flag]?.includes(action) !== true);
     if (useless !== undefined) {
@@ -89,7 +89,7 @@ const thisMachine = ({ environment }: CommandContext): ServiceMachine => {
   };
 };
 
-export const service: Run = serviceOn(thisMachine);
+export const service: RunCommand = serviceOn(thisMachine);
 
 /** What is known about the service; the object of `--json`. */
 interface ServiceStatus extends ManagedState {

@@ -1,5 +1,5 @@
 import type { Command } from './read-command-line.ts';
-import { type Client, SHELLS } from '../connect/client.ts';
+import { type ConnectClient, SHELLS } from '../connect/client.ts';
 import { CLIENTS } from '../connect/clients.ts';
 
 /** All commands. The help text is generated from this table. */
@@ -96,7 +96,9 @@ export const COMMANDS = {
       'model NAME': 'the model to use, instead of the default one',
       'shell NAME': `print variables for a shell and write nothing: ${SHELLS.join(', ')}`,
     },
-    actions: Object.fromEntries(Object.entries<Client>(CLIENTS).map(([name, { title }]) => [name, title])),
+    actions: Object.fromEntries(
+      Object.entries<ConnectClient>(CLIENTS).map(([name, { title }]) => [name, title]),
+    ),
     takesOthers: true,
     load: async () => (await import('./connect.ts')).connect,
   },

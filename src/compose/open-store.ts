@@ -17,7 +17,7 @@ import type { Logger } from '../observe/log.ts';
 import { CacheIds } from '../store/memory/cache-ids.ts';
 import { MemoryAccess } from '../store/memory/memory-access.ts';
 import { StoredReasoning } from '../store/memory/stored-reasoning.ts';
-import { openStore as openDatabase } from '../store/open-store.ts';
+import { openDatabase } from '../store/open-store.ts';
 import { schemaWith } from '../store/operations.ts';
 import type { StoreOptions } from '../store/store-options.ts';
 import type { Store } from '../store/store.ts';

@@ -2,8 +2,8 @@ import path from 'node:path';
 
 import { isJsonObject } from '../kit/json/json.ts';
 import { configFileIn, fileProblem, readConfigFile, type ConfigFile } from './config-file.ts';
-import { NO_SERVERS, readMcpFile, readMcpServers, type McpFile } from './mcp-file.ts';
-import { SETTINGS, type Config, type Source } from './schema.ts';
+import { NO_SERVERS, readMcpFile, readConfiguredServers, type McpFile } from './mcp-file.ts';
+import { SETTINGS, type Config, type SettingSource } from './schema.ts';
 import { fileKeyOf, SLICES, type SettingRow, type SettingTable } from './setting-row.ts';
 import { absolutePath } from './value.ts';
 
@@ -48,12 +48,17 @@ const fromText = (row: SettingRow, text: string): Parsed => {
   return 'problem' in parsed ? { problem: shown(row, text) } : parsed;
 };
 
-interface Read {
+interface SourcedValue {
   readonly parsed: Parsed;
-  readonly source: Source;
+  readonly source: SettingSource;
 }
 
-const readSetting = (name: string, row: SettingRow, env: Environment, file: ConfigFile | null): Read => {
+const readSetting = (
+  name: string,
+  row: SettingRow,
+  env: Environment,
+  file: ConfigFile | null,
+): SourcedValue => {
   const text = textOf(env, name);
   if (text !== null) {
     const parsed = fromText(row, text);
@@ -94,7 +99,7 @@ const unknownKeys = (env: Environment, settings: SettingTable): string[] =>
     .toSorted()
     .map((name) => `${name} is not a setting of this server and has no effect.`);
 
-const withoutEffect = (sources: Readonly<Record<string, Source>>, settings: SettingTable): string[] =>
+const withoutEffect = (sources: Readonly<Record<string, SettingSource>>, settings: SettingTable): string[] =>
   Object.entries(settings).flatMap(([name, { noEffect }]) =>
     noEffect === undefined || sources[name] === 'default' ? [] : [`${name} has no effect: ${noEffect}.`],
   );
@@ -114,7 +119,11 @@ const readServers = (named: unknown, file: ConfigFile | null, env: Environment):
   const entries = file?.mcpServers ?? null;
   return file === null || entries === null
     ? NO_SERVERS
-    : readMcpServers(entries, { prefix: `Config file ${file.path}`, file: file.path, environment: env });
+    : readConfiguredServers(entries, {
+        prefix: `Config file ${file.path}`,
+        file: file.path,
+        environment: env,
+      });
 };
 
 const deepFreeze = <T>(value: T): T => {
@@ -132,7 +141,7 @@ export const readConfig = (env: Environment, settings: SettingTable): Config => 
     SLICES.map((slice) => [slice, {}]),
   );
   const values: Record<string, unknown> = {};
-  const sources: Record<string, Source> = {};
+  const sources: Record<string, SettingSource> = {};
   const problems = [...(file?.problems ?? [])];
   for (const [name, row] of Object.entries(settings)) {
     const { slice, field } = row;

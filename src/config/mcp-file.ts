@@ -49,11 +49,11 @@ export const readMcpFile = (file: string, environment: Environment): McpFile => 
   if ('problem' in read) return failed(read.problem);
   const entries = isJsonObject(read.value) ? read.value['mcpServers'] : undefined;
   if (!isJsonObject(entries)) return failed('must be an object with the member `mcpServers`, an object.');
-  return readMcpServers(entries, { prefix: `${SETTING}: ${file}`, file, environment });
+  return readConfiguredServers(entries, { prefix: `${SETTING}: ${file}`, file, environment });
 };
 
 /** The value of `mcpServers`. */
-export const readMcpServers = (entries: JsonObject, place: McpPlace): McpFile =>
+export const readConfiguredServers = (entries: JsonObject, place: McpPlace): McpFile =>
   new ServersReader(place).read(entries);
 
 /** The names that other programs use for the transport. */

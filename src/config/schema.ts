@@ -28,7 +28,7 @@ type Value<R extends SettingRow> =
 type RowOf<S extends Slice> = Extract<Settings[keyof Settings], { readonly at: `${S}.${string}` }>;
 type FieldOf<S extends Slice, At> = At extends `${S}.${infer Field}` ? Field : never;
 
-export type Source = 'environment' | 'config file' | 'default';
+export type SettingSource = 'environment' | 'config file' | 'default';
 
 /** The values of a table by their fields: what a feature gets of the configuration. */
 export type ValuesOf<Table extends SettingTable> = {
@@ -52,7 +52,7 @@ export type Config = {
   /** What tokens cost, for limits of keys; only the config file has them. */
   readonly prices: ModelPrices;
   /** Where each value comes from. */
-  readonly sources: Readonly<Record<string, Source>>;
+  readonly sources: Readonly<Record<string, SettingSource>>;
   /** Mistakes that do not stop the start, such as a misspelt key. */
   readonly warnings: readonly string[];
 };
@@ -81,5 +81,8 @@ export const shownSettings = (config: Config, settings: SettingTable): Readonly<
   );
 
 /** Where the values of those settings come from. */
-export const shownSources = ({ sources }: Config, settings: SettingTable): Readonly<Record<string, Source>> =>
+export const shownSources = (
+  { sources }: Config,
+  settings: SettingTable,
+): Readonly<Record<string, SettingSource>> =>
   Object.fromEntries(plain(settings).map(([name]) => [name, sources[name] ?? 'default']));

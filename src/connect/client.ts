@@ -26,7 +26,7 @@ export type Variables = Readonly<Record<string, string>>;
 export interface ClientFile {
   readonly format: 'json' | 'toml' | 'yaml';
   readonly place: FilePlace;
-  readonly settings: readonly Setting[];
+  readonly settings: readonly ClientSetting[];
 }
 
 /** Where a client looks for a settings file. */
@@ -50,7 +50,7 @@ interface ClientRun {
 }
 
 /** A program that can use this server. */
-export interface Client {
+export interface ConnectClient {
   readonly title: string;
   /** The page in `docs/clients`; null for programs in general. */
   readonly page: string | null;
@@ -74,7 +74,7 @@ export const USUAL_WINDOW = 272_000;
 export const USUAL_OUTPUT = 128_000;
 
 /** One thing that a client needs in a settings file. */
-export type Setting =
+export type ClientSetting =
   | {
       readonly kind: 'value';
       readonly path: KeyPath;
@@ -91,15 +91,15 @@ export type Setting =
   | { readonly kind: 'item'; readonly path: KeyPath; readonly item: Json };
 
 /** A setting for each value of an object, so that other keys in the same objects are left alone. */
-export const valuesOf = (object: JsonObject, path: KeyPath = []): readonly Setting[] =>
-  Object.entries(object).flatMap(([key, value]): readonly Setting[] => {
+export const settingsOf = (object: JsonObject, path: KeyPath = []): readonly ClientSetting[] =>
+  Object.entries(object).flatMap(([key, value]): readonly ClientSetting[] => {
     const inner = [...path, key];
     if (value === undefined) return [];
-    return isJsonObject(value) ? valuesOf(value, inner) : [{ kind: 'value', path: inner, value }];
+    return isJsonObject(value) ? settingsOf(value, inner) : [{ kind: 'value', path: inner, value }];
   });
 
 /** The settings of a new file. */
-export const wholeOf = (settings: readonly Setting[]): JsonObject =>
+export const wholeOf = (settings: readonly ClientSetting[]): JsonObject =>
   settings.reduce<JsonObject>((object, setting) => {
     if (setting.kind !== 'item') return withValueAt(object, setting.path, setting.value);
     const items = settings.flatMap((one) =>

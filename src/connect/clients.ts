@@ -1,8 +1,8 @@
 import {
-  type Client,
+  type ConnectClient,
   type ServerFacts,
   type Variables,
-  valuesOf,
+  settingsOf,
   openAiUrl,
   PROVIDER,
   TITLE,
@@ -20,14 +20,14 @@ const claudeVariables = ({ url, key, model }: ServerFacts): Variables => ({
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
 });
 
-const claude: Client = {
+const claude: ConnectClient = {
   title: 'Claude Code',
   page: 'claude-code.md',
   files: (server) => [
     {
       format: 'json',
       place: { variables: [['CLAUDE_CONFIG_DIR', '']], folder: '.claude', name: 'settings.json' },
-      settings: valuesOf({ env: claudeVariables(server) }),
+      settings: settingsOf({ env: claudeVariables(server) }),
     },
   ],
   run: (server) => ({ program: 'claude', words: [], variables: claudeVariables(server) }),
@@ -45,19 +45,19 @@ const codexSettings = (server: ServerFacts, key: JsonObject): JsonObject => ({
 /** The variable of the key for a single run. */
 const CODEX_KEY = 'CODEX_PROXY_KEY';
 
-const codex: Client = {
+const codex: ConnectClient = {
   title: 'Codex',
   page: 'codex.md',
   files: (server) => [
     {
       format: 'toml',
       place: { variables: [['CODEX_HOME', '']], folder: '.codex', name: 'config.toml' },
-      settings: valuesOf(codexSettings(server, { experimental_bearer_token: server.key })),
+      settings: settingsOf(codexSettings(server, { experimental_bearer_token: server.key })),
     },
   ],
   run: (server) => ({
     program: 'codex',
-    words: valuesOf(codexSettings(server, { env_key: CODEX_KEY })).flatMap((setting) =>
+    words: settingsOf(codexSettings(server, { env_key: CODEX_KEY })).flatMap((setting) =>
       setting.kind === 'value' ? ['-c', `${setting.path.join('.')}=${JSON.stringify(setting.value)}`] : [],
     ),
     variables: { [CODEX_KEY]: server.key },
@@ -92,7 +92,7 @@ const opencodeSettings = (server: ServerFacts): JsonObject => {
   };
 };
 
-const opencode: Client = {
+const opencode: ConnectClient = {
   title: 'opencode',
   page: 'opencode.md',
   files: (server) => [
@@ -106,7 +106,7 @@ const opencode: Client = {
       },
       settings: [
         { kind: 'first', path: ['$schema'], value: 'https://opencode.ai/config.json' },
-        ...valuesOf(opencodeSettings(server)),
+        ...settingsOf(opencodeSettings(server)),
       ],
     },
   ],
@@ -121,7 +121,7 @@ const opencode: Client = {
 /** How Cline names providers of this kind. It keeps one of them. */
 const CLINE_PROVIDER = 'openai-compatible';
 
-const cline: Client = {
+const cline: ConnectClient = {
   title: 'Cline',
   page: 'cline.md',
   files: (server) => [
@@ -161,7 +161,7 @@ const cline: Client = {
   tryIt: 'cline "Say hello."',
 };
 
-const continueDev: Client = {
+const continueDev: ConnectClient = {
   title: 'Continue',
   page: 'continue.md',
   files: (server) => [
@@ -192,7 +192,7 @@ const continueDev: Client = {
   tryIt: 'cn -p "Say hello."',
 };
 
-const copilotCli: Client = {
+const copilotCli: ConnectClient = {
   title: 'GitHub Copilot CLI',
   page: 'copilot-cli.md',
   files: () => [],
@@ -212,7 +212,7 @@ const copilotCli: Client = {
 
 const QWEN_KEY = 'CODEX_PROXY_KEY';
 
-const qwenCode: Client = {
+const qwenCode: ConnectClient = {
   title: 'Qwen Code',
   page: 'qwen-code.md',
   files: (server) => {
@@ -224,7 +224,7 @@ const qwenCode: Client = {
         place: { variables: [['QWEN_HOME', '']], folder: '.qwen', name: 'settings.json' },
         settings: [
           { kind: 'first', path: ['$version'], value: 4 },
-          ...valuesOf({
+          ...settingsOf({
             env: { [QWEN_KEY]: server.key },
             security: { auth: { selectedType: 'openai' } },
             model: { name: id },
@@ -250,7 +250,7 @@ const qwenCode: Client = {
   tryIt: 'qwen "Say hello."',
 };
 
-const pi: Client = {
+const pi: ConnectClient = {
   title: 'pi',
   page: 'pi.md',
   files: (server) => {
@@ -268,7 +268,7 @@ const pi: Client = {
       {
         format: 'json',
         place: { ...place, name: 'models.json' },
-        settings: valuesOf({
+        settings: settingsOf({
           providers: {
             [PROVIDER]: {
               baseUrl: openAiUrl(server),
@@ -282,7 +282,7 @@ const pi: Client = {
       {
         format: 'json',
         place: { ...place, name: 'settings.json' },
-        settings: valuesOf({ defaultProvider: PROVIDER, defaultModel: id }),
+        settings: settingsOf({ defaultProvider: PROVIDER, defaultModel: id }),
       },
     ];
   },
@@ -290,7 +290,7 @@ const pi: Client = {
   tryIt: 'pi -p "Say hello."',
 };
 
-const env: Client = {
+const env: ConnectClient = {
   title: "programs with OpenAI's or Anthropic's SDK",
   page: null,
   files: () => [],
@@ -318,6 +318,6 @@ export const CLIENTS = {
   'qwen-code': qwenCode,
   pi,
   env,
-} as const satisfies Record<string, Client>;
+} as const satisfies Record<string, ConnectClient>;
 
 export type ConnectClientName = keyof typeof CLIENTS;

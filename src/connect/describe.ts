@@ -1,4 +1,4 @@
-import { type Client, type ServerFacts, shellLines } from './client.ts';
+import { type ConnectClient, type ServerFacts, shellLines } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { snippetOf } from './formats.ts';
 
@@ -19,7 +19,7 @@ export interface DescribedClient {
 
 /** Every client of `connect`, as it is set up for this server. The key of the facts is shown. */
 export const describeClients = (server: ServerFacts): readonly DescribedClient[] =>
-  Object.entries<Client>(CLIENTS).map(([id, client]) => {
+  Object.entries<ConnectClient>(CLIENTS).map(([id, client]) => {
     const run = client.run(server);
     return {
       id,

@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { hideSecrets } from '../kit/text/hide-secrets.ts';
+import { secretHider } from '../kit/text/hide-secrets.ts';
 import { redactFields, redactText } from './redact.ts';
 
 /** Without `child`, whose bindings would bypass the redaction. */
@@ -20,7 +20,7 @@ const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
  * then the finished line by the pattern of a key.
  */
 export const createLogger = ({ level, destination, secrets = [] }: LogOptions): Logger => {
-  const hide = hideSecrets(secrets);
+  const hide = secretHider(secrets);
   const logger = pino(
     {
       level,

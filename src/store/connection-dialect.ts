@@ -16,9 +16,12 @@ import {
 import type { DatabaseKind } from './migrations/migration.ts';
 import type { Tables } from './tables.ts';
 
-export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<Executed> | Executed;
+export type Execute = (
+  sql: string,
+  parameters: readonly unknown[],
+) => Promise<ExecutionResult> | ExecutionResult;
 
-export interface Executed {
+export interface ExecutionResult {
   readonly rows: readonly unknown[];
   /** How many rows were written. */
   readonly changes: number;

@@ -4,7 +4,7 @@ import type { StoreOptions } from './store-options.ts';
 import type { Store } from './store.ts';
 
 /** Opens the database that is configured, and brings its schema up to date. Rejects with the reason if it cannot. */
-export const openStore = (options: StoreOptions): Promise<Store> => {
+export const openDatabase = (options: StoreOptions): Promise<Store> => {
   const { databaseUrl } = options;
   return databaseUrl === null ? openSqliteStore(options) : openPostgresStore({ ...options, databaseUrl });
 };

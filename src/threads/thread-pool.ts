@@ -57,7 +57,7 @@ const START_TIMEOUT_MS = 20_000;
 export const createThreadPool = <Job, Result>(options: ThreadPoolOptions): ThreadPool<Job, Result> =>
   new Pool<Job, Result>(options);
 
-interface Waiting<Job, Result> {
+interface QueuedJob<Job, Result> {
   readonly job: Job;
   readonly key: string;
   readonly settle: (outcome: JobOutcome<Result>) => void;
@@ -67,14 +67,14 @@ interface Waiting<Job, Result> {
 interface Thread<Job, Result> {
   readonly worker: Worker;
   isReady: boolean;
-  current: Waiting<Job, Result> | null;
+  current: QueuedJob<Job, Result> | null;
   timer: NodeJS.Timeout | null;
 }
 
 class Pool<Job, Result> implements ThreadPool<Job, Result> {
   readonly #options: ThreadPoolOptions;
   readonly #threads = new Set<Thread<Job, Result>>();
-  readonly #line = new FairLine<Waiting<Job, Result>>();
+  readonly #line = new FairLine<QueuedJob<Job, Result>>();
   #waiting = 0;
   #isClosed = false;
 
@@ -86,7 +86,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
     if (this.#isClosed) return Promise.resolve(givenUp('broken'));
     const { promise, resolve } = Promise.withResolvers<JobOutcome<Result>>();
     const timer = setTimeout(() => this.#leave(waiting, 'crowded'), this.#options.waitMs);
-    const waiting: Waiting<Job, Result> = { job, key, settle: resolve, timer };
+    const waiting: QueuedJob<Job, Result> = { job, key, settle: resolve, timer };
     this.#line.join(key, waiting);
     this.#waiting += 1;
     this.#assign();
@@ -111,13 +111,13 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
   }
 
   /** The job to drop: the newcomer, unless another key has more jobs. */
-  #mostCrowding(newcomer: Waiting<Job, Result>): Waiting<Job, Result> {
+  #mostCrowding(newcomer: QueuedJob<Job, Result>): QueuedJob<Job, Result> {
     const key = this.#line.longest() ?? newcomer.key;
     if (this.#line.lengthOf(key) <= this.#line.lengthOf(newcomer.key)) return newcomer;
     return this.#line.newestOf(key) ?? newcomer;
   }
 
-  #leave(waiting: Waiting<Job, Result>, reason: GiveUpReason): void {
+  #leave(waiting: QueuedJob<Job, Result>, reason: GiveUpReason): void {
     // A job that has left the queue may time out at the same moment.
     if (!this.#line.leave(waiting.key, waiting)) return;
     this.#waiting -= 1;
@@ -138,7 +138,7 @@ class Pool<Job, Result> implements ThreadPool<Job, Result> {
   }
 
   /** The first queued job whose key may use another thread. */
-  #next(): Waiting<Job, Result> | null {
+  #next(): QueuedJob<Job, Result> | null {
     for (const first of this.#line.heads()) if (this.#shareLeft(first.key) > 0) return first;
     return null;
   }

@@ -9,7 +9,7 @@ import { injectedOf, toInjectItems } from '../../src/codex/translate/inject-item
 import { toThreadStart, type ThreadSettings } from '../../src/codex/translate/thread-start.ts';
 import { toTurnStart } from '../../src/codex/translate/turn-start.ts';
 import { settingTargets } from '../../scripts/pages/setting-targets.ts';
-import { SETTINGS } from '../../src/codex/capabilities/settings.ts';
+import { SETTING_RULES } from '../../src/codex/capabilities/settings.ts';
 
 const TOOL = functionTool('now');
 
@@ -92,16 +92,19 @@ const changedBy = (setting: Setting): readonly string[] => {
 };
 
 describe('settingTargets', () => {
-  it.each(Object.keys(SETTINGS) as readonly Setting[])('lists the JSON-RPC parameters of %s', (setting) => {
-    const expected = settingTargets(setting).rpc.filter(
-      // They never contain a user's message, only prompt messages.
-      (place) => !(setting === 'items' && place === 'thread/start.developerInstructions'),
-    );
-    expect(changedBy(setting)).toEqual(expected.toSorted());
-  });
+  it.each(Object.keys(SETTING_RULES) as readonly Setting[])(
+    'lists the JSON-RPC parameters of %s',
+    (setting) => {
+      const expected = settingTargets(setting).rpc.filter(
+        // They never contain a user's message, only prompt messages.
+        (place) => !(setting === 'items' && place === 'thread/start.developerInstructions'),
+      );
+      expect(changedBy(setting)).toEqual(expected.toSorted());
+    },
+  );
 
   it('names a model request field for all settings but stop sequences, which Responses requests do not have', () => {
-    const without = (Object.keys(SETTINGS) as readonly Setting[]).filter(
+    const without = (Object.keys(SETTING_RULES) as readonly Setting[]).filter(
       (setting) => settingTargets(setting).wire === null,
     );
     expect(without).toEqual(['stop']);

@@ -10,8 +10,8 @@ vi.mock(import('../../src/store/open-store.ts'), async (original) => {
   const real = await original();
   const fails = () => Promise.reject(gatewayError('store_unavailable'));
   return {
-    openStore: async (options: Parameters<typeof real.openStore>[0]) => {
-      const store = await real.openStore(options);
+    openDatabase: async (options: Parameters<typeof real.openDatabase>[0]) => {
+      const store = await real.openDatabase(options);
       return { ...store, chats: { ...store.chats, add: fails }, turns: { ...store.turns, commit: fails } };
     },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { arrange } from '../../src/anthropic/messages/api.ts';
+import { arrangeMessage } from '../../src/anthropic/messages/api.ts';
 import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
 import { encodeFrame } from '../../src/apis/sse.ts';
@@ -67,11 +67,11 @@ const ANSWERS: Readonly<Record<string, readonly TurnEvent[]>> = {
 };
 
 const stream = async (events: readonly TurnEvent[]): Promise<string> =>
-  (await collect(renderMessage(arrange(emit(events), META), META, signer))).map(encodeFrame).join('');
+  (await collect(renderMessage(arrangeMessage(emit(events), META), META, signer))).map(encodeFrame).join('');
 
 describe.each(Object.entries(ANSWERS))('an answer of %s', (_, events) => {
   it('is this JSON', async () => {
-    expect(projectMessage(await fold(arrange(emit(events), META)), META, signer)).toMatchSnapshot();
+    expect(projectMessage(await fold(arrangeMessage(emit(events), META)), META, signer)).toMatchSnapshot();
   });
 
   it('is this stream', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { arrange as arrangeMessages } from '../../src/anthropic/messages/api.ts';
+import { arrangeMessage } from '../../src/anthropic/messages/api.ts';
 import { withCompactionTrigger } from '../../src/canonical/request/compaction.ts';
 import type { TurnEvent } from '../../src/canonical/events/turn-event.ts';
 import { wellFormed } from '../../src/canonical/events/well-formed.ts';
@@ -143,8 +143,8 @@ const TRANSFORMS: Readonly<Record<string, Transform>> = {
     arrangeChat(emit(events), { showReasoning: true, showCommentary: true }),
   'chat with the answer only': (events) =>
     arrangeChat(emit(events), { showReasoning: false, showCommentary: false }),
-  'messages with reasoning': (events) => arrangeMessages(emit(events), { thinking: 'summarized' }),
-  'messages without reasoning': (events) => arrangeMessages(emit(events), { thinking: null }),
+  'messages with reasoning': (events) => arrangeMessage(emit(events), { thinking: 'summarized' }),
+  'messages without reasoning': (events) => arrangeMessage(emit(events), { thinking: null }),
   'a limit of the output': (events, size) =>
     run(
       shortened(() => telling(events)),

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { messagesToTurn } from '../../src/anthropic/messages/input/to-turn.ts';
-import { arrange } from '../../src/anthropic/messages/api.ts';
+import { arrangeMessage } from '../../src/anthropic/messages/api.ts';
 import { type MessagesMeta, projectMessage } from '../../src/anthropic/messages/output/project.ts';
 import { renderMessage } from '../../src/anthropic/messages/output/render.ts';
 import { toolInput } from '../../src/anthropic/messages/output/blocks.ts';
@@ -34,11 +34,11 @@ const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
 /** The JSON answer, as a client reads it. */
 const body = async (events: readonly TurnEvent[], meta: MessagesMeta) =>
-  asJson(projectMessage(await fold(arrange(emit(events), meta)), meta, signer));
+  asJson(projectMessage(await fold(arrangeMessage(emit(events), meta)), meta, signer));
 
 /** The events of the stream, as a client reads them. */
 const stream = async (events: readonly TurnEvent[], meta: MessagesMeta): Promise<readonly Data[]> => {
-  const frames = await collect(renderMessage(arrange(emit(events), meta), meta, signer));
+  const frames = await collect(renderMessage(arrangeMessage(emit(events), meta), meta, signer));
   const read = await collect(readSse(frames.map(encodeFrame).join('')));
   return read.map(({ event, data }) => {
     const parsed = JSON.parse(data) as Data;
@@ -155,7 +155,7 @@ describe('law D: an answer that a client sends back', () => {
         fc.pre(!hasFailed(events));
         const { content } = await body(events, meta);
         fc.pre(content.length > 0);
-        const { items } = await fold(arrange(emit(events), meta));
+        const { items } = await fold(arrangeMessage(emit(events), meta));
         const shown = items.filter((item) => {
           if (isToolCall(item)) return toolInput(item) !== null;
           return item.kind !== 'message' || item.parts.some((part) => 'text' in part && part.text !== '');

@@ -1,4 +1,4 @@
-import type { Progress } from '../../src/cli/progress.ts';
+import type { ProgressReport } from '../../src/cli/progress.ts';
 
 /** For commands whose progress is not tested. */
-export const noProgress = (): Progress => ({ show() {}, end() {} });
+export const noProgress = (): ProgressReport => ({ show() {}, end() {} });

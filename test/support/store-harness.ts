@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 
 import { sharedPostgres } from './postgres.ts';
 import type { Execute } from '../../src/store/connection-dialect.ts';
-import { createPool } from '../../src/store/postgres/connections.ts';
+import { createConnectionPool } from '../../src/store/postgres/connections.ts';
 import { openAdmin } from '../../src/store/admin/open-admin.ts';
 import { openStore, STORE_SCHEMA } from '../../src/compose/open-store.ts';
 import type { StoreOptions } from '../../src/store/store-options.ts';
@@ -64,7 +64,7 @@ const sqliteDatabase = (): Promise<Database> => {
 
 const postgresDatabase = async (): Promise<Database> => {
   const databaseUrl = await (await sharedPostgres()).createDatabase();
-  const pool = createPool({ databaseUrl, timeoutMs: 30_000 });
+  const pool = createConnectionPool({ databaseUrl, timeoutMs: 30_000 });
   const query: Execute = async (text, parameters) => {
     const { rows, rowCount } = await pool.query<Readonly<Record<string, unknown>>>(text, [...parameters]);
     return { rows, changes: rowCount ?? 0 };

@@ -50,7 +50,7 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
       ...commonFields(read, headers, options),
       session,
       formatPlace,
-      arrange: (events) => arrange(withClientNames(events, clientNames), meta),
+      arrange: (events) => arrangeMessage(withClientNames(events, clientNames), meta),
       beginsWithUsage: true,
       restate: restateFailure(findModel(models, parsed.model)),
       meta,
@@ -75,7 +75,7 @@ const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): 
     : isMessage(head) || isToolCall(head) || isWebSearch(head) || isMcpCall(head);
 
 /** One item after the other, in the order they started: a stream of messages has one block at a time. */
-export async function* arrange(
+export async function* arrangeMessage(
   events: AsyncIterable<TurnEvent>,
   meta: Pick<MessagesMeta, 'thinking'>,
 ): AsyncGenerator<TurnEvent> {

@@ -71,7 +71,7 @@ export class RequestTrace implements Trace {
 
 const UNFINISHED: SpanFacts = { isUnfinished: true };
 
-interface Begun {
+interface SpanStart {
   readonly place: number;
   readonly name: SpanName;
   readonly parent: number | null;
@@ -82,13 +82,13 @@ class Span implements OpenSpan {
   readonly isRecording: boolean;
   readonly #trace: RequestTrace;
   readonly #options: RequestTraceOptions;
-  readonly #begun: Begun;
+  readonly #begun: SpanStart;
   readonly #startMs: number;
   #endMs: number | null = null;
   #facts: SpanFacts;
   #identity: SpanIdentity | null = null;
 
-  constructor(trace: RequestTrace, options: RequestTraceOptions, begun: Begun) {
+  constructor(trace: RequestTrace, options: RequestTraceOptions, begun: SpanStart) {
     this.#trace = trace;
     this.#options = options;
     this.#begun = begun;

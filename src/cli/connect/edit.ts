@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import { PlainError } from '../explain.ts';
 import type { ClientFile } from '../../connect/client.ts';
-import { CannotEdit, Unreadable, shownPath } from '../../connect/formats/format.ts';
+import { CannotEdit, UnreadableFile, shownPath } from '../../connect/formats/format.ts';
 import { FORMATS, snippetOf } from '../../connect/formats.ts';
 import { merge, unmerge, type MergeResult } from './merge.ts';
 import { digestOf, type FileRecord, type Records } from './record.ts';
@@ -52,7 +52,7 @@ export const planEdit = async (file: ClientFile, records: Records, places: Place
     await requireWritable(target);
     return { target, base, merged, format: file.format, earlier };
   } catch (error) {
-    if (!(error instanceof Unreadable || error instanceof CannotEdit || error instanceof PlainError))
+    if (!(error instanceof UnreadableFile || error instanceof CannotEdit || error instanceof PlainError))
       throw error;
     const why = error instanceof PlainError ? error.message : `${target.file}: ${error.message}.`;
     throw new NotMerged(why, snippetOf(file));
@@ -146,7 +146,7 @@ export const planUndo = async (record: FileRecord, records: Records): Promise<Un
     const isEmptied = before === null && ['', '{}'].includes(text.replaceAll(/\s/g, ''));
     return { ...asIs, text: isEmptied ? null : text, mode: target.mode ?? mode, kept: kept.map(shownPath) };
   } catch (error) {
-    if (!(error instanceof Unreadable || error instanceof CannotEdit)) throw error;
+    if (!(error instanceof UnreadableFile || error instanceof CannotEdit)) throw error;
     throw new PlainError(
       `${record.file} was changed since, and cannot be edited (${error.message}). Remove these settings by hand: ` +
         `${record.changes.flatMap(({ kind, path }) => (kind === 'parent' ? [] : [shownPath(path)])).join(', ')}.`,

@@ -5,7 +5,7 @@ import { stringify as yamlText } from 'yaml';
 
 import { serverFacts } from '../../../test/support/connect-facts.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
-import { type Client, wholeOf, type Setting } from '../../connect/client.ts';
+import { type ConnectClient, wholeOf, type ClientSetting } from '../../connect/client.ts';
 import { CLIENTS } from '../../connect/clients.ts';
 import { CannotEdit, valueAt, withValueAt } from '../../connect/formats/format.ts';
 import { json } from '../../connect/formats/json.ts';
@@ -13,7 +13,7 @@ import { yaml } from '../../connect/formats/yaml.ts';
 import { FORMATS } from '../../connect/formats.ts';
 import { merge, unmerge } from './merge.ts';
 
-const files = Object.entries<Client>(CLIENTS).flatMap(([name, client]) =>
+const files = Object.entries<ConnectClient>(CLIENTS).flatMap(([name, client]) =>
   client.files(serverFacts()).map((file) => ({ name: `${name}, ${file.place.name}`, ...file })),
 );
 
@@ -78,7 +78,11 @@ describe.each(files)('the settings of $name', ({ format: name, settings }) => {
   });
 });
 
-const value = (path: string, to: Json): Setting => ({ kind: 'value', path: path.split('.'), value: to });
+const value = (path: string, to: Json): ClientSetting => ({
+  kind: 'value',
+  path: path.split('.'),
+  value: to,
+});
 
 describe('merge', () => {
   it('refuses to replace what is not an object or a list', () => {

@@ -9,7 +9,7 @@ import {
   type Format,
   type KeyPath,
 } from '../../connect/formats/format.ts';
-import type { Setting } from '../../connect/client.ts';
+import type { ClientSetting } from '../../connect/client.ts';
 
 /** What was done to a file for one setting: enough to take it back after others have edited the file. */
 export type Change =
@@ -33,7 +33,7 @@ export interface MergeResult {
 }
 
 /** Puts settings into the text of a file. Throws `CannotEdit` unless exactly these settings change. */
-export const merge = (format: Format, text: string, settings: readonly Setting[]): MergeResult => {
+export const merge = (format: Format, text: string, settings: readonly ClientSetting[]): MergeResult => {
   const before = format.read(text);
   const isNew = Object.keys(before).length === 0;
   let merged = text;
@@ -54,7 +54,7 @@ export const merge = (format: Format, text: string, settings: readonly Setting[]
 type SettingChange = Exclude<Change, { kind: 'parent' }>;
 
 /** Null: the file has it already. */
-const changeFor = (setting: Setting, current: JsonObject): SettingChange | null => {
+const changeFor = (setting: ClientSetting, current: JsonObject): SettingChange | null => {
   const there = valueAt(current, setting.path);
   if (setting.kind === 'item') {
     const { path, item } = setting;

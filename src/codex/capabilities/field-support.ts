@@ -2,7 +2,7 @@ import type { Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
 import type { BackendProfile, EditField } from './profile.ts';
-import { SETTINGS, type Handling } from './settings.ts';
+import { SETTING_RULES, type Handling } from './settings.ts';
 import { backendTier } from './service-tiers.ts';
 
 /** What a backend accepts, and in which request format. */
@@ -28,7 +28,7 @@ export const supportsField = (
 
 /** How a setting is handled, given which fields of the model request can be set. */
 export const handlingOf = (setting: Setting, canSet: (field: EditField) => boolean): Handling => {
-  const rule = SETTINGS[setting];
+  const rule = SETTING_RULES[setting];
   if ('always' in rule) return rule.always;
   return canSet(rule.field) ? 'mapped' : rule.otherwise;
 };

@@ -2,7 +2,7 @@ import type { Path, Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { EditField } from './profile.ts';
-import { SETTINGS } from './settings.ts';
+import { SETTING_RULES } from './settings.ts';
 import { isSpecialTier } from './service-tiers.ts';
 
 /** A setting whose loss the caller would notice if no field of the model request carries it. */
@@ -11,12 +11,12 @@ export interface RequestedField {
   readonly field: EditField;
 }
 
-const NAMES = Object.keys(SETTINGS) as readonly Setting[];
+const NAMES = Object.keys(SETTING_RULES) as readonly Setting[];
 
 /** Settings that are a plain field of the model request. */
 export const plainValues = (request: TurnRequest): readonly (readonly [EditField, Json])[] =>
   NAMES.flatMap((name) => {
-    const rule = SETTINGS[name];
+    const rule = SETTING_RULES[name];
     if ('always' in rule) return [];
     const value = rule.value?.(request) ?? null;
     return value === null ? [] : [[rule.field, value] as const];
@@ -25,7 +25,7 @@ export const plainValues = (request: TurnRequest): readonly (readonly [EditField
 /** Settings of a request that only the model request can carry. */
 export const requestedFields = (request: TurnRequest): readonly RequestedField[] => [
   ...NAMES.flatMap((path): readonly RequestedField[] => {
-    const rule = SETTINGS[path];
+    const rule = SETTING_RULES[path];
     if ('always' in rule || rule.otherwise !== 'ignored') return [];
     if (path === 'include') {
       return request.include.map((include) => ({ path: { include }, field: rule.field }));
@@ -53,6 +53,6 @@ export const ineffectiveSettings = (
 
 /** Whether a request uses a setting that no field holds unchanged. */
 export const isRequested = (setting: Setting, request: TurnRequest): boolean => {
-  const rule = SETTINGS[setting];
+  const rule = SETTING_RULES[setting];
   return 'field' in rule && rule.isRequested?.(request) === true;
 };

@@ -50,7 +50,7 @@ const plain = (
 ): FieldRule => ({ field, otherwise, value });
 
 /** How every setting of a turn request is handled. `field-support.ts` decides which fields can be set. */
-export const SETTINGS: Readonly<Record<Setting, SettingRule>> = {
+export const SETTING_RULES: Readonly<Record<Setting, SettingRule>> = {
   model: { always: 'mapped' },
   instructions: {
     always: 'mapped',

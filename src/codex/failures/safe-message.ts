@@ -1,4 +1,4 @@
-import { hideSecrets, hideTokens } from '../../kit/text/hide-secrets.ts';
+import { secretHider, hideTokens } from '../../kit/text/hide-secrets.ts';
 
 /** Public pages that an upstream may link to. */
 const PUBLIC_HOST = /(?:^|\.)(?:openai\.com|chatgpt\.com)$/;
@@ -22,7 +22,7 @@ const MAX_READ_CHARS = 64_000;
  * known key format, or as one of `secrets`.
  */
 export const safeMessage = (message: string, secrets: readonly string[]): string =>
-  hideTokens(withoutInternals(hideSecrets(secrets)(message).slice(0, MAX_READ_CHARS)))
+  hideTokens(withoutInternals(secretHider(secrets)(message).slice(0, MAX_READ_CHARS)))
     .replaceAll(/\bsk-[\w*-]{6,}/g, 'sk-***')
     .replaceAll(/\b(bearer\s+)[^\s"',;]+/gi, '$1***')
     .slice(0, MAX_MESSAGE_CHARS);

@@ -2,7 +2,7 @@ import { lstat, mkdir, open, realpath } from 'node:fs/promises';
 import path from 'node:path';
 
 import { makePrivateDirectory } from './files.ts';
-import { partsOf, untrusted, UntrustedPath } from './trusted-path.ts';
+import { pathPrefixes, untrusted, UntrustedPath } from './trusted-path.ts';
 
 /** Paths below the state directory that no other user may control. */
 const SECRETS = ['api-key', 'signature-key', 'codex', 'codex/auth.json', 'run', 'connect'];
@@ -81,7 +81,7 @@ const takenBy = async (folder: string): Promise<string | null> => {
  */
 export const projectFolders = async (workDir: string): Promise<readonly string[]> => {
   const real = await realpath(workDir).catch(() => workDir);
-  const folders = [...partsOf(workDir), ...partsOf(real)];
+  const folders = [...pathPrefixes(workDir), ...pathPrefixes(real)];
   const repositories = await Promise.all(folders.map(repositoryOfWorkTree));
   return [...new Set([...folders, ...repositories.filter((repository) => repository !== null)])];
 };

@@ -41,7 +41,7 @@ interface Us {
 
 const look = async (file: string, us: Us, links: number): Promise<string | null> => {
   if (links > MAX_LINKS) return `${file} is a loop of links. Remove it.`;
-  for (const part of partsOf(file)) {
+  for (const part of pathPrefixes(file)) {
     const found = await lstat(part).catch((error: unknown) => {
       if (isMissing(error)) return null;
       throw error;
@@ -69,9 +69,9 @@ interface Rights {
 }
 
 /** `/`, `/a`, `/a/b` */
-export const partsOf = (file: string): readonly string[] => {
+export const pathPrefixes = (file: string): readonly string[] => {
   const parent = path.dirname(file);
-  return parent === file ? [file] : [...partsOf(parent), file];
+  return parent === file ? [file] : [...pathPrefixes(parent), file];
 };
 
 /** Pure. `isWhole`: it is the path itself, not a parent folder. */

@@ -4,7 +4,7 @@ import {
   isHung,
   isSilent,
   CHECKS_UNTIL_HUNG,
-  type IdleTimer,
+  type PingCheck,
 } from './lifecycle.ts';
 import type { Pulse } from './worker.ts';
 
@@ -28,7 +28,7 @@ export const checkEveryMs = (hangTimeoutMs: number): number => Math.max(1, hangT
  */
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  #idleTimer: IdleTimer = { missedChecks: 0, received: -1 };
+  #idleTimer: PingCheck = { missedChecks: 0, received: -1 };
   #unanswered = 0;
   #isPinged = false;
   #isCheckingHome = false;

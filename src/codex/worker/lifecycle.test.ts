@@ -9,7 +9,7 @@ import {
   isSilent,
   leastLoaded,
   NO_FAILURES,
-  type IdleTimer,
+  type PingCheck,
   retireReasonOf,
 } from './lifecycle.ts';
 
@@ -52,8 +52,8 @@ describe('afterLoss', () => {
 });
 
 describe('the idle timer', () => {
-  const after = (missedChecks: readonly (readonly [received: number, isPinged: boolean])[]): IdleTimer =>
-    missedChecks.reduce<IdleTimer>(
+  const after = (missedChecks: readonly (readonly [received: number, isPinged: boolean])[]): PingCheck =>
+    missedChecks.reduce<PingCheck>(
       (before, [received, isPinged]) => afterCheck(before, { received, isPinged }),
       {
         missedChecks: 0,

@@ -106,22 +106,22 @@ const CHECKS_UNTIL_SILENT = 5;
  * The result of one check. Checks are counted, not time: if this process itself was blocked, only one check
  * is late.
  */
-export interface IdleTimer {
+export interface PingCheck {
   /** Consecutive checks with an open ping and no output since the previous check. */
   readonly missedChecks: number;
   readonly received: number;
 }
 
 export const afterCheck = (
-  before: IdleTimer,
+  before: PingCheck,
   { received, isPinged }: { readonly received: number; readonly isPinged: boolean },
-): IdleTimer => ({
+): PingCheck => ({
   received,
   missedChecks: received === before.received && isPinged ? before.missedChecks + 1 : 0,
 });
 
-export const isSilent = ({ missedChecks }: IdleTimer): boolean => missedChecks >= CHECKS_UNTIL_SILENT;
-export const isHung = ({ missedChecks }: IdleTimer): boolean => missedChecks >= CHECKS_UNTIL_HUNG;
+export const isSilent = ({ missedChecks }: PingCheck): boolean => missedChecks >= CHECKS_UNTIL_SILENT;
+export const isHung = ({ missedChecks }: PingCheck): boolean => missedChecks >= CHECKS_UNTIL_HUNG;
 
 /** A worker that could take a turn. */
 export interface Candidate {

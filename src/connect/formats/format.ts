@@ -7,7 +7,7 @@ export type KeyPath = readonly string[];
 
 /**
  * Edits one kind of settings file as text, so that everything else in it stays as its author wrote it. The functions throw
- * `Unreadable` or `CannotEdit`. An empty text is a file without settings.
+ * `UnreadableFile` or `CannotEdit`. An empty text is a file without settings.
  */
 export interface Format {
   read(text: string): JsonObject;
@@ -24,7 +24,7 @@ export interface Format {
 }
 
 /** The file is not valid. The message says where, and never quotes it: it may contain secrets. */
-export class Unreadable extends Error {}
+export class UnreadableFile extends Error {}
 
 /** The file is valid, but cannot be edited without the risk of changing something else. */
 export class CannotEdit extends Error {}

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { Json } from '../../kit/json/json.ts';
-import { CannotEdit, Unreadable, withValueAt, type KeyPath } from './format.ts';
+import { CannotEdit, UnreadableFile, withValueAt, type KeyPath } from './format.ts';
 import { json } from './json.ts';
 
 describe('json.read', () => {
@@ -29,7 +29,7 @@ describe('json.read', () => {
     ['[]', 'it does not contain an object'],
     [`{"a": ${'['.repeat(200)}`, 'line 1, column 107: it is nested too deeply'],
   ])('names the place of an error and quotes nothing: %j', (text, message) => {
-    expect(() => json.read(text)).toThrow(new Unreadable(message));
+    expect(() => json.read(text)).toThrow(new UnreadableFile(message));
   });
 });
 

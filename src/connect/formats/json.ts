@@ -5,7 +5,7 @@ import {
   lineAround,
   lineBreakOf,
   shownPath,
-  Unreadable,
+  UnreadableFile,
   type Format,
   type KeyPath,
 } from './format.ts';
@@ -15,7 +15,7 @@ import { placeAt } from '../../kit/json/json-place.ts';
 export const json: Format = {
   read(text) {
     const value = readJsonTree(text)?.value ?? {};
-    if (!isJsonObject(value)) throw new Unreadable('it does not contain an object');
+    if (!isJsonObject(value)) throw new UnreadableFile('it does not contain an object');
     return value;
   },
   set(text, path, value) {
@@ -277,8 +277,8 @@ class TreeReader {
     return found;
   }
 
-  #problem(what: string, at = this.#at): Unreadable {
+  #problem(what: string, at = this.#at): UnreadableFile {
     const { line, column } = placeAt(this.#text, at);
-    return new Unreadable(`line ${line}, column ${column}: ${what}`);
+    return new UnreadableFile(`line ${line}, column ${column}: ${what}`);
   }
 }

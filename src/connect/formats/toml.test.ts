@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Json } from '../../kit/json/json.ts';
-import { CannotEdit, Unreadable, type KeyPath } from './format.ts';
+import { CannotEdit, UnreadableFile, type KeyPath } from './format.ts';
 import { toml } from './toml.ts';
 
 describe('toml', () => {
   it('reads tables, and names the place of an error without quoting it', () => {
     expect(toml.read('a = 1\n[b."c.d"]\ne = ["x"]\n')).toEqual({ a: 1, b: { 'c.d': { e: ['x'] } } });
     expect(() => toml.read('a = 1\nkey = sk-secret\n')).toThrow(
-      new Unreadable('line 2, column 7: it is not valid TOML'),
+      new UnreadableFile('line 2, column 7: it is not valid TOML'),
     );
   });
 

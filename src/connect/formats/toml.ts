@@ -7,7 +7,7 @@ import {
   isSame,
   lineBreakOf,
   shownPath,
-  Unreadable,
+  UnreadableFile,
   type Format,
   type KeyPath,
 } from './format.ts';
@@ -22,7 +22,7 @@ export const toml: Format = {
       return ordinary(parse(text)) as JsonObject;
     } catch (error) {
       if (!(error instanceof TomlError)) throw error;
-      throw new Unreadable(`line ${error.line}, column ${error.column}: it is not valid TOML`);
+      throw new UnreadableFile(`line ${error.line}, column ${error.column}: it is not valid TOML`);
     }
   },
   set(text, path, value) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { CannotEdit, Unreadable } from './format.ts';
+import { CannotEdit, UnreadableFile } from './format.ts';
 import { yaml } from './yaml.ts';
 
 const ITEM = { name: 'ours', roles: ['chat'] };
@@ -11,7 +11,7 @@ describe('yaml', () => {
   it('reads settings, and names the place of an error without quoting it', () => {
     expect([yaml.read('# nothing\n'), yaml.read('a: {b: [1]}\n')]).toEqual([{}, { a: { b: [1] } }]);
     expect(() => yaml.read('a: 1\nb: "sk-secret\n')).toThrow(/^line \d+, column \d+: it is not valid YAML$/);
-    expect(() => yaml.read('- a\n')).toThrow(new Unreadable('it does not contain an object'));
+    expect(() => yaml.read('- a\n')).toThrow(new UnreadableFile('it does not contain an object'));
   });
 
   it.each([

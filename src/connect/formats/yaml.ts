@@ -8,7 +8,7 @@ import {
   lineAround,
   lineBreakOf,
   shownPath,
-  Unreadable,
+  UnreadableFile,
   type Format,
   type KeyPath,
 } from './format.ts';
@@ -20,10 +20,10 @@ export const yaml: Format = {
     const [problem] = document.errors;
     if (problem !== undefined) {
       const { line = 1, col = 1 } = problem.linePos?.[0] ?? {};
-      throw new Unreadable(`line ${line}, column ${col}: it is not valid YAML`);
+      throw new UnreadableFile(`line ${line}, column ${col}: it is not valid YAML`);
     }
     const value: unknown = document.toJS() ?? {};
-    if (!isJsonObject(value)) throw new Unreadable('it does not contain an object');
+    if (!isJsonObject(value)) throw new UnreadableFile('it does not contain an object');
     return value;
   },
   set(text, path, value) {

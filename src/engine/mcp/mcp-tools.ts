@@ -7,7 +7,7 @@ import type { ResultOf } from '../../codex/protocol/methods.ts';
 import { PROVIDER_ID } from '../../codex/protocol/provider.ts';
 import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
-import { hideSecrets } from '../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../kit/text/hide-secrets.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { keepAnswer } from '../../kit/collections/recent.ts';
@@ -55,7 +55,7 @@ export const listThreadTools = async (
   // The relay's error is more precise than the app-server's. Either may quote the server's token.
   const failed = (error: string): McpToolList => ({
     status: 'failed',
-    lastError: hideSecrets(mcpSecrets(server))(reachable.lastError() ?? error),
+    lastError: secretHider(mcpSecrets(server))(reachable.lastError() ?? error),
   });
   try {
     const { data } = await appServer.request(

@@ -3,7 +3,7 @@ import { GatewayError, type Failure, type Restate } from '../../canonical/failur
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
-import { hideSecrets as hideIn } from '../../kit/text/hide-secrets.ts';
+import { secretHider as hideIn } from '../../kit/text/hide-secrets.ts';
 import { accessTokenRejected } from '../../codex/failures/access-token.ts';
 import { countInput, type Counting } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';

@@ -17,7 +17,7 @@ const LARGE_WEIGHT = 4 * 1024 * 1024;
 const SMALL_WEIGHT = 1024;
 
 /** Why a capture is incomplete or missing. */
-export type LostReason = 'crowded' | 'slow' | 'disk';
+export type CaptureLoss = 'crowded' | 'slow' | 'disk';
 
 export interface CaptureFileOptions {
   readonly captureFolder: CaptureDir;
@@ -27,7 +27,7 @@ export interface CaptureFileOptions {
   readonly maxBytes?: number;
   /** Reserves buffer space, shared by all captures; false: there is none. */
   readonly weigh: (bytes: number) => boolean;
-  readonly onLost: (reason: LostReason, error: unknown) => void;
+  readonly onLost: (reason: CaptureLoss, error: unknown) => void;
 }
 
 interface Told {
@@ -123,7 +123,7 @@ export class CaptureFile implements OpenRecorder {
     }
   }
 
-  #lose(reason: LostReason, error: unknown): void {
+  #lose(reason: CaptureLoss, error: unknown): void {
     if (this.#isOver && reason === 'slow') return;
     this.#isOver = true;
     this.#forget();

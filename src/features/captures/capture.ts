@@ -3,7 +3,7 @@ import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
 import { cleaner } from './redacted.ts';
 import { CaptureDir, readCapture } from './capture-dir.ts';
-import { CaptureFile, type LostReason } from './capture-file.ts';
+import { CaptureFile, type CaptureLoss } from './capture-file.ts';
 
 /** The requests that an administrator wants to be captured: the next ones, for an hour at most. */
 export interface CaptureOrder {
@@ -41,7 +41,7 @@ export interface CaptureOptions {
   /** The first record of each capture. */
   readonly settings: object;
   readonly onOrder: (order: CaptureOrder) => void;
-  readonly onLost: (reason: LostReason, requestId: string, error: unknown) => void;
+  readonly onLost: (reason: CaptureLoss, requestId: string, error: unknown) => void;
 }
 
 /** Captures at the same time. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { parseBody, unreadFields } from '../../apis/validation.ts';
 import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
 import { ignoredHeader } from '../../http/answer/turn-headers.ts';
-import { readBody, type BodyDeps } from '../../http/body/read-json.ts';
+import { readHeldBody, type BodyDeps } from '../../http/body/read-json.ts';
 import { bodyObject } from '../../openai/chat/common.ts';
 import { VERSION } from '../../version.ts';
 import { openCapture, type CaptureStatus, type OpenCaptures } from './capture.ts';
@@ -49,7 +49,7 @@ const captureRoutes = (
   return {
     'GET /v1/codex/captures': () => show(),
     async 'POST /v1/codex/captures'(http, exchange) {
-      const { order, ignored } = readOrder(await readBody(http, exchange, bodies));
+      const { order, ignored } = readOrder(await readHeldBody(http, exchange, bodies));
       await captures.order(order);
       return show(ignoredHeader(ignored));
     },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { hideSecrets } from '../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../kit/text/hide-secrets.ts';
 import { isJsonObject } from '../../kit/json/json.ts';
 import type { Sliced } from '../../kit/async/event-loop.ts';
 import { isSecretName, redactText } from '../../observe/redact.ts';
@@ -23,7 +23,7 @@ export type Cleaner = (value: unknown) => Sliced<unknown>;
 
 /** A copy of a value for a capture, without secrets and overlong texts. Idempotent. */
 export const cleaner = (secrets: readonly string[]): Cleaner => {
-  const hide = hideSecrets(secrets);
+  const hide = secretHider(secrets);
 
   function* text(value: string): Sliced<string> {
     yield;

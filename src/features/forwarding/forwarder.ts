@@ -9,7 +9,7 @@ import { hostOf, unreachable } from '../../codex/failures/unreachable.ts';
 import { codeOf, isConnectionError } from '../../codex/relay/transport/connection.ts';
 import { endToEnd } from '../../codex/end-to-end-headers.ts';
 import { IdleTimer } from '../../kit/async/wait.ts';
-import { hideSecrets, hideTokens } from '../../kit/text/hide-secrets.ts';
+import { secretHider, hideTokens } from '../../kit/text/hide-secrets.ts';
 import { answerStream } from './answer-stream.ts';
 
 export interface ForwarderOptions {
@@ -171,7 +171,7 @@ export const readErrorBytes = async (body: Readable): Promise<Buffer | null> => 
 
 /** Hides the provider's key in text, also one that the provider itself has masked in part. */
 export const hideKey = (apiKey: string | null): ((text: string) => string) => {
-  const hide = hideSecrets(apiKey === null ? [] : [apiKey]);
+  const hide = secretHider(apiKey === null ? [] : [apiKey]);
   return (text) =>
     hideTokens(hide(text))
       .replaceAll(/\bsk-[\w*-]{6,}/g, 'sk-***')

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
 import type { OpenFeature } from '../../compose/feature.ts';
 import { ignoredHeader } from '../../http/answer/turn-headers.ts';
-import { readBody, type BodyDeps } from '../../http/body/read-json.ts';
+import { readHeldBody, type BodyDeps } from '../../http/body/read-json.ts';
 import type { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 import { withStore, type Route } from '../../http/route.ts';
 import type { Clock } from '../../kit/ambient.ts';
@@ -48,7 +48,7 @@ export const keyRoutes = (deps: KeyRouteDeps): NonNullable<OpenFeature<typeof KE
   const stored = withStore(deps.admin === null ? null : { admin: deps.admin });
   const answer = (handle: (call: KeyCall) => Promise<JsonObject>): Route['handle'] =>
     stored(async ({ http, exchange, admin, id }) => {
-      const fields = async () => bodyObject(await readBody(http, exchange, bodies, { ifEmpty: {} }));
+      const fields = async () => bodyObject(await readHeldBody(http, exchange, bodies, { ifEmpty: {} }));
       const body = await handle({ admin, id, fields });
       return Response.json(body, { status: 'warning' in body ? 202 : 200, headers: NOT_CACHED });
     });

@@ -58,7 +58,7 @@ export interface BodyDeps {
 }
 
 /** The JSON body of a request that runs no turn. Its bytes are held until the exchange ends. */
-export const readBody = async (
+export const readHeldBody = async (
   http: Request,
   exchange: Exchange,
   { bodies, maxBodyBytes }: BodyDeps,

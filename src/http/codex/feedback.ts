@@ -2,7 +2,7 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
 import { readFeedback } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
-import { readBody, type BodyDeps } from '../body/read-json.ts';
+import { readHeldBody, type BodyDeps } from '../body/read-json.ts';
 import { route, type Route } from '../route.ts';
 
 export interface FeedbackDeps {
@@ -20,7 +20,7 @@ export const feedbackRoute = ({ codexAccount, takesFeedback, bodies }: FeedbackD
           'Feedback is disabled. The operator of this server can enable it with PROXY_ENABLE_FEEDBACK=true.',
       });
     }
-    const { feedback, ignored } = readFeedback(await readBody(http, exchange, bodies));
+    const { feedback, ignored } = readFeedback(await readHeldBody(http, exchange, bodies));
     const id = await codexAccount().sendFeedback(feedback);
     return Response.json(
       { id, object: 'codex.feedback', status: 'sent' },

@@ -3,7 +3,7 @@ import type { SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
 import { hasScope } from '../guards/scopes.ts';
 import { readSignIn } from '../../openai/shared/sign-in.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
-import { readBody, type BodyDeps } from '../body/read-json.ts';
+import { readHeldBody, type BodyDeps } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { route, type Route } from '../route.ts';
 
@@ -23,7 +23,7 @@ export const loginRoutes = (deps: LoginRouteDeps & { readonly bodies: BodyDeps }
     projectSignIn(session, { overriddenBy, isAdmin: isAdmin(exchange) });
   return [
     route(`POST ${PATH}`, 'admin', async (http, exchange) => {
-      const { method, ignored } = readSignIn(await readBody(http, exchange, bodies));
+      const { method, ignored } = readSignIn(await readHeldBody(http, exchange, bodies));
       if (method === 'browser' && !exchange.isOnThisMachine()) throw notHere();
       const session = await signIns.start(method);
       const headers = { ...ignoredHeader(ignored), ...NOT_CACHED };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { namedSessionOf, sessionOf } from './session.ts';
+import { namedSessionOf, conversationNamedIn } from './session.ts';
 
 describe('sessionOf', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('sessionOf', () => {
     [{ 'x-claude-code-session-id': 's' }, 's'],
     [{ 'x-claude-code-session-id': 's', 'x-claude-code-agent-id': 'a' }, '["s","a"]'],
   ])('%j is %j', (headers, name) => {
-    expect(sessionOf(new Headers(headers))).toBe(name);
+    expect(conversationNamedIn(new Headers(headers))).toBe(name);
   });
 });
 

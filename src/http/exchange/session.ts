@@ -22,7 +22,7 @@ export const NAMING_HEADERS: readonly string[] = [
  * The conversation named by the headers. A subagent has its own prompt, and so its own cache. The program is not part of
  * the key: a conversation may continue in another one.
  */
-export const sessionOf = (headers: Headers): string | null => {
+export const conversationNamedIn = (headers: Headers): string | null => {
   const name = firstOf(headers, [...THREAD_HEADERS, ...SESSION_HEADERS]);
   const subagent = firstOf(headers, SUBAGENT_HEADERS);
   return name === null || subagent === null ? name : JSON.stringify([name, subagent]);

@@ -14,7 +14,7 @@ import type { Conversations } from '../../state/conversations.ts';
 import type { ReferredItems } from '../../state/referred-items.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits, readBody, type BodyDeps } from '../body/read-json.ts';
+import { loadLimits, readHeldBody, type BodyDeps } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
@@ -51,7 +51,7 @@ type Handle = StoreHandler<KeptConversations & Omit<ConversationRouteDeps, 'kept
 
 const create: Handle = async (call) => {
   const { http, exchange, conversations, bodies } = call;
-  const parsed = readNewConversation(await readBody(http, exchange, bodies, { ifEmpty: {} }));
+  const parsed = readNewConversation(await readHeldBody(http, exchange, bodies, { ifEmpty: {} }));
   const { items, ignored } = await resolved(parsed, call);
   await call.mayKeep(exchange.caller());
   const created = await conversations.create(askOf(exchange), { items, metadata: parsed.metadata });
@@ -62,7 +62,7 @@ const find: Handle = async ({ exchange, conversations, id }) =>
   Response.json(projectConversation(await conversations.find(exchange.caller(), id)));
 
 const update: Handle = async ({ http, exchange, conversations, bodies, mayKeep, id }) => {
-  const { metadata, ignored } = readNewMetadata(await readBody(http, exchange, bodies));
+  const { metadata, ignored } = readNewMetadata(await readHeldBody(http, exchange, bodies));
   await mayKeep(exchange.caller());
   const updated = await conversations.update(exchange.caller(), id, metadata);
   return Response.json(projectConversation(updated), { headers: ignoredHeader(ignored) });
@@ -76,7 +76,7 @@ const remove: Handle = async ({ exchange, conversations, id }) => {
 const addItems: Handle = async (call) => {
   const { http, exchange, conversations, bodies, query, id } = call;
   const include = readInclude(query);
-  const parsed = readNewItems(await readBody(http, exchange, bodies));
+  const parsed = readNewItems(await readHeldBody(http, exchange, bodies));
   const { items, ignored } = await resolved(parsed, call);
   await call.mayKeep(exchange.caller());
   const added = await conversations.addItems(askOf(exchange), id, items);

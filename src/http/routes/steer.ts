@@ -1,6 +1,6 @@
 import { readSteer } from '../../openai/responses/input/steer.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
-import { readBody, type BodyDeps } from '../body/read-json.ts';
+import { readHeldBody, type BodyDeps } from '../body/read-json.ts';
 import type { RunningResponses } from '../../turns/running-responses.ts';
 import { route, type Route } from '../route.ts';
 
@@ -12,7 +12,7 @@ export interface SteerDeps extends BodyDeps {
 export const steerRoute = (deps: SteerDeps): Route =>
   route('POST /v1/responses/:id/steer', {}, async (http, exchange, params) => {
     const id = params['id'] ?? '';
-    const { texts, ignored } = readSteer(await readBody(http, exchange, deps));
+    const { texts, ignored } = readSteer(await readHeldBody(http, exchange, deps));
     await deps.running.steer(id, { caller: exchange.caller(), texts, signal: exchange.signal });
     return Response.json(
       { id, object: 'response.steer', status: 'accepted' },

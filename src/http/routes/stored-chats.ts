@@ -11,7 +11,7 @@ import { listBody, pageOf, readListQuery, unreadQuery } from '../../openai/share
 import type { StoredChats } from '../../state/stored-chats.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
-import { loadLimits, readBody, type BodyDeps } from '../body/read-json.ts';
+import { loadLimits, readHeldBody, type BodyDeps } from '../body/read-json.ts';
 import { route, withStore, type Route, type StoreHandler } from '../route.ts';
 
 export interface StoredChatDeps {
@@ -56,7 +56,7 @@ const find: Handle = async ({ exchange, chats, bodies, id }) =>
   jsonResponse(projectStoredChat(await chats.find(loadLimits(exchange, bodies), id)), {}, exchange.signal);
 
 const update: Handle = async ({ http, exchange, chats, bodies, mayKeep, id }) => {
-  const { metadata, ignored } = readNewMetadata(await readBody(http, exchange, bodies));
+  const { metadata, ignored } = readNewMetadata(await readHeldBody(http, exchange, bodies));
   await mayKeep(exchange.caller());
   const updated = await chats.update(loadLimits(exchange, bodies), id, metadata);
   return jsonResponse(projectStoredChat(updated), ignoredHeader(ignored), exchange.signal);

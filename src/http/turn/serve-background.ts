@@ -15,11 +15,11 @@ import { translateBody, type Translated } from '../../turns/translate.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { sseResponse } from '../answer/sse-response.ts';
-import { sessionOf } from '../exchange/session.ts';
+import { conversationNamedIn } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { openTrace, type KeepTrace } from '../exchange/trace-request.ts';
-import { noteTurn, type ReadTurn, type TurnDeps, type TurnSource } from './start-turn.ts';
+import { noteTurn, type ReadTurn, type TurnDeps, type TurnOrigin } from './start-turn.ts';
 
 /** What background responses need besides the dependencies of turns. */
 export interface BackgroundDeps {
@@ -43,7 +43,7 @@ const NEVER = new AbortController().signal;
 
 interface Serving {
   readonly api: Api;
-  readonly source: TurnSource;
+  readonly source: TurnOrigin;
   readonly keepTrace: KeepTrace;
   readonly deps: TurnDeps & { readonly background: BackgroundDeps };
 }
@@ -64,7 +64,7 @@ export const serveBackground = async (
       requestId: exchange.requestId,
       startedAt: exchange.startedAt,
       caller,
-      session: sessionOf(asked),
+      session: conversationNamedIn(asked),
       traceContext: exchange.distributed?.context ?? traceOf(asked),
       trace,
     },
@@ -210,7 +210,7 @@ export const rerunBackground = async (
     requestId: deps.ambient.ids.mint('req'),
     startedAt,
     caller: row.owner,
-    session: sessionOf(headers),
+    session: conversationNamedIn(headers),
     traceContext: traceOf(headers),
     trace,
   };

@@ -18,7 +18,7 @@ import {
   prepareTurn,
   readTurn,
   type TurnDeps,
-  type TurnSource,
+  type TurnOrigin,
 } from './start-turn.ts';
 
 const UNSTORED_HEADER = { [UNSTORED.header]: UNSTORED.value };
@@ -31,7 +31,7 @@ export const serveTurn =
     const { pathname } = new URL(http.url);
     return traced({ exchange, method, path: pathname, headers }, api, deps, async (trace, keepTrace) => {
       const held = deps.bodies.open(exchange.caller(), exchange.signal, (error) => exchange.abort(error));
-      const source: TurnSource = { headers, exchange, trace, transport: 'http', local: null, held };
+      const source: TurnOrigin = { headers, exchange, trace, transport: 'http', local: null, held };
       const read = await readTurn(api, (limits) => readBody(api, http, limits), source, deps);
       const background = backgroundOf(read.parsed);
       if (background !== null && deps.background !== null) {
@@ -45,7 +45,7 @@ export const serveTurn =
     });
   };
 
-interface Showing {
+interface AnswerTarget {
   readonly headers: Readonly<Record<string, string>>;
   readonly exchange: Exchange;
   readonly trace: Trace;
@@ -60,7 +60,7 @@ const copyOf = ({ keeps }: ParsedRequest, caller: string, { background }: TurnDe
 const streamed = (
   api: Api,
   run: Run,
-  { headers, exchange, trace, deps, copy }: Showing & { readonly copy: StreamCopy | null },
+  { headers, exchange, trace, deps, copy }: AnswerTarget & { readonly copy: StreamCopy | null },
 ): Response => {
   trace.record('answered', { status: 200, head: headers });
   const tally = deps.frameTally();
@@ -88,7 +88,11 @@ const streamed = (
 };
 
 /** Reads a run as one JSON body. */
-const whole = async (api: Api, run: Run, { headers, exchange, trace, deps }: Showing): Promise<Response> => {
+const whole = async (
+  api: Api,
+  run: Run,
+  { headers, exchange, trace, deps }: AnswerTarget,
+): Promise<Response> => {
   const replies = await run.reply();
   for (const { outcome } of replies) {
     if (outcome.kind === 'failed') throw new GatewayError(outcome.failure);

@@ -16,7 +16,7 @@ import type { LocalResponses } from '../../turns/turn-state.ts';
 import { ignoredHeader, servedModelHeader } from '../answer/turn-headers.ts';
 import { referredCounter, type ReadLimits } from '../body/read-bytes.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import { namedSessionOf, sessionOf } from '../exchange/session.ts';
+import { namedSessionOf, conversationNamedIn } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
 import { recordBody, safeHeaders, type Captures } from '../exchange/trace-request.ts';
 import type { BackgroundDeps } from './serve-background.ts';
@@ -44,7 +44,7 @@ export interface TurnDeps extends RunDeps, TranslateDeps {
 type Transport = 'http' | 'websocket';
 
 /** A request for a turn, whatever it came over. */
-export interface TurnSource {
+export interface TurnOrigin {
   readonly headers: Headers;
   readonly exchange: Exchange;
   readonly trace: RequestTrace;
@@ -66,7 +66,7 @@ export interface ReadTurn extends Translated {
 export const readTurn = async (
   api: Api,
   readBody: (limits: ReadLimits) => Promise<unknown>,
-  { headers, exchange, trace, local, held }: TurnSource,
+  { headers, exchange, trace, local, held }: TurnOrigin,
   deps: TurnDeps,
 ): Promise<ReadTurn> => {
   const { signal } = exchange;
@@ -94,7 +94,7 @@ export const readTurn = async (
 /** Tells the log and the metrics about a request. */
 export const noteTurn = (
   parsed: ParsedRequest,
-  { exchange, transport, held }: TurnSource,
+  { exchange, transport, held }: TurnOrigin,
   deps: TurnDeps,
 ): void => {
   const request = summaryOf(requestsOf(parsed), held.bytes);
@@ -110,7 +110,7 @@ const answerIdOf = ({ id, keeps }: ParsedRequest): string | null => id ?? keeps?
 export const prepareTurn = (
   api: Api,
   { parsed, state }: Translated,
-  source: TurnSource,
+  source: TurnOrigin,
   deps: TurnDeps,
 ): Promise<PreparedRun> => {
   noteTurn(parsed, source, deps);
@@ -119,7 +119,7 @@ export const prepareTurn = (
     requestId: exchange.requestId,
     startedAt: exchange.startedAt,
     caller: exchange.caller(),
-    session: sessionOf(headers),
+    session: conversationNamedIn(headers),
     traceContext: exchange.distributed?.context ?? traceOf(headers),
     trace,
     held,

@@ -9,7 +9,7 @@ import { endOfBrokenStream } from '../answer/sse-response.ts';
 import type { OpenExchange } from '../exchange/exchange.ts';
 import type { Exchanges } from '../exchange/exchanges.ts';
 import { traced } from '../exchange/trace-request.ts';
-import { answerHeaders, prepareTurn, readTurn, type TurnDeps, type TurnSource } from '../turn/start-turn.ts';
+import { answerHeaders, prepareTurn, readTurn, type TurnDeps, type TurnOrigin } from '../turn/start-turn.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 import { ResponseStream } from './response-stream.ts';
 import { errorEvent } from './server-event.ts';
@@ -125,7 +125,7 @@ const answer = async (
 ): Promise<Creation | null> => {
   const { exchange, streamId, held, generates } = creation;
   let target: SteerTarget | null = null;
-  const source: TurnSource = {
+  const source: TurnOrigin = {
     headers: by.headers,
     exchange,
     trace,

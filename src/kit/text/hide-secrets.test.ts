@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { hideSecrets, hideTokens } from './hide-secrets.ts';
+import { secretHider, hideTokens } from './hide-secrets.ts';
 
 describe('hideSecrets', () => {
   it.each([
@@ -10,11 +10,11 @@ describe('hideSecrets', () => {
     ['in base64', `Basic ${btoa('pass+"word"/1')}`, 'Basic ***=='],
     ['not at all', 'pass word', 'pass word'],
   ])('%s', (_, text, expected) => {
-    expect(hideSecrets(['', 'short', 'pass+"word"/1'])(text)).toBe(expected);
+    expect(secretHider(['', 'short', 'pass+"word"/1'])(text)).toBe(expected);
   });
 
   it('hides a secret that is the prefix of another', () => {
-    expect(hideSecrets(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***');
+    expect(secretHider(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***');
   });
 });
 

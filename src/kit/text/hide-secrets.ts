@@ -2,7 +2,7 @@
 const MIN_SECRET_CHARS = 6;
 
 /** Hides these secrets in text, also in their JSON, URL and base64 forms. */
-export const hideSecrets = (secrets: readonly string[]): ((text: string) => string) => {
+export const secretHider = (secrets: readonly string[]): ((text: string) => string) => {
   const forms = new Set(secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(formsOf));
   // Longest first: one secret may contain another.
   const all = [...forms].toSorted((a, b) => b.length - a.length);

@@ -7,7 +7,7 @@ import {
   listOf,
   longText,
   MAX_CHAT_TOOLS,
-  MAX_ITEMS,
+  MAX_INPUT_ITEMS,
   MAX_PARTS,
   MAX_STOP_CHARS,
   MAX_STOPS,
@@ -59,7 +59,7 @@ export const completionFields = {
 export const createChatSchema = z.object({
   ...conversationFields,
   ...completionFields,
-  messages: list(MAX_ITEMS).nullish(),
+  messages: list(MAX_INPUT_ITEMS).nullish(),
   /** Not OpenAI's: the user message of clients that send no messages. */
   prompt: longText.nullish(),
   max_completion_tokens: z.int().min(1).nullish(),

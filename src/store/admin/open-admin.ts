@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { besideModule } from '../../threads/thread-pool.ts';
 import { shellQuoted } from '../../kit/text/display.ts';
 import { createClient, endConnections, kyselyOf } from '../postgres/connections.ts';
-import { toStoreError } from '../postgres/postgres-errors.ts';
+import { fromPostgresError } from '../postgres/postgres-errors.ts';
 import { openSqliteFile, type SqliteFile } from '../sqlite/sqlite-file.ts';
 import type { StoreOptions } from '../store-options.ts';
 import type { AdminWork } from './admin-thread.ts';
@@ -111,7 +111,7 @@ const openPostgres = async (
   // Its errors come from the queries, too.
   client.on('error', () => undefined);
   await client.connect().catch((error: unknown) => {
-    throw toStoreError(error);
+    throw fromPostgresError(error);
   });
   const db = kyselyOf(client);
   const place = withoutPassword(databaseUrl);

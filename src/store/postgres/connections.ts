@@ -5,7 +5,7 @@ import { within } from '../../kit/async/wait.ts';
 import { kyselyOn } from '../connection-dialect.ts';
 import type { Tables } from '../tables.ts';
 
-export interface ConnectionOptions {
+export interface PostgresOptions {
   readonly databaseUrl: string;
   /** For a statement, and for a connection unless that has a limit of its own. */
   readonly timeoutMs: number;
@@ -23,7 +23,7 @@ const configOf = ({
   databaseUrl,
   timeoutMs,
   connectTimeoutMs = timeoutMs,
-}: ConnectionOptions): ClientConfig => ({
+}: PostgresOptions): ClientConfig => ({
   connectionString: databaseUrl,
   application_name: 'codex-app-server-proxy',
   keepAlive: true,
@@ -38,7 +38,7 @@ const configOf = ({
   },
 });
 
-export const createPool = (options: ConnectionOptions): Pool => {
+export const createConnectionPool = (options: PostgresOptions): Pool => {
   const pool = new Pool({
     ...configOf(options),
     max: POOL_SIZE,
@@ -52,7 +52,7 @@ export const createPool = (options: ConnectionOptions): Pool => {
   return pool;
 };
 
-export const createClient = (options: ConnectionOptions): Client => new Client(configOf(options));
+export const createClient = (options: PostgresOptions): Client => new Client(configOf(options));
 
 const known = new WeakMap<ClientBase, Kysely<Tables>>();
 

@@ -19,7 +19,7 @@ const MAX_PAUSE_MS = 2_000;
 const PING_MS = 10_000;
 
 /** A connection for notifications, made again whenever it breaks. */
-export class Listener {
+export class NotificationListener {
   readonly #options: ListenerOptions;
   #client: Client | null = null;
   #timer: NodeJS.Timeout | null = null;

@@ -41,7 +41,7 @@ export const isUnsent = (error: unknown): boolean =>
   error instanceof Error && error.message.endsWith('is not queryable');
 
 /** An error of the database as one for clients. */
-export const toStoreError = (error: unknown): GatewayError => {
+export const fromPostgresError = (error: unknown): GatewayError => {
   const code = codeOf(error);
   const reason = UNAVAILABLE[code];
   if (reason !== undefined) return unavailable(reason, error);

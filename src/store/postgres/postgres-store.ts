@@ -13,14 +13,14 @@ import type { ResponseChange, Store } from '../store.ts';
 import { Watchers } from '../watchers.ts';
 import {
   createClient,
-  createPool,
+  createConnectionPool,
   endConnections,
   kyselyOf,
   POOL_SIZE,
-  type ConnectionOptions,
+  type PostgresOptions,
 } from './connections.ts';
-import { Listener } from './listener.ts';
-import { toStoreError } from './postgres-errors.ts';
+import { NotificationListener } from './listener.ts';
+import { fromPostgresError } from './postgres-errors.ts';
 import { transact } from './transactions.ts';
 
 const CHANNEL = 'codex_app_server_proxy';
@@ -40,9 +40,9 @@ export const openPostgresStore = async (
   await migrateDatabase({ databaseUrl, timeoutMs }, schema, seal, clock.now());
   const instance = systemAmbient.ids.mint('store');
   const watchers = new Watchers();
-  const pool = createPool({ databaseUrl, timeoutMs });
+  const pool = createConnectionPool({ databaseUrl, timeoutMs });
   const slots = new Slots(POOL_SIZE);
-  const listener = new Listener({
+  const listener = new NotificationListener({
     channel: CHANNEL,
     connect: () => createClient({ databaseUrl, timeoutMs }),
     timeoutMs,
@@ -59,7 +59,7 @@ export const openPostgresStore = async (
   });
   await listener.start().catch(async (error: unknown) => {
     await endConnections(pool);
-    throw toStoreError(error);
+    throw fromPostgresError(error);
   });
   const runNow = async (name: string, args: readonly unknown[]): Promise<unknown> => {
     const operation = schema.operations.get(name);
@@ -117,7 +117,7 @@ const notificationOf = (instance: string, what: ResponseChange, responseId: stri
 
 /** Several processes may start at once: one migrates, the others wait for it. */
 const migrateDatabase = async (
-  options: ConnectionOptions,
+  options: PostgresOptions,
   { migrations }: StoreSchema,
   seal: Seal,
   now: number,
@@ -137,7 +137,7 @@ const migrateDatabase = async (
   } catch (error) {
     throw error instanceof NewerSchemaError || error instanceof WrongStoreKeyError
       ? error
-      : toStoreError(error);
+      : fromPostgresError(error);
   } finally {
     await endConnections(client);
   }

@@ -8,7 +8,7 @@ import type { Slots } from '../../kit/async/limiter.ts';
 import { unavailable } from '../store-errors.ts';
 import type { Tables } from '../tables.ts';
 import { kyselyOf } from './connections.ts';
-import { isBroken, isConflict, isUnsent, toStoreError } from './postgres-errors.ts';
+import { isBroken, isConflict, isUnsent, fromPostgresError } from './postgres-errors.ts';
 
 export interface Work<Result> {
   /** Reads need no transaction. */
@@ -80,7 +80,7 @@ const attempts = async <Result>(attemptInTurn: () => Promise<Result>, state: Sta
     try {
       return await attemptInTurn();
     } catch (error) {
-      state.problem = toStoreError(error instanceof Interrupted ? error.cause : error);
+      state.problem = fromPostgresError(error instanceof Interrupted ? error.cause : error);
       const isAgain = error instanceof Interrupted && (!error.isConflict || attempt < MAX_ATTEMPTS);
       if (!isAgain || state.isLate) throw state.problem;
       await sleep(Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS));

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 export const BODY_BYTES = sql<number>`octet_length(turns.body)`.as('bytes');
 
 /** The first one, and then those that fit. */
-export const within = <One extends { readonly bytes: number }>(
+export const firstWithin = <One extends { readonly bytes: number }>(
   sizes: readonly One[],
   max: number,
 ): readonly One[] => {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 import type { Query } from '../operation.ts';
 import type { SegmentStore, SegmentTurn, SegmentTurns } from '../ports/segments.ts';
-import { BODY_BYTES, within } from './body-sizes.ts';
+import { BODY_BYTES, firstWithin } from './body-sizes.ts';
 import { turnPlace } from './turn-rows.ts';
 import { unsealed } from './unsealed.ts';
 
@@ -30,7 +30,7 @@ export const turnsOfSegment = async (query: Query, id: string, page: Page): Prom
   if (start === null) return null;
   // One more than asked for says whether there are more.
   const sizes = await sizesFrom(query, parts, start, { ...page, limit: page.limit + 1 });
-  const chosen = within(sizes.slice(0, page.limit), page.maxChars);
+  const chosen = firstWithin(sizes.slice(0, page.limit), page.maxChars);
   return { turns: await readTurns(query, chosen, page.order), hasMore: sizes.length > chosen.length };
 };
 

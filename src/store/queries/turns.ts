@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { append } from '../../kit/collections/lists.ts';
 import { read, write, type OperationsOf, type Query } from '../operation.ts';
 import type { Position, TurnRow, TurnStore } from '../store.ts';
-import { BODY_BYTES, within } from './body-sizes.ts';
+import { BODY_BYTES, firstWithin } from './body-sizes.ts';
 import { commitTurn } from './commit-turn.ts';
 import { inParts } from './expressions.ts';
 import { cacheKeyPlace } from './segments.ts';
@@ -90,7 +90,7 @@ const page: (query: Query, ...args: Parameters<TurnStore['page']>) => Promise<re
     .$if(from !== null, (all) => all.where('turns.pos', order === 'asc' ? '>' : '<', from))
     .orderBy('turns.pos', order);
   const sizes = await turns.select('turns.pos').select(BODY_BYTES).limit(limit).execute();
-  const count = within(sizes, maxChars).length;
+  const count = firstWithin(sizes, maxChars).length;
   if (count === 0) return [];
   const rows = await turns.select(TURN_COLUMNS).limit(count).execute();
   return rows.map((row) => toTurn(query, row));
@@ -113,7 +113,7 @@ const byKeys = async (
     append(sizes, await some.select('turns.key').select(BODY_BYTES).execute());
   }
   const turns: TurnRow[] = [];
-  for (const part of inParts(within(sizes, maxChars).map(({ key }) => key))) {
+  for (const part of inParts(firstWithin(sizes, maxChars).map(({ key }) => key))) {
     const rows = await query.db.selectFrom('turns').select(TURN_COLUMNS).where('key', 'in', part).execute();
     for (const row of rows) turns.push(toTurn(query, row));
   }

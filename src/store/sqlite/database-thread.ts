@@ -3,7 +3,13 @@ import { Worker } from 'node:worker_threads';
 import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { keyOf } from '../operation.ts';
 import { unavailable } from '../store-errors.ts';
-import { errorOf, type FromThread, type Outcome, type ThreadSettings, type ToThread } from './protocol.ts';
+import {
+  errorOf,
+  type FromThread,
+  type OperationResult,
+  type SqliteThreadSettings,
+  type ToThread,
+} from './protocol.ts';
 
 export interface DatabaseThreadOptions {
   readonly module: URL;
@@ -28,17 +34,17 @@ const MAX_RESTART_MS = 5_000;
 /** A checkpoint of the log when the file is closed. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-interface Pending {
+interface PendingCall {
   readonly message: ToThread;
   readonly chars: number;
   readonly timer: NodeJS.Timeout;
-  readonly settle: (outcome: Outcome | GatewayError) => void;
+  readonly settle: (outcome: OperationResult | GatewayError) => void;
 }
 
 /** The main thread's end of the thread with the SQLite file. Starts another thread if that one ends. */
 export class DatabaseThread {
   readonly #options: DatabaseThreadOptions;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingCall>();
   #worker: Worker | null = null;
   #isReady = false;
   #isClosed = false;
@@ -87,13 +93,13 @@ export class DatabaseThread {
     this.#failAll('it is closed');
   }
 
-  #send(name: string, args: readonly unknown[], chars: number): Promise<Outcome | GatewayError> {
+  #send(name: string, args: readonly unknown[], chars: number): Promise<OperationResult | GatewayError> {
     const { timeoutMs, now } = this.#options;
     const id = this.#nextId;
     this.#nextId += 1;
     const deadline = process.hrtime.bigint() + BigInt(timeoutMs) * 1_000_000n;
     const message: ToThread = { kind: 'run', id, name, key: keyOf(args), chars, args, now: now(), deadline };
-    const { promise, resolve } = Promise.withResolvers<Outcome | GatewayError>();
+    const { promise, resolve } = Promise.withResolvers<OperationResult | GatewayError>();
     const timer = setTimeout(
       () => this.#settle(id, unavailable(`it did not answer within ${timeoutMs} ms`)),
       timeoutMs,
@@ -106,7 +112,7 @@ export class DatabaseThread {
     return promise;
   }
 
-  #settle(id: number, outcome: Outcome | GatewayError): void {
+  #settle(id: number, outcome: OperationResult | GatewayError): void {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
@@ -124,7 +130,7 @@ export class DatabaseThread {
   #start(onOpen: ((problem: string | null) => void) | null): void {
     const { module, file, keys, timeoutMs, now } = this.#options;
     const worker = new Worker(module, {
-      workerData: { file, keys, busyMs: timeoutMs, now: now() } satisfies ThreadSettings,
+      workerData: { file, keys, busyMs: timeoutMs, now: now() } satisfies SqliteThreadSettings,
       // It needs no variables. Node 22 warns about its SQLite.
       env: {},
       execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -4,8 +4,8 @@ import { FairLine } from '../../kit/async/limiter.ts';
 import { read, type Query } from '../operation.ts';
 import type { AnyOperation, StoreSchema } from '../operations.ts';
 import type { Seal } from '../seal.ts';
-import { failedOutcome, type Job, type Outcome } from './protocol.ts';
-import { toStoreError } from './sqlite-errors.ts';
+import { failedOutcome, type Job, type OperationResult } from './protocol.ts';
+import { fromSqliteError } from './sqlite-errors.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 
 /** So many operations share one transaction at most, and so many characters. */
@@ -51,7 +51,7 @@ export class JobLine {
   }
 }
 
-type Answer = (id: number, outcome: Outcome) => void;
+type Answer = (id: number, outcome: OperationResult) => void;
 
 /**
  * Runs operations. Writes that wait share one transaction, because its end, which waits for the disk, is what costs. Each
@@ -113,7 +113,7 @@ const waitUntil = (deadline: bigint, file: SqliteFile): void => {
 };
 
 /** In a transaction of its own. */
-const alone = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+const alone = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<OperationResult> => {
   try {
     waitUntil(job.deadline, file);
     file.relax(isRelaxed(job));
@@ -123,7 +123,7 @@ const alone = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<Ou
     return { result };
   } catch (error) {
     rollBack(file);
-    return failedOutcome(toStoreError(error));
+    return failedOutcome(fromSqliteError(error));
   }
 };
 
@@ -132,10 +132,10 @@ const together = async (
   jobs: readonly PreparedJob[],
   file: SqliteFile,
   seal: Seal,
-): Promise<readonly Outcome[] | null> => {
+): Promise<readonly OperationResult[] | null> => {
   const [first, second] = jobs;
   if (first === undefined || second === undefined) return null;
-  const outcomes: Outcome[] = [];
+  const outcomes: OperationResult[] = [];
   try {
     waitUntil(first.deadline, file);
     file.relax(jobs.every(isRelaxed));
@@ -149,7 +149,7 @@ const together = async (
   }
 };
 
-const inSavepoint = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<Outcome> => {
+const inSavepoint = async (job: PreparedJob, file: SqliteFile, seal: Seal): Promise<OperationResult> => {
   file.exec('savepoint job');
   try {
     const result = await runOne(job, file, seal);
@@ -160,7 +160,7 @@ const inSavepoint = async (job: PreparedJob, file: SqliteFile, seal: Seal): Prom
     if (!file.isInTransaction) throw error;
     file.exec('rollback to job');
     file.exec('release job');
-    return failedOutcome(toStoreError(error));
+    return failedOutcome(fromSqliteError(error));
   }
 };
 

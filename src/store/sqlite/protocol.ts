@@ -1,7 +1,7 @@
 import { GatewayError, type Failure } from '../../canonical/failure/failure.ts';
 
 /** What the thread gets when it starts. */
-export interface ThreadSettings {
+export interface SqliteThreadSettings {
   readonly file: string;
   readonly keys: readonly string[];
   readonly busyMs: number;
@@ -31,15 +31,20 @@ export type Job = Extract<ToThread, { readonly kind: 'run' }>;
 export type FromThread =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed-to-open'; readonly message: string }
-  | ({ readonly kind: 'ended'; readonly id: number } & Outcome);
+  | ({ readonly kind: 'ended'; readonly id: number } & OperationResult);
 
-export type Outcome = { readonly result: unknown } | { readonly failure: Failure; readonly detail: string };
+export type OperationResult =
+  | { readonly result: unknown }
+  | { readonly failure: Failure; readonly detail: string };
 
 /** Errors do not survive the way between threads as they are. */
-export const failedOutcome = ({ failure, cause }: GatewayError): Outcome => ({
+export const failedOutcome = ({ failure, cause }: GatewayError): OperationResult => ({
   failure,
   detail: cause instanceof Error ? cause.message : '',
 });
 
-export const errorOf = ({ failure, detail }: Extract<Outcome, { readonly failure: Failure }>): GatewayError =>
+export const errorOf = ({
+  failure,
+  detail,
+}: Extract<OperationResult, { readonly failure: Failure }>): GatewayError =>
   new GatewayError(failure, detail === '' ? {} : { cause: new Error(detail) });

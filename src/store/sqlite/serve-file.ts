@@ -5,13 +5,13 @@ import type { StoreSchema } from '../operations.ts';
 import { checkStoreKey } from '../key-check.ts';
 import { createSeal, type Seal } from '../seal.ts';
 import { JobLine, runJobs } from './group-commit.ts';
-import type { FromThread, ThreadSettings, ToThread } from './protocol.ts';
+import type { FromThread, SqliteThreadSettings, ToThread } from './protocol.ts';
 import { openSqliteFile, type SqliteFile } from './sqlite-file.ts';
 
 const say = (message: FromThread): void => parentPort?.postMessage(message);
 
 const openFile = async (
-  { file: name, busyMs, now }: ThreadSettings,
+  { file: name, busyMs, now }: SqliteThreadSettings,
   { migrations }: StoreSchema,
   seal: Seal,
 ): Promise<SqliteFile> => {
@@ -61,7 +61,7 @@ const serve = (file: SqliteFile, { operations }: StoreSchema, seal: Seal): void 
  * in which no other request could be served.
  */
 export const serveFile = async (schema: StoreSchema): Promise<void> => {
-  const settings = workerData as ThreadSettings;
+  const settings = workerData as SqliteThreadSettings;
   try {
     const seal = createSeal(settings.keys);
     serve(await openFile(settings, schema, seal), schema, seal);

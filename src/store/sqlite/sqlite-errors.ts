@@ -15,7 +15,7 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
 /** An error of the database as one for clients. */
-export const toStoreError = (error: unknown): GatewayError => {
+export const fromSqliteError = (error: unknown): GatewayError => {
   const { errcode } = Object(error) as { readonly errcode?: unknown };
   // The upper bits give details.
   const code = typeof errcode === 'number' ? errcode % 256 : -1;

@@ -77,13 +77,13 @@ export const openSqliteFile = (
   };
 };
 
-interface Prepared {
+interface PreparedStatement {
   readonly statement: StatementSync;
   readonly hasRows: boolean;
 }
 
-const cachedStatements = (database: DatabaseSync): ((sql: string) => Prepared) => {
-  const cache = new Map<string, Prepared>();
+const cachedStatements = (database: DatabaseSync): ((sql: string) => PreparedStatement) => {
+  const cache = new Map<string, PreparedStatement>();
   return (sql) => {
     const known = cache.get(sql);
     if (known !== undefined) return known;

@@ -6,7 +6,7 @@ import {
   list,
   listOf,
   longText,
-  MAX_ITEMS,
+  MAX_INPUT_ITEMS,
   MAX_PARTS,
   MAX_STOP_CHARS,
   MAX_TOOLS,
@@ -33,7 +33,7 @@ export const createMessageSchema = z.object({
   // Limited because it goes into logs.
   model: z.string().min(1).max(256),
   max_tokens: z.int().min(0).nullish(),
-  messages: list(MAX_ITEMS),
+  messages: list(MAX_INPUT_ITEMS),
   system: z.union([longText, list(MAX_PARTS)]).nullish(),
   stream: z.boolean().nullish(),
   tools: list(MAX_TOOLS).nullish(),

@@ -82,7 +82,7 @@ export const messagesToTurn = (body: unknown, options: MessagesTurnOptions): Par
   const asked = said ?? parsed.output_config?.effort ?? null;
   const isOverruled = model.effort !== null && asked !== null && asked !== model.effort;
   if (isOverruled) ignored.push('output_config.effort');
-  const choice = readToolChoice(parsed.tool_choice, own.callable, ignored);
+  const choice = readMessagesToolChoice(parsed.tool_choice, own.callable, ignored);
   return {
     parsed,
     ignored,
@@ -263,7 +263,7 @@ const choiceSchema = z.object({ type: z.enum(CHOICES), disable_parallel_tool_use
 const namedSchema = choiceSchema.extend({ name: idText });
 
 /** Reads the tool choice. `tools` are all tools that the model can call. */
-export const readToolChoice = (
+export const readMessagesToolChoice = (
   parsed: JsonObject | null | undefined,
   tools: readonly Tool[],
   ignored: string[],

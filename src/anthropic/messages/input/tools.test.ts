@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { GatewayError } from '../../../canonical/failure/failure.ts';
-import { readToolChoice } from './to-turn.ts';
+import { readMessagesToolChoice } from './to-turn.ts';
 import { readTools } from './tools.ts';
 
 const SCHEMA = { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} };
@@ -180,7 +180,9 @@ describe('the tools of a message', () => {
 describe('the tool choice of a message', () => {
   const { tools } = readTools([look, { type: 'web_search_20250305', name: 'web_search' }], []);
   const choose = (choice: object | null, among = tools): unknown =>
-    refusalOf(() => readToolChoice(choice as Parameters<typeof readToolChoice>[0], among, []));
+    refusalOf(() =>
+      readMessagesToolChoice(choice as Parameters<typeof readMessagesToolChoice>[0], among, []),
+    );
 
   it('is one of four', () => {
     const parallelToolCalls = null;

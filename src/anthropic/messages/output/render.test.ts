@@ -17,7 +17,7 @@ import {
 } from '../../../../test/support/item-events.ts';
 import { collect, emit } from '../../../../test/support/turn-events.ts';
 import { readReasoning } from '../reasoning/thinking-block.ts';
-import { arrange } from '../api.ts';
+import { arrangeMessage } from '../api.ts';
 import { type MessagesMeta, projectMessage } from './project.ts';
 import { renderMessage } from './render.ts';
 
@@ -27,14 +27,14 @@ const CALLED: TurnEnded = { ...END, outcome: { kind: 'tool-calls' } };
 const LIMITED: TurnEnded = { ...END, outcome: { kind: 'incomplete', reason: 'max_output_tokens' } };
 
 const told = async (events: readonly TurnEvent[], meta = META) =>
-  (await collect(renderMessage(arrange(emit(events), meta), meta, signer))).map(({ data }) => data);
+  (await collect(renderMessage(arrangeMessage(emit(events), meta), meta, signer))).map(({ data }) => data);
 
 /** The data between `message_start` and `message_delta`. */
 const blocksTold = async (events: readonly TurnEvent[], meta = META) =>
   (await told(events, meta)).filter((data) => JSON.stringify(data).includes('"index"'));
 
 const whole = async (events: readonly TurnEvent[], meta = META) =>
-  projectMessage(await fold(arrange(emit(events), meta)), meta, signer);
+  projectMessage(await fold(arrangeMessage(emit(events), meta)), meta, signer);
 
 const delta = (index: number, of: object) => ({ type: 'content_block_delta', index, delta: of });
 const start = (index: number, block: object) => ({

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as send, type Dispatcher } from 'undici';
 
 import { gatewayError } from '../../../canonical/failure/failure.ts';
-import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 import { safeMessage } from '../../failures/safe-message.ts';
 import { silentFor } from '../../failures/mcp-error.ts';
@@ -182,7 +182,7 @@ class McpRoute {
     }
     if (statusCode >= 400) {
       // The app-server logs it.
-      const body = hideSecrets(this.#target.secrets)((await readShortBody(answer)).toString('utf8'));
+      const body = secretHider(this.#target.secrets)((await readShortBody(answer)).toString('utf8'));
       this.#note(method, refusal(statusCode, body));
       const { 'content-length': _, ...back } = toAppServer(answer);
       outgoing.writeHead(statusCode, back).end(body);

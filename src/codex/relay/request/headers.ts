@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { TraceContext } from '../../../canonical/context/trace.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../../kit/text/hide-secrets.ts';
 import { endToEnd, type Headers } from '../../end-to-end-headers.ts';
 import { asciiJson, withTurnNotes, type TurnNotes } from './turn-metadata.ts';
 
@@ -90,7 +90,7 @@ export const callerHeaders = (
   headers: IncomingHttpHeaders,
   secrets: readonly string[],
 ): Record<string, string> => {
-  const hide = hideSecrets(secrets);
+  const hide = secretHider(secrets);
   const told: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (name === 'x-request-id') told['x-upstream-request-id'] = hide(String(value));

@@ -1,5 +1,5 @@
 import { failure, type Failure } from '../../../canonical/failure/failure.ts';
-import { hideSecrets } from '../../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../../kit/text/hide-secrets.ts';
 import { idleFailure, lateFailure } from '../../failures/classify.ts';
 import { hostOf, unreachable } from '../../failures/unreachable.ts';
 import { codeOf, isConnectionError, isPermanent, readShortBody } from '../transport/connection.ts';
@@ -150,7 +150,7 @@ const pickedHeaders = (headers: TransportAnswer['headers']): object => {
 /** Some backends quote the account. It must not reach codex's own error messages or a trace. */
 const withoutSecrets = (relayed: RelayedRequest, body: Buffer): Buffer => {
   const said = body.toString('utf8');
-  const hidden = hideSecrets(secretsIn(relayed))(said);
+  const hidden = secretHider(secretsIn(relayed))(said);
   return hidden === said ? body : Buffer.from(hidden);
 };
 

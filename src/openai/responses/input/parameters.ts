@@ -9,7 +9,7 @@ import {
   list,
   listOf,
   longText,
-  MAX_ITEMS,
+  MAX_INPUT_ITEMS,
   MAX_TOOLS,
   MAX_WORDS,
 } from '../../../apis/bounds.ts';
@@ -24,7 +24,7 @@ import { gatewayError } from '../../../canonical/failure/failure.ts';
 /** `CreateResponse`. Every key needs a row in `parameters.ts`, which the compiler checks. */
 export const createResponseSchema = z.object({
   ...conversationFields,
-  input: z.union([longText, list(MAX_ITEMS)]).nullish(),
+  input: z.union([longText, list(MAX_INPUT_ITEMS)]).nullish(),
   instructions: longText.nullish(),
   tools: list(MAX_TOOLS).nullish(),
   max_tool_calls: z.int().min(1).nullish(),

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { gatewayError } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import { quoted } from '../../../kit/text/display.ts';
-import { list, longText, MAX_ITEMS } from '../../../apis/bounds.ts';
+import { list, longText, MAX_INPUT_ITEMS } from '../../../apis/bounds.ts';
 import { bodyObject } from '../../chat/common.ts';
 import { unreadFields, emptyArray, parseBody } from '../../../apis/validation.ts';
 import { readInput } from './input-items.ts';
@@ -11,7 +11,7 @@ import { readInput } from './input-items.ts';
 /** The app-server's limit per call. */
 const MAX_CHARS = 1024 * 1024;
 
-const steerSchema = z.object({ input: z.union([longText, list(MAX_ITEMS)]) });
+const steerSchema = z.object({ input: z.union([longText, list(MAX_INPUT_ITEMS)]) });
 
 export interface ParsedSteer {
   readonly texts: readonly string[];
