@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { printMessage } from '../src/http/requests/project.ts';
+import { printMessage } from '../src/features/request-log/project.ts';
 import { systemAmbient } from '../src/kit/ambient.ts';
 import { requestEnd } from '../src/observe/request-end.ts';
-import { LogWriter } from '../src/requests/log-writer.ts';
-import { ANY_REQUEST, RequestLog } from '../src/requests/request-log.ts';
+import { LogWriter } from '../src/features/request-log/log-writer.ts';
+import { ANY_REQUEST, RequestLog } from '../src/features/request-log/request-log.ts';
+import { requestStore } from '../src/features/request-log/store.ts';
 import { openStore } from '../src/compose/open-store.ts';
+import { partOf } from '../src/store/part.ts';
 
 /**
  * Measures what the log of requests costs: `node bench/request-log.ts [seconds]`. The same notes and spans as those of a real
@@ -78,9 +80,14 @@ const log = new RequestLog({
   turnPaths: new Set(['/v1/responses']),
   maxInMemory: 500,
   kept: {
-    store: store.requests,
+    store: partOf(store, requestStore),
     ttlMs: 60_000,
-    writer: new LogWriter({ store: store.requests, maxRows: 10_000, onLost() {}, onError: console.error }),
+    writer: new LogWriter({
+      store: partOf(store, requestStore),
+      maxRows: 10_000,
+      onLost() {},
+      onError: console.error,
+    }),
   },
   print: (message) => printMessage(message, () => null),
   onSkipped() {},

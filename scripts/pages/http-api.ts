@@ -102,14 +102,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
   'key GET /v1/codex/conversations/{id}':
     'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`.',
   'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses.',
-  'key GET /v1/codex/requests':
-    'The requests that have ended, the newest first; see [requests](requests.md). `limit`, `after`, `status` (`running`, `ok`, `failed`, `4xx`, `429` …), `error`, `model`, `key`, `client`, `from` and `to` (Unix seconds), `q` (the beginning of an id).',
-  'key GET /v1/codex/requests/live':
-    'A stream of what runs on this server: `snapshot`, `request.started`, `request.changed`, `request.ended`, `dropped`.',
-  'key GET /v1/codex/requests/{id}':
-    'One of them, by its id, its `x-request-id` or the id of its response: with its parts and their times and, where captured, the bodies.',
-  'key POST /v1/codex/requests/{id}/replay':
-    'Sends a captured request again, as a new one of your key that stores nothing.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -186,7 +178,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
         takesFeedback: false,
       },
       login: { signIns: untouched, overriddenBy: null },
-      requests: untouched,
       metrics: { print: notCalled, contentType: '' },
       front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
       isReady: notCalled,

@@ -102,24 +102,6 @@ const OWN_TABLES: TableNotes<Omit<Tables, 'schema_version'>> = {
       value: 'sealed',
     },
   },
-  requests: {
-    about:
-      'The log of requests: facts about requests that have ended, no content. See [requests](requests.md).',
-    columns: {
-      id: 'unique; begins with the time of the request',
-      request_id: '`x-request-id`, which clients may choose',
-      response_id: 'the answer; null: there is none',
-      instance: 'the server that answered',
-      key_id: 'the key of the request; null: no valid one',
-      client: 'as it was detected',
-      model: '',
-      status: 'the HTTP status; 499: the client has disconnected',
-      error_code: 'null: no error',
-      expires_at: '',
-      body: 'sealed; the other facts',
-      spans: 'sealed; the parts of the request and their times',
-    },
-  },
   kept_bytes: {
     about:
       'How many bytes are kept for an API key: the sum of its rows. Triggers on `segments`, `turns`, `responses`, `run_events` and `chat_completions` count the sealed columns, and 500 bytes for each row.',

@@ -11,6 +11,7 @@ import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/own-secrets.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
+import { createCors } from '../http/guards/cors.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
@@ -29,7 +30,6 @@ import { apisOf } from './apis.ts';
 import { coreOf, openSockets, turnDeps } from './edge.ts';
 import { ALL_METRICS } from './feature-tables.ts';
 import { FEATURES } from './features.ts';
-import { openGateway } from './gateway.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { openFeatures } from './open-features.ts';
 import { OpenParts } from './open-parts.ts';
@@ -122,7 +122,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   );
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
-  const gateway = parts.add('gateway', openGateway(config, { ...deps, store, apis, metrics, offers }));
+  const cors = createCors(config.http.corsAllowedOrigins);
   const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
   const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
@@ -140,11 +140,8 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
   const signIns = parts.add('sign-ins', openSignIns(config, { ...deps, homes, active }));
-  const observer: RequestObserver = observerOf([...features.observers, ...gateway.observers], {
-    metrics,
-    logger,
-  });
-  const background = openBackground(config, { ...deps, ...gateway, observer, state, metrics });
+  const observer: RequestObserver = observerOf(features.observers, { metrics, logger });
+  const background = openBackground(config, { ...deps, ...offers, observer, state, metrics });
   const turns: TurnDeps = {
     engine: active.engine,
     models: active.models,
@@ -154,9 +151,9 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     captures: offers.captures,
     states: state.states,
     background,
-    gate: gateway.gate,
+    gate: offers.gate,
     ...core.bodies,
-    ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], gateway.isAdmin),
+    ...turnDeps(config, logger, metrics, [turnMetrics(metrics), watch], offers.isAdmin),
   };
   const server: HttpServer = createServer({
     routes: features.routesWith(
@@ -169,13 +166,13 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
         signIns,
         ownKey,
         metrics,
-        gateway,
+        hasConsole: offers.hasConsole,
         exchanges: () => server.exchanges,
         backendHealth: () => watch.health(),
       }),
     ),
-    authenticate: gateway.authenticate,
-    cors: gateway.cors,
+    authenticate: offers.authenticate,
+    cors,
     isPrivate: offers.isPrivate,
     observer,
     ambient: systemAmbient,
@@ -188,7 +185,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   features.start();
   const sockets = parts.add(
     'sockets',
-    openSockets(config, { ...deps, ...gateway, apis, turns, exchanges: server.exchanges, metrics }),
+    openSockets(config, { ...deps, ...offers, cors, apis, turns, exchanges: server.exchanges, metrics }),
   );
   return {
     fetch: server.fetch,
@@ -200,9 +197,8 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     codex: () => codexWatch.report(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      gateway.requests.log.feed.close();
       const drained = Promise.all(
-        [server.exchanges, features, background].map(async (one) => one?.drain(timeoutMs)),
+        [features, server.exchanges, background].map(async (one) => one?.drain(timeoutMs)),
       );
       sockets.drain();
       await drained;

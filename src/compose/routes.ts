@@ -5,7 +5,6 @@ import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
-import { createReaderPlaces } from '../http/requests/live.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Route } from '../http/route.ts';
@@ -16,12 +15,11 @@ import { aboutServer } from './about-server.ts';
 import { clientsOf } from './clients.ts';
 import { ALL_SETTINGS } from './feature-tables.ts';
 import type { ActiveBackend } from './active-backend.ts';
-import type { Gateway } from './gateway.ts';
 import type { OpenState } from './state.ts';
 import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
-  readonly gateway: Pick<Gateway, 'authenticate' | 'captures' | 'hasConsole' | 'requests' | 'isAdmin'>;
+  readonly hasConsole: boolean;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly active: ActiveBackend;
@@ -34,8 +32,7 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
 /** The routes that belong to no feature, each with the parts that it needs. */
 export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
   const { apis, turns, backendHealth, state, active, homes, ownKey } = parts;
-  const { hasConsole, authenticate, captures, requests, isAdmin } = parts.gateway;
-  const { metrics, exchanges } = parts;
+  const { hasConsole, metrics, exchanges } = parts;
   return routeTable({
     apis,
     turns,
@@ -57,13 +54,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
         about: (isLocal) => aboutServer(active.backend.state, ownKey, isLocal),
       },
       docs: createDocPages(),
-    },
-    requests: {
-      ...requests,
-      captured: captures,
-      authenticate,
-      readers: createReaderPlaces({ clock: systemAmbient.clock, isAdmin }),
-      exchanges,
     },
     isReady: () => active.backend.ready() && !exchanges().isDraining,
     backendHealth,

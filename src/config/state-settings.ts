@@ -42,19 +42,6 @@ export const STATE_SETTINGS = {
     description:
       "Keys that sign the reasoning in answers of Anthropic's API, which clients send back, and make the ids of configured keys. The first one signs and makes ids, signatures and ids of all of them are accepted. Needed only for several servers with `PROXY_STORE=off`, which must have the same key. `openssl rand -hex 32` makes one.",
   }),
-  PROXY_REQUEST_LOG_ROWS: deployment({
-    at: 'state.requestLogRows',
-    type: wholeNumber(0, 100_000, 'requests'),
-    default: '10000',
-    description:
-      'How many requests the [request log](requests.md) keeps: names, times, counts and errors, no content. Several servers with one database share it. With `PROXY_STORE=off` the last 500 are kept in memory. 0: only running requests are shown.',
-  }),
-  PROXY_REQUEST_LOG_DAYS: deployment({
-    at: 'state.requestLogDays',
-    type: decimalNumber(0.001, 3_650, 'days'),
-    default: '7',
-    description: 'How long the request log keeps a request. Fractions are allowed.',
-  }),
   PROXY_STORE_TIMEOUT_MS: tuning({
     at: 'state.timeoutMs',
     type: wholeNumber(100, MAX_TIMER_MS, 'ms'),

@@ -23,11 +23,6 @@ const STORE_METRICS = {
     'Operations of the store that failed, by operation and error code.',
     ['operation', 'code'],
   ),
-  requestLogLost: counter(
-    'proxy_request_log_lost_total',
-    'Requests that are missing in the request log, by reason: `full` (too many waited for the store), `store` (it rejected them), `key` (too many requests of one key failed within a minute before the model was asked), `no_key` (the same without a valid key).',
-    ['reason'],
-  ),
   storeSwept: counter('proxy_store_swept_total', 'Expired rows that were deleted from the store.'),
 };
 

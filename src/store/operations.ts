@@ -7,7 +7,6 @@ import { conversationOperations } from './queries/conversations.ts';
 import { eventOperations } from './queries/events.ts';
 import { keptOperations } from './queries/kept.ts';
 import { memoryOperations } from './queries/memory.ts';
-import { requestOperations } from './queries/requests.ts';
 import { responseOperations } from './queries/responses.ts';
 import { segmentOperations } from './queries/all-segments.ts';
 import { sweepWith } from './queries/sweep.ts';
@@ -22,7 +21,6 @@ const PARTS = {
   events: eventOperations,
   chats: chatOperations,
   memory: memoryOperations,
-  requests: requestOperations,
   segments: segmentOperations,
   kept: keptOperations,
 };

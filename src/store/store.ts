@@ -1,5 +1,4 @@
 import type { KeptStore } from './ports/kept.ts';
-import type { RequestStore } from './ports/requests.ts';
 import type { SegmentStore } from './ports/segments.ts';
 
 /**
@@ -9,8 +8,8 @@ import type { SegmentStore } from './ports/segments.ts';
  *
  * Rejects with a `GatewayError`: `store_unavailable` if the database cannot do what was asked within its time limit, and
  * `store_corrupt` if a row cannot be read. A write that was rejected as `store_unavailable` may have happened. To send
- * `turns.commit`, `events.append`, `memory.put` or `requests.add` again
- * with the same arguments is safe. The parts of features are here too: `partOf` finds one.
+ * `turns.commit`, `events.append` or `memory.put` again with the same arguments is safe. The parts of features are here too:
+ * `partOf` finds one.
  */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
@@ -20,7 +19,6 @@ export interface Store {
   readonly events: EventStore;
   readonly chats: ChatStore;
   readonly memory: MemoryStore;
-  readonly requests: RequestStore;
   readonly segments: SegmentStore;
   readonly kept: KeptStore;
   /**

@@ -13,7 +13,6 @@ export interface Tables {
   chat_completions: ChatTable;
   chat_metadata: ChatMetadataTable;
   memory: MemoryTable;
-  requests: RequestTable;
   kept_bytes: KeptBytesTable;
   schema_version: SchemaVersionTable;
 }
@@ -113,22 +112,6 @@ export interface MemoryTable {
   key: string;
   expires_at: number;
   value: Sealed;
-}
-
-/** A request that has ended. */
-export interface RequestTable {
-  id: string;
-  request_id: string;
-  response_id: string | null;
-  instance: string;
-  key_id: string | null;
-  client: string | null;
-  model: string | null;
-  status: number;
-  error_code: string | null;
-  expires_at: number;
-  body: Sealed;
-  spans: Sealed;
 }
 
 /** A part of the bytes that are kept for an API key: the sum of its rows counts. Only triggers write it. */

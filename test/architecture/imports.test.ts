@@ -47,8 +47,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   demo: [...CENTRE, 'schemas', 'threads', 'node:'],
   forward: [...CENTRE, 'codex', 'node:', 'undici'],
   network: ['kit', 'node:', 'undici', 'ipaddr.js'],
-  // The log of requests.
-  requests: [...CENTRE, 'observe', 'store/ports'],
   // Of the store only its port.
   state: [...CENTRE, 'store/ports', 'store/store.ts', 'turns', 'turns/api.ts'],
   turns: [
@@ -69,7 +67,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'anthropic',
     'apis',
     'openai',
-    'requests',
     'state',
     'store/ports',
     'store/store.ts',
@@ -137,7 +134,6 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'network',
     'observe',
     'openai',
-    'requests',
     'schemas',
     'state',
     'store',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
-import type { RequestRow, RequestSearch } from '../../src/store/ports/requests.ts';
+import { requestStore, type RequestRow, type RequestSearch } from '../../src/features/request-log/store.ts';
+import { partOf } from '../../src/store/part.ts';
 import { DAY, describeStores, KEYS, type StoreHarness } from '../support/store-harness.ts';
 
 const EVERYTHING: RequestSearch = {
@@ -37,7 +38,7 @@ const listed = ({ spans: _spans, expiresAt: _expiresAt, ...row }: RequestRow) =>
 describeStores('the request log', (open) => {
   it('finds a request, which is written once', async () => {
     const harness = open();
-    const { requests } = harness.store;
+    const requests = partOf(harness.store, requestStore);
     const row = rowOf(harness, 'find-1', { responseId: 'resp_1', keyId: null, client: null, model: null });
     await requests.add([row]);
     await requests.add([{ ...row, status: 500 }, rowOf(harness, 'find-2')]);
@@ -48,7 +49,7 @@ describeStores('the request log', (open) => {
 
   it('lists the newest first, from any of them on', async () => {
     const harness = open();
-    const { requests } = harness.store;
+    const requests = partOf(harness.store, requestStore);
     const rows = Array.from({ length: 150 }, (_, nth) =>
       rowOf(harness, `page-${String(nth).padStart(3, '0')}`),
     );
@@ -62,7 +63,7 @@ describeStores('the request log', (open) => {
 
   it('searches by each of the columns', async () => {
     const harness = open();
-    const { requests } = harness.store;
+    const requests = partOf(harness.store, requestStore);
     const rows = [
       rowOf(harness, 's1', { keyId: 'key_s', model: 'a', client: 'pi' }),
       rowOf(harness, 's2', { keyId: 'key_s', model: 'b', status: 429, errorCode: 'key_limit_exceeded' }),
@@ -107,13 +108,13 @@ describeStores('the request log', (open) => {
   it('is limited by age', async () => {
     const harness = open();
     const { store, clock } = harness;
-    await store.requests.add([
+    await partOf(store, requestStore).add([
       rowOf(harness, 'age-1', { expiresAt: clock.time + 10 }),
       rowOf(harness, 'age-2', { expiresAt: clock.time + DAY }),
     ]);
     clock.time += 10;
-    expect(await store.requests.find('age-1')).toBeNull();
-    const left = await store.requests.list({ ...EVERYTHING, text: 'age-' });
+    expect(await partOf(store, requestStore).find('age-1')).toBeNull();
+    const left = await partOf(store, requestStore).list({ ...EVERYTHING, text: 'age-' });
     expect(left.map(({ id }) => id)).toEqual(['age-2']);
     while ((await store.sweep(1)) > 0);
     expect(await harness.sql("select id from requests where id like 'age-%'")).toEqual([{ id: 'age-2' }]);
@@ -123,7 +124,7 @@ describeStores('the request log', (open) => {
 describeStores('the length of the request log', (open) => {
   it('is limited: the oldest are deleted in steps', async () => {
     const harness = open();
-    const { requests } = harness.store;
+    const requests = partOf(harness.store, requestStore);
     await requests.add(['1', '2', '3', '4', '5'].map((id) => rowOf(harness, id)));
     expect([
       await requests.trim(5, 10),
@@ -141,10 +142,12 @@ describeStores(
     it('hides what is not searched by', async () => {
       const harness = open();
       const { store, sql } = harness;
-      await store.requests.add([rowOf(harness, 'sealed')]);
+      await partOf(store, requestStore).add([rowOf(harness, 'sealed')]);
       const [row] = await sql("select body, spans from requests where id = 'sealed'");
       expect([String(row?.['body'])[0], String(row?.['spans'])[0]]).toEqual(['e', 'e']);
-      expect((await store.requests.find('sealed'))?.spans).toBe(JSON.stringify(['sealed', '\0']));
+      expect((await partOf(store, requestStore).find('sealed'))?.spans).toBe(
+        JSON.stringify(['sealed', '\0']),
+      );
     });
   },
   { keys: [KEYS[0]] },

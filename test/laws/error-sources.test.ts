@@ -4,7 +4,7 @@ import { failure, type Failure } from '../../src/canonical/failure/failure.ts';
 import { FAILURES, type FailureCode } from '../../src/canonical/failure/failure-catalogue.ts';
 import type { TurnEnding } from '../../src/observe/observer.ts';
 import { requestEnd, type RequestEnd, type RequestNotes } from '../../src/observe/request-end.ts';
-import { recordOf } from '../../src/requests/record.ts';
+import { recordOf } from '../../src/features/request-log/record.ts';
 import { countsOf, NO_USAGE } from '../../src/features/usage/usage-counts.ts';
 
 const request = { requestId: 'r', method: 'POST', route: '/v1/responses', startedAt: 0, backgroundId: null };

@@ -37,16 +37,6 @@ export const STATE_FAILURES = {
     'an item that the request names is not stored, or belongs to another key',
     { codeless: true },
   ),
-  unknown_request: row(
-    404,
-    'This request is not in the log.',
-    'the request log has no such request: it is too old, was not logged, or the log is off (`PROXY_REQUEST_LOG_ROWS=0`)',
-  ),
-  request_not_replayable: row(
-    409,
-    'This request cannot be sent again.',
-    'replaying a request that was not captured, whose capture is incomplete, or that would change a conversation',
-  ),
   previous_response_not_found: row(
     400,
     'The previous response was not found.',

@@ -9,7 +9,6 @@ import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front.ts';
-import { requestRoutes, type RequestRouteDeps } from '../requests/routes.ts';
 import { modelListRoute, modelRoute } from './models.ts';
 import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
@@ -38,7 +37,6 @@ export interface RouteDeps {
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   readonly login: LoginRouteDeps;
-  readonly requests: Omit<RequestRouteDeps, 'apis' | 'turns'>;
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
@@ -80,7 +78,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
     ...loginRoutes({ ...deps.login, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
-    ...requestRoutes({ ...deps.requests, apis: turnApis(deps.apis), turns: deps.turns }),
     ...frontRoutes(deps.front),
     route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),
     route('GET /readyz', { access: 'open' }, (http) => readiness(http, deps)),

@@ -2,7 +2,6 @@ import { sql, type Kysely } from 'kysely';
 
 import type { Tables } from '../tables.ts';
 import { first } from './0001-first.ts';
-import { requests } from './0003-requests.ts';
 import { segmentLists } from './0004-segment-lists.ts';
 import { keptBytes } from './0007-kept-bytes.ts';
 import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts';
@@ -10,7 +9,6 @@ import { SCHEMA_WORDS, type DatabaseKind, type Migration } from './migration.ts'
 /** The changes of the schema by the version that each makes. The others are those of features. */
 const MIGRATIONS: Readonly<Record<number, Migration>> = {
   1: first,
-  3: requests,
   4: segmentLists,
   7: keptBytes,
 };

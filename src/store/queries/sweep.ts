@@ -126,7 +126,6 @@ const sweep: Sweep = async (query, limit) => {
     await deleteExpired(query, 'chat_completions', limit),
     await deleteEvents(query, limit),
     await deleteMemory(query, limit),
-    await deleteExpired(query, 'requests', limit),
   ];
   return counts.reduce((sum, count) => sum + count, 0);
 };

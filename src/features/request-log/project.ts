@@ -1,7 +1,7 @@
 import type { RequestSpans } from '../../canonical/context/request-trace.ts';
 import { encodeFrame } from '../../apis/sse.ts';
-import type { FeedMessage } from '../../requests/live-feed.ts';
-import type { RequestRecord } from '../../requests/record.ts';
+import type { FeedMessage } from './live-feed.ts';
+import type { RequestRecord } from './record.ts';
 
 /** The name of a key; null: it has none, or is unknown. */
 export type KeyNames = (keyId: string) => string | null;

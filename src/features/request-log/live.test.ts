@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { Scope } from '../guards/scopes.ts';
-import { LiveFeed } from '../../requests/live-feed.ts';
+import type { Scope } from '../../http/guards/scopes.ts';
 import { KEY, route, serveRoutes } from '../../../test/support/serve-routes.ts';
-import { createReaderPlaces, liveRequests } from './live.ts';
+import { createReaderPlaces, LiveFeed, liveRequests } from './live-feed.ts';
 
 const MAX_READERS = 64;
 

@@ -1,14 +1,14 @@
-import type { RequestSpans } from '../canonical/context/request-trace.ts';
-import type { Ambient } from '../kit/ambient.ts';
+import type { RequestSpans } from '../../canonical/context/request-trace.ts';
+import type { Ambient } from '../../kit/ambient.ts';
 import {
   NO_SPANS,
   requestEnd,
   type RequestEnd,
   type RequestNotes,
   type StartedRequest,
-} from '../observe/request-end.ts';
-import type { RequestObserver, RequestWatch } from '../observe/request-observer.ts';
-import type { RequestSearch, RequestStore } from '../store/ports/requests.ts';
+} from '../../observe/request-end.ts';
+import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
+import type { RequestSearch, RequestStore } from './store.ts';
 import { LiveFeed, type FeedMessage, type Watched } from './live-feed.ts';
 import type { LogWriter } from './log-writer.ts';
 import {

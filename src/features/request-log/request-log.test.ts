@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import type { TraceSpan } from '../canonical/context/trace.ts';
-import { gatewayError } from '../canonical/failure/failure.ts';
-import type { TurnSummary } from '../observe/observer.ts';
-import { requestEnd, type RequestNotes, type StartedRequest } from '../observe/request-end.ts';
-import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
+import type { TraceSpan } from '../../canonical/context/trace.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { TurnSummary } from '../../observe/observer.ts';
+import { requestEnd, type RequestNotes, type StartedRequest } from '../../observe/request-end.ts';
+import type { RequestRow, RequestStore } from './store.ts';
 import { LogWriter } from './log-writer.ts';
 import { ANY_REQUEST, RequestLog } from './request-log.ts';
 

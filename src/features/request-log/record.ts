@@ -1,10 +1,10 @@
-import type { RequestSpans } from '../canonical/context/request-trace.ts';
-import type { TraceSpan } from '../canonical/context/trace.ts';
-import type { ErrorSource } from '../canonical/failure/catalogue-row.ts';
-import { failure, type Failure } from '../canonical/failure/failure.ts';
-import type { Ambient } from '../kit/ambient.ts';
-import type { RequestEnd, RequestSummary, SessionFacts } from '../observe/request-end.ts';
-import type { ListedRequest, RequestRow } from '../store/ports/requests.ts';
+import type { RequestSpans } from '../../canonical/context/request-trace.ts';
+import type { TraceSpan } from '../../canonical/context/trace.ts';
+import type { ErrorSource } from '../../canonical/failure/catalogue-row.ts';
+import { failure, type Failure } from '../../canonical/failure/failure.ts';
+import type { Ambient } from '../../kit/ambient.ts';
+import type { RequestEnd, RequestSummary, SessionFacts } from '../../observe/request-end.ts';
+import type { ListedRequest, RequestRow } from './store.ts';
 
 /** What is known about a request: names, times and counts, no content. */
 export interface RequestRecord {

@@ -1,18 +1,78 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import type { GatewayError } from '../../canonical/failure/failure.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../kit/json/json.ts';
-import { errorResponse } from '../answer/error-response.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import type { Exchanges } from '../exchange/exchanges.ts';
-import type { CapturedRequest } from '../exchange/trace-request.ts';
-import { INFER, requireScope } from '../guards/scopes.ts';
-import { serveTurn } from '../turn/serve-turn.ts';
-import type { TurnDeps } from '../turn/start-turn.ts';
+import { errorResponse } from '../../http/answer/error-response.ts';
+import type { Exchange } from '../../http/exchange/exchange.ts';
+import type { Exchanges } from '../../http/exchange/exchanges.ts';
+import type { CapturedRequest, CaptureFiles } from '../../http/exchange/trace-request.ts';
+import { INFER, requireScope } from '../../http/guards/scopes.ts';
+import { serveTurn } from '../../http/turn/serve-turn.ts';
+import type { TurnDeps } from '../../http/turn/start-turn.ts';
 import type { Api } from '../../turns/api.ts';
+import { requestLogError } from './feature.ts';
+import type { RequestRecord } from './record.ts';
+
+export interface CaptureDeps {
+  readonly captured: CaptureFiles;
+  /** The id of this server. */
+  readonly instance: string;
+}
+
+/** A capture, or why there is none. */
+type FoundCapture =
+  | { readonly capture: CapturedRequest; readonly why: null }
+  | { readonly capture: null; readonly why: string };
+
+const OFF =
+  'This request was not captured. An administrator can have the next requests captured (POST /v1/codex/captures), and PROXY_CAPTURE_DIR captures all: then their bodies can be shown and replayed.';
+const MISSED =
+  'This request was not captured: it ran no turn, or too many requests were captured at the same time.';
+const GONE =
+  'The capture of this request does not exist any more: only the newest 1,000 and at most 1 GB are kept.';
+
+export const findCapture = async (
+  { capture: name, instance }: RequestRecord,
+  { captured, instance: own }: CaptureDeps,
+): Promise<FoundCapture> => {
+  const missing = (why: string): FoundCapture => ({ capture: null, why });
+  if (name === null) return missing(captured.isAlways ? MISSED : OFF);
+  const capture = await captured.read(name);
+  if (capture !== null) return { capture, why: null };
+  if (instance === own) return missing(GONE);
+  return missing(
+    `The capture is not in the folder of this server: ${instance} answered the request, before a restart or on another machine.`,
+  );
+};
+
+/** Of each body that is shown. */
+const MAX_SHOWN_CHARS = 256 * 1024;
+
+const shown = (body: JsonObject | null) => {
+  if (body === null) return null;
+  const text = JSON.stringify(body);
+  return {
+    chars: text.length,
+    truncated: text.length > MAX_SHOWN_CHARS,
+    text: text.slice(0, MAX_SHOWN_CHARS).toWellFormed(),
+  };
+};
+
+export const projectCapture = ({ capture, why }: FoundCapture) =>
+  capture === null
+    ? { status: 'missing' as const, message: why }
+    : {
+        status: 'captured' as const,
+        method: capture.method,
+        path: capture.path,
+        headers: capture.headers,
+        client_body: shown(capture.body),
+        model_requests: capture.modelRequests.map(shown),
+        partial: capture.isPartial,
+      };
 
 export interface ReplayDeps {
   /** All that run turns. */
   readonly apis: readonly Api[];
-  readonly turns: TurnDeps;
+  readonly turns: () => TurnDeps;
   readonly exchanges: () => Exchanges;
 }
 
@@ -46,7 +106,7 @@ export const replay = async (
   { path, headers, body, isPartial }: CapturedRequest,
   of: string,
   exchange: Exchange,
-  { apis, turns, exchanges }: ReplayDeps,
+  { apis, turns: allTurns, exchanges }: ReplayDeps,
 ): Promise<Replayed> => {
   const caller = exchange.identity();
   const api = apis.find((one) => one.path === path);
@@ -61,6 +121,7 @@ export const replay = async (
     body: JSON.stringify(sent),
   });
   const all = exchanges();
+  const turns = allTurns();
   const inner = all.open({
     requestId: turns.ambient.ids.mint('req'),
     method: 'POST',
@@ -151,4 +212,4 @@ const isSealed = (item: Json): boolean =>
   SEALED.test(item['encrypted_content']);
 
 export const notReplayable = (why: string): GatewayError =>
-  gatewayError('request_not_replayable', { message: `This request cannot be sent again. ${why}` });
+  requestLogError('request_not_replayable', { message: `This request cannot be sent again. ${why}` });

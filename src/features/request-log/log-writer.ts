@@ -1,6 +1,6 @@
-import { failureOf } from '../canonical/failure/failure.ts';
-import { WriteQueue } from '../kit/async/write-queue.ts';
-import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
+import { failureOf } from '../../canonical/failure/failure.ts';
+import { WriteQueue } from '../../kit/async/write-queue.ts';
+import type { RequestRow, RequestStore } from './store.ts';
 
 export interface LogWriterOptions {
   readonly store: RequestStore;

@@ -1,35 +1,41 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import {
-  readRequestQuery,
-  REQUEST_QUERY_NAMES,
-  type RequestQuery,
-  listBody,
-  unreadQuery,
-} from '../../openai/shared/list-page.ts';
-import { idPrefixAt, type EndedRequest } from '../../requests/record.ts';
-import type { RequestLog } from '../../requests/request-log.ts';
-import type { RequestSearch } from '../../store/ports/requests.ts';
-import { ignoredHeader } from '../answer/turn-headers.ts';
-import { jsonResponse } from '../answer/json-response.ts';
-import { route, type Route } from '../route.ts';
-import { findCapture, projectCapture, type CaptureDeps } from './captured.ts';
-import { liveRequests, type LiveDeps } from './live.ts';
-import { projectDetails, projectRequest, type KeyNames } from './project.ts';
-import { notReplayable, replay, type ReplayDeps } from './replay.ts';
+import { z } from 'zod';
 
-export interface RequestRouteDeps extends CaptureDeps, ReplayDeps, Omit<LiveDeps, 'feed' | 'turns'> {
+import { parseBody } from '../../apis/validation.ts';
+import type { OpenFeature } from '../../compose/feature.ts';
+import { ignoredHeader } from '../../http/answer/turn-headers.ts';
+import { jsonResponse } from '../../http/answer/json-response.ts';
+import { listBody, unreadQuery } from '../../openai/shared/list-page.ts';
+import { requestLogError, type REQUEST_LOG_TABLES } from './feature.ts';
+import { liveRequests, type LiveDeps } from './live-feed.ts';
+import { projectDetails, projectRequest, type KeyNames } from './project.ts';
+import { idPrefixAt, type EndedRequest } from './record.ts';
+import {
+  findCapture,
+  notReplayable,
+  projectCapture,
+  replay,
+  type CaptureDeps,
+  type ReplayDeps,
+} from './replay.ts';
+import type { RequestLog } from './request-log.ts';
+import type { RequestSearch } from './store.ts';
+
+export interface RequestRouteDeps extends CaptureDeps, ReplayDeps {
   readonly log: RequestLog;
   readonly keyNames: KeyNames;
+  readonly authenticate: LiveDeps['authenticate'];
+  readonly readers: LiveDeps['readers'];
 }
 
-const PATH = '/v1/codex/requests';
 const NOT_CACHED = { 'cache-control': 'no-store' };
 
 /** The log of requests: what ran, what runs, and why something failed. */
-export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
+export const requestRoutes = (
+  deps: RequestRouteDeps,
+): NonNullable<OpenFeature<typeof REQUEST_LOG_TABLES>['routes']> => {
   const { log, keyNames } = deps;
-  return [
-    route(`GET ${PATH}`, 'read', async (http, { signal }) => {
+  return {
+    async 'GET /v1/codex/requests'(http, { signal }) {
       const query = new URL(http.url).searchParams;
       const { isRunning, limit, search } = searchOf(readRequestQuery(query));
       const { records, source } = isRunning
@@ -39,11 +45,10 @@ export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
       const body = { ...listBody(data, records.length > limit), source, instance: deps.instance };
       const ignored = ignoredHeader(unreadQuery(query, REQUEST_QUERY_NAMES));
       return jsonResponse(body, { ...ignored, ...NOT_CACHED }, signal);
-    }),
-    route(`GET ${PATH}/live`, 'read', (http, exchange) =>
-      liveRequests(http, exchange, { ...deps, feed: log.feed }),
-    ),
-    route(`GET ${PATH}/:id`, 'read', async (_, { signal }, { id = '' }) => {
+    },
+    'GET /v1/codex/requests/live': (http, exchange) =>
+      liveRequests(http, exchange, { ...deps, feed: log.feed, turns: deps.turns() }),
+    async 'GET /v1/codex/requests/:id'(_, { signal }, { id = '' }) {
       const { record, spans } = await findRequest(log, id);
       const body = {
         ...projectRequest(record, keyNames),
@@ -51,8 +56,8 @@ export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
         capture: projectCapture(await findCapture(record, deps)),
       };
       return jsonResponse(body, NOT_CACHED, signal);
-    }),
-    route(`POST ${PATH}/:id/replay`, 'admin', async (_, exchange, { id = '' }) => {
+    },
+    async 'POST /v1/codex/requests/:id/replay'(_, exchange, { id = '' }) {
       const { record } = await findRequest(log, id);
       const { capture, why } = await findCapture(record, deps);
       if (capture === null) throw notReplayable(why);
@@ -74,13 +79,13 @@ export const requestRoutes = (deps: RequestRouteDeps): readonly Route[] => {
         NOT_CACHED,
         exchange.signal,
       );
-    }),
-  ];
+    },
+  };
 };
 
 const findRequest = async (log: RequestLog, id: string): Promise<EndedRequest> => {
   const found = await log.find(id);
-  if (found === null) throw gatewayError('unknown_request');
+  if (found === null) throw requestLogError('unknown_request');
   return found;
 };
 
@@ -122,4 +127,43 @@ const statusRange = (status: string | null): RequestSearch['status'] => {
   if (!status.endsWith('xx')) return { from: Number(status), below: Number(status) + 1 };
   const from = Number(status[0]) * 100;
   return { from, below: from + 100 };
+};
+
+const MAX_NAME_CHARS = 200;
+const MAX_SECONDS = 10_000_000_000;
+
+const name = z.string().max(MAX_NAME_CHARS).nullable();
+const time = z.number().min(0).max(MAX_SECONDS).nullable();
+
+const requestSchema = z.object({
+  limit: z.int().min(1).max(200).nullable(),
+  after: name,
+  status: z
+    .string()
+    .regex(/^(?:running|ok|failed|[1-5]xx|[1-5]\d\d)$/)
+    .nullable(),
+  error: name,
+  model: name,
+  key: name,
+  client: name,
+  from: time,
+  to: time,
+  q: name,
+});
+
+type RequestQuery = z.output<typeof requestSchema>;
+
+const REQUEST_QUERY_NAMES: readonly string[] = Object.keys(requestSchema.shape);
+
+const NUMBERS: ReadonlySet<string> = new Set(['limit', 'from', 'to']);
+
+/** Reads which requests of the log a client asks for. Throws if a value is invalid; an empty one counts as absent. */
+const readRequestQuery = (query: URLSearchParams): RequestQuery =>
+  parseBody(requestSchema, Object.fromEntries(REQUEST_QUERY_NAMES.map((key) => [key, valueOf(query, key)])));
+
+/** A value that is not a number stays a text, which the schema rejects. */
+const valueOf = (query: URLSearchParams, key: string): number | string | null => {
+  const text = query.get(key) ?? '';
+  if (text === '') return null;
+  return NUMBERS.has(key) && /^\d{1,12}(?:\.\d{1,6})?$/.test(text) ? Number(text) : text;
 };

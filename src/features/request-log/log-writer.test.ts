@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { gatewayError } from '../canonical/failure/failure.ts';
-import type { RequestRow, RequestStore } from '../store/ports/requests.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { RequestRow, RequestStore } from './store.ts';
 import { LogWriter } from './log-writer.ts';
 
 const row = (id: string) => ({ id }) as RequestRow;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { failure } from '../canonical/failure/failure.ts';
-import { requestEnd, type RequestNotes } from '../observe/request-end.ts';
+import { failure } from '../../canonical/failure/failure.ts';
+import { requestEnd, type RequestNotes } from '../../observe/request-end.ts';
 import { recordOf, runningRecord } from './record.ts';
 
 const request = {
