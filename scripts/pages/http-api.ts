@@ -91,12 +91,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
-  'key POST /v1/codex/login':
-    'Starts a sign-in without a terminal: `{"method": "device"}`, or `"browser"` on the machine of the server. See [codex methods](codex-methods.md#signing-in-and-out).',
-  'key GET /v1/codex/login': 'The last sign-ins, and which methods the caller can use.',
-  'key GET /v1/codex/login/{id}': 'One of them: whether it is pending, or how it ended.',
-  'key DELETE /v1/codex/login/{id}': 'Cancels a pending one.',
-  'key POST /v1/codex/logout': 'Revokes the login and removes it from the server.',
   'key GET /v1/codex/conversations':
     'The stored conversations and chains of responses of all keys, the newest first. `limit`, `after`, `key_id`. See [state](state.md#for-operators).',
   'key GET /v1/codex/conversations/{id}':
@@ -177,7 +171,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
         codexVersion: '',
         takesFeedback: false,
       },
-      login: { signIns: untouched, overriddenBy: null },
       metrics: { print: notCalled, contentType: '' },
       front: { front: { version: '', hasConsole: true, about: notCalled }, docs: { read: notCalled } },
       isReady: notCalled,

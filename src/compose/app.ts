@@ -1,4 +1,5 @@
-import { createChooser, UPSTREAM_KEY_ENV } from './choose-backend.ts';
+import { createChooser, overridesLogin, UPSTREAM_KEY_ENV } from './choose-backend.ts';
+import type { Core } from './feature.ts';
 import { describeState, type BackendState } from './banner.ts';
 import { openCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
@@ -40,7 +41,6 @@ import { openState } from './state.ts';
 import { createBackend, type BackendDeps } from './backend.ts';
 import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
 import { routesOf } from './routes.ts';
-import { openSignIns } from './sign-ins.ts';
 import { openThreads, type ThreadTimes } from './threads.ts';
 
 export interface App {
@@ -118,7 +118,12 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const core = coreOf(
     config,
     { environment, logger, ownKey, keyIds, store, apis, models, metrics },
-    { turns: () => turns, exchanges: () => server.exchanges, observer: () => observer },
+    {
+      turns: () => turns,
+      exchanges: () => server.exchanges,
+      observer: () => observer,
+      login: loginOf(config, homes, () => active),
+    },
   );
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
@@ -139,7 +144,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     mcp,
   });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
-  const signIns = parts.add('sign-ins', openSignIns(config, { ...deps, homes, active }));
   const observer: RequestObserver = observerOf(features.observers, { metrics, logger });
   const background = openBackground(config, { ...deps, ...offers, observer, state, metrics });
   const turns: TurnDeps = {
@@ -163,7 +167,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
         state,
         active,
         homes,
-        signIns,
         ownKey,
         metrics,
         hasConsole: offers.hasConsole,
@@ -206,6 +209,16 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     },
   };
 };
+
+const loginOf = (config: Config, homes: CodexHomes, active: () => ActiveBackend): Core['login'] => ({
+  homes,
+  overriddenBy: overridesLogin(config),
+  async follow() {
+    // The first look may have begun before the change.
+    await active().look();
+    await active().look();
+  },
+});
 
 const observerOf = (
   observers: readonly RequestObserver[],

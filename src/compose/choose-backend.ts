@@ -109,3 +109,9 @@ export const signedOutEngine: Engine = {
     },
   }),
 };
+
+/** The setting that takes precedence over a login; null: there is none. */
+export const overridesLogin = ({ upstream }: Config): string | null => {
+  if (upstream.baseUrl !== null) return 'PROXY_UPSTREAM_BASE_URL';
+  return upstream.accessToken === null ? null : 'CODEX_ACCESS_TOKEN';
+};

@@ -48,7 +48,7 @@ interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'api
 export const coreOf = (
   config: Config,
   { ownKey, keyIds, metrics, ...parts }: CoreParts,
-  later: Pick<Core, 'turns' | 'exchanges' | 'observer'>,
+  later: Pick<Core, 'turns' | 'exchanges' | 'observer' | 'login'>,
 ): Core => ({
   ...parts,
   ...later,

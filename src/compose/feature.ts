@@ -1,5 +1,6 @@
 import type { FeatureFailures } from '../canonical/failure/failure.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
+import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
@@ -79,6 +80,14 @@ export interface Core {
   readonly secrets: readonly string[];
   /** The settings that change what becomes of a request, without keys and addresses. */
   readonly translatorSettings: object;
+  /** The login of the backend. */
+  readonly login: {
+    readonly homes: CodexHomes;
+    /** The setting that takes precedence over it; null: it is used. */
+    readonly overriddenBy: string | null;
+    /** Has the server use a changed login at once. */
+    follow(): Promise<void>;
+  };
   /** What runs turns. Throws until all features are open, as the next two do. */
   turns(): TurnDeps;
   /** The requests that are being answered. */

@@ -3,6 +3,7 @@ import { webConsole } from '../features/console/feature.ts';
 import { forwarding } from '../features/forwarding/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
 import { requestLog } from '../features/request-log/feature.ts';
+import { signIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import type { Feature } from './feature.ts';
@@ -16,4 +17,5 @@ export const FEATURES: readonly Feature[] = [
   webConsole,
   requestLog,
   forwarding,
+  signIn,
 ];

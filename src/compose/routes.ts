@@ -1,4 +1,3 @@
-import type { SignIns } from '../canonical/models/sign-in.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { type Config, shownSettings, shownSources } from '../config/schema.ts';
 import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
@@ -16,7 +15,6 @@ import { clientsOf } from './clients.ts';
 import { ALL_SETTINGS } from './feature-tables.ts';
 import type { ActiveBackend } from './active-backend.ts';
 import type { OpenState } from './state.ts';
-import { overridesLogin } from './sign-ins.ts';
 
 export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
   readonly hasConsole: boolean;
@@ -24,7 +22,6 @@ export interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendH
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
   readonly active: ActiveBackend;
   readonly homes: CodexHomes;
-  readonly signIns: SignIns;
   readonly ownKey: OwnKey | null;
   readonly metrics: Metrics;
 }
@@ -45,7 +42,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
     models: active.models,
     mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
-    login: { signIns: parts.signIns, overriddenBy: overridesLogin(config) },
     metrics: config.log.metrics ? metrics : null,
     front: {
       front: {

@@ -85,6 +85,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
   // The contract of features: types of what they get and bring.
   'compose/feature.ts': [
     ...CENTRE,
+    'codex',
     'config',
     'engine',
     'http',

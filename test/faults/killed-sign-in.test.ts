@@ -12,7 +12,7 @@ import { startLoginIssuer } from '../support/login-issuer.ts';
 /** A process that has started a sign-in, and says so. */
 const SCRIPT = `
   import { findCodexBinary } from './src/codex/binary.ts';
-  import { SignInSessions } from './src/codex/login/sign-in-sessions.ts';
+  import { SignInSessions } from './src/features/sign-in/sign-in-sessions.ts';
   import { systemAmbient } from './src/kit/ambient.ts';
   const [stateDir] = process.argv.slice(1);
   const sessions = new SignInSessions({

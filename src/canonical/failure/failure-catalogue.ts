@@ -1,5 +1,4 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
-import { SIGN_IN_FAILURES } from './sign-in-failures.ts';
 import { STATE_FAILURES } from './state-failures.ts';
 import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
@@ -91,7 +90,6 @@ export const FAILURES = {
     'steering a response that is unknown, has ended, or belongs to another key',
   ),
   ...STATE_FAILURES,
-  ...SIGN_IN_FAILURES,
   endpoint_not_supported: row(
     404,
     'This endpoint is not supported.',

@@ -97,8 +97,6 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   upstream_unauthorized: 'account',
   account_unavailable: 'account',
   sign_in_required: 'account',
-  sign_in_failed: 'account',
-  sign_out_failed: 'account',
   rate_limit_exceeded: 'backend',
   upstream_error: 'backend',
   upstream_forbidden: 'backend',

@@ -5,7 +5,6 @@ import type { Metrics } from '../../observe/metrics.ts';
 import { projectMcpServers } from '../../openai/models/project.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
-import { loginRoutes, type LoginRouteDeps } from '../codex/login.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front.ts';
@@ -36,7 +35,6 @@ export interface RouteDeps {
   readonly mcp: McpDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
-  readonly login: LoginRouteDeps;
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
   readonly front: FrontDeps;
@@ -76,7 +74,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
       Response.json(projectMcpServers(await deps.mcp.list())),
     ),
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
-    ...loginRoutes({ ...deps.login, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...frontRoutes(deps.front),
     route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),

@@ -1,35 +1,45 @@
-import { gatewayError } from '../../canonical/failure/failure.ts';
-import type { SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
-import { hasScope } from '../guards/scopes.ts';
-import { readSignIn } from '../../openai/shared/sign-in.ts';
-import { ignoredHeader } from '../answer/turn-headers.ts';
-import { readHeldBody, type BodyDeps } from '../body/read-json.ts';
-import type { Exchange } from '../exchange/exchange.ts';
-import { route, type Route } from '../route.ts';
+import { z } from 'zod';
 
-export interface LoginRouteDeps {
-  readonly signIns: SignIns;
+import { parseBody, unreadFields } from '../../apis/validation.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import type { OpenFeature } from '../../compose/feature.ts';
+import { ignoredHeader } from '../../http/answer/turn-headers.ts';
+import { readHeldBody, type BodyDeps } from '../../http/body/read-json.ts';
+import type { Exchange } from '../../http/exchange/exchange.ts';
+import { hasScope } from '../../http/guards/scopes.ts';
+import { bodyObject } from '../../openai/chat/common.ts';
+import type { SIGN_IN_TABLES } from './feature.ts';
+import type { SignInSession, SignInSessions } from './sign-in-sessions.ts';
+
+export interface SignInRouteDeps {
+  readonly signIns: SignInSessions;
   /** The setting that takes precedence over the login; null: the login is used. */
   readonly overriddenBy: string | null;
+  readonly bodies: BodyDeps;
 }
 
-const PATH = '/v1/codex/login';
 const NOT_CACHED = { 'cache-control': 'no-store' };
 
+const signInSchema = z.object({ method: z.enum(['device', 'browser']) });
+
 /** Signs in to the account of the backend and out again, without a terminal. */
-export const loginRoutes = (deps: LoginRouteDeps & { readonly bodies: BodyDeps }): readonly Route[] => {
-  const { signIns, overriddenBy, bodies } = deps;
+export const signInRoutes = ({
+  signIns,
+  overriddenBy,
+  bodies,
+}: SignInRouteDeps): NonNullable<OpenFeature<typeof SIGN_IN_TABLES>['routes']> => {
   const shown = (session: SignInSession, exchange: Exchange) =>
     projectSignIn(session, { overriddenBy, isAdmin: isAdmin(exchange) });
-  return [
-    route(`POST ${PATH}`, 'admin', async (http, exchange) => {
-      const { method, ignored } = readSignIn(await readHeldBody(http, exchange, bodies));
+  return {
+    'POST /v1/codex/login': async (http, exchange) => {
+      const body = bodyObject(await readHeldBody(http, exchange, bodies));
+      const { method } = parseBody(signInSchema, body);
       if (method === 'browser' && !exchange.isOnThisMachine()) throw notHere();
       const session = await signIns.start(method);
-      const headers = { ...ignoredHeader(ignored), ...NOT_CACHED };
+      const headers = { ...ignoredHeader(unreadFields(signInSchema, body, '')), ...NOT_CACHED };
       return Response.json(shown(session, exchange), { status: 201, headers });
-    }),
-    route(`GET ${PATH}`, 'read', (_, exchange) =>
+    },
+    'GET /v1/codex/login': (_, exchange) =>
       Response.json(
         {
           object: 'list',
@@ -40,18 +50,15 @@ export const loginRoutes = (deps: LoginRouteDeps & { readonly bodies: BodyDeps }
         },
         { headers: NOT_CACHED },
       ),
-    ),
-    route(`GET ${PATH}/:id`, 'read', (_, exchange, { id = '' }) =>
+    'GET /v1/codex/login/:id': (_, exchange, { id = '' }) =>
       Response.json(shown(signIns.find(id), exchange), { headers: NOT_CACHED }),
-    ),
-    route(`DELETE ${PATH}/:id`, 'admin', (_, exchange, { id = '' }) =>
+    'DELETE /v1/codex/login/:id': (_, exchange, { id = '' }) =>
       Response.json(shown(signIns.cancel(id), exchange)),
-    ),
-    route('POST /v1/codex/logout', 'admin', async () => {
+    'POST /v1/codex/logout': async () => {
       await signIns.signOut();
       return Response.json({ object: 'codex.logout', signed_out: true, overridden_by: overriddenBy });
-    }),
-  ];
+    },
+  };
 };
 
 const isAdmin = (exchange: Exchange): boolean => {

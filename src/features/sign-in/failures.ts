@@ -1,4 +1,5 @@
-import { row, type CatalogueEntry } from './catalogue-row.ts';
+import { row } from '../../canonical/failure/catalogue-row.ts';
+import { featureErrors, type FeatureFailures } from '../../canonical/failure/failure.ts';
 
 /** Errors of signing in and out without a terminal. */
 export const SIGN_IN_FAILURES = {
@@ -6,6 +7,7 @@ export const SIGN_IN_FAILURES = {
     404,
     'This sign-in was not found.',
     'the sign-in is unknown to this instance of the server, or old',
+    { after: 'background_limit' },
   ),
   // OpenAI clients retry 409.
   sign_in_pending: row(
@@ -18,12 +20,15 @@ export const SIGN_IN_FAILURES = {
     502,
     'The sign-in could not be started.',
     'codex could not start a sign-in, such as because auth.openai.com cannot be reached; the message has the reason',
-    { final: true },
+    { final: true, source: 'account' },
   ),
   sign_out_failed: row(
     502,
     'The server is still signed in.',
     'codex could not sign out; the message has the reason',
-    { final: true },
+    { final: true, source: 'account' },
   ),
-} as const satisfies Record<string, CatalogueEntry>;
+} as const satisfies FeatureFailures;
+
+/** Makes an error of a sign-in. */
+export const signInError = featureErrors(SIGN_IN_FAILURES);

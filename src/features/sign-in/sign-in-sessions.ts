@@ -2,25 +2,42 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
-import type { SignInMethod, SignIns, SignInSession } from '../../canonical/models/sign-in.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
 import { forgetOldest } from '../../kit/collections/recent.ts';
 import { quoted } from '../../kit/text/display.ts';
-import { readIfPresent } from '../home/files.ts';
-import { readLoginFile, replaceLogin } from '../home/login-file.ts';
-import type { KeptLogin } from '../home/login-store.ts';
-import type { CompletedLogin } from '../protocol/methods.ts';
+import { readIfPresent } from '../../codex/home/files.ts';
+import { readLoginFile, replaceLogin } from '../../codex/home/login-file.ts';
+import type { KeptLogin } from '../../codex/home/login-store.ts';
+import type { CompletedLogin } from '../../codex/protocol/methods.ts';
 import { startLoginAppServer, type LoginAppServer, type LoginAppServerOptions } from './login-app-server.ts';
-import { readLogin } from './read-login.ts';
-import {
-  couldNotSave,
-  couldNotSignOut,
-  couldNotStart,
-  NO_LOGIN,
-  PROCESS_ENDED,
-  reasonOf,
-} from './sign-in-errors.ts';
+import { readLogin } from '../../codex/login/read-login.ts';
+import { UntrustedPath } from '../../codex/home/trusted-path.ts';
+import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
+import { hideTokens } from '../../kit/text/hide-secrets.ts';
+import { signInError } from './failures.ts';
+
+/** `device`: the user enters a code on a page, in any browser. `browser`: a browser on the machine of the server. */
+export type SignInMethod = 'device' | 'browser';
+
+export type SignInStatus = 'pending' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+
+/** A sign-in to the account of the backend that needs no terminal. It never contains a token. */
+export interface SignInSession {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly status: SignInStatus;
+  /** The page where the user enters `userCode`; null if the method is `browser`. */
+  readonly verificationUrl: string | null;
+  readonly userCode: string | null;
+  /** The page to open on the machine of the server; null if the method is `device`. */
+  readonly authUrl: string | null;
+  /** Why it failed, as a sentence. */
+  readonly error: string | null;
+  /** Milliseconds since the Unix epoch. */
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
 
 export interface SignInSessionsOptions extends Pick<
   LoginAppServerOptions,
@@ -61,7 +78,7 @@ interface Pending {
  * Signs in and out with an app-server of its own, in a temporary home: a sign-in that fails changes nothing. Only the
  * finished login is moved to the login home.
  */
-export class SignInSessions implements SignIns {
+export class SignInSessions {
   readonly #options: SignInSessionsOptions;
   readonly #sessions = new Map<string, SignInSession>();
   #pending: Pending | null = null;
@@ -77,19 +94,22 @@ export class SignInSessions implements SignIns {
     this.#options = options;
   }
 
+  /** The last ones, the newest first. */
   list(): readonly SignInSession[] {
     return [...this.#sessions.values()].toReversed();
   }
 
+  /** Throws `unknown_sign_in`. */
   find(id: string): SignInSession {
     const found = this.#sessions.get(id);
     if (found === undefined) throw unknownSignIn(id);
     return found;
   }
 
+  /** Resolves when the user can begin. Rejects with `sign_in_pending` or `sign_in_failed`. */
   async start(method: SignInMethod): Promise<SignInSession> {
     if (this.#isClosed) throw gatewayError('shutting_down');
-    if (this.#isStarting || this.#pending !== null) throw gatewayError('sign_in_pending');
+    if (this.#isStarting || this.#pending !== null) throw signInError('sign_in_pending');
     this.#isStarting = true;
     try {
       // The process before may still have the port of the browser's callback.
@@ -104,12 +124,14 @@ export class SignInSessions implements SignIns {
     }
   }
 
+  /** Has no effect on one that has ended. Throws `unknown_sign_in`. */
   cancel(id: string): SignInSession {
     this.find(id);
     this.#end(id, { status: 'cancelled' });
     return this.find(id);
   }
 
+  /** Revokes the login at its issuer, if that can be reached, and removes it. Rejects with `sign_out_failed`. */
   async signOut(): Promise<void> {
     const { loginHome, login, onChange } = this.#options;
     const file = path.join(loginHome, 'auth.json');
@@ -118,7 +140,7 @@ export class SignInSessions implements SignIns {
     const found = await readLoginFile(file);
     if (found.kind === 'missing') return;
     if (found.kind === 'refused')
-      throw gatewayError('sign_out_failed', { message: `${found.why} Delete it to sign out.` });
+      throw signInError('sign_out_failed', { message: `${found.why} Delete it to sign out.` });
     try {
       await this.#revoke(found.text);
     } catch (error) {
@@ -283,4 +305,45 @@ const webUrl = (url: string): string => {
 };
 
 const unknownSignIn = (id: string): GatewayError =>
-  gatewayError('unknown_sign_in', { message: `Sign-in with id '${quoted(id)}' not found.` });
+  signInError('unknown_sign_in', { message: `Sign-in with id '${quoted(id)}' not found.` });
+
+const PROCESS_ENDED = 'The codex process ended before the sign-in was complete. Start again.';
+
+/** Any web page can open the success page of codex, which ends the sign-in. */
+const NO_LOGIN =
+  'The success page was opened before the sign-in was complete. Start again, or sign in with a device code.';
+
+const NETWORK =
+  'If auth.openai.com cannot be reached from the server, set HTTPS_PROXY there, and SSL_CERT_FILE for certificates.';
+
+const MAX_REASON = 300;
+
+/** What codex or the system says about a failure, as a short sentence without tokens. */
+const reasonOf = (cause: unknown): string => {
+  const text = cause instanceof Error ? cause.message : typeof cause === 'string' ? cause : '';
+  const line = hideTokens(text.slice(0, 10 * MAX_REASON))
+    .replaceAll(/\b(rt_|sk-|at-)[\w-]{6,}/g, '$1***')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  const short = line.length > MAX_REASON ? `${line.slice(0, MAX_REASON).toWellFormed()}…` : line;
+  if (short === '') return 'codex gave no reason.';
+  return /[.…!?]$/.test(short) ? short : `${short}.`;
+};
+
+const couldNotStart = (cause: unknown): GatewayError =>
+  signInError('sign_in_failed', { message: `The sign-in could not be started: ${startReason(cause)}` });
+
+const couldNotSignOut = (file: string, cause: unknown): GatewayError =>
+  signInError('sign_out_failed', {
+    message: `Still signed in: ${reasonOf(cause)} Delete ${file} to sign out on this machine only.`,
+  });
+
+const startReason = (cause: unknown): string => {
+  if (cause instanceof UntrustedPath) return reasonOf(cause);
+  if (cause instanceof RpcError) return `${reasonOf(cause)} ${NETWORK}`;
+  if (cause instanceof RequestTimeout) return `codex did not answer in time. ${NETWORK}`;
+  return 'the codex process did not start. The log of the server says why.';
+};
+
+const couldNotSave = (loginHome: string, cause: unknown): string =>
+  `The login could not be saved in ${loginHome}: ${reasonOf(cause)}`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { projectSignIn } from './login.ts';
+import { projectSignIn } from './routes.ts';
 
 const SESSION = {
   id: 'login_1',

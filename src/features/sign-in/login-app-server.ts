@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-import type { AppServerOptions } from '../app-server.ts';
-import type { CodexBinary } from '../binary.ts';
-import { childEnvironment, type Environment } from '../home/environment.ts';
-import { exists } from '../home/files.ts';
-import { startWorker, type Worker } from '../worker/worker.ts';
-import { chosenForSignIn, openScratchHome } from './scratch-home.ts';
+import type { AppServerOptions } from '../../codex/app-server.ts';
+import type { CodexBinary } from '../../codex/binary.ts';
+import { childEnvironment, type Environment } from '../../codex/home/environment.ts';
+import { exists } from '../../codex/home/files.ts';
+import { startWorker, type Worker } from '../../codex/worker/worker.ts';
+import { chosenForSignIn, openScratchHome } from '../../codex/login/scratch-home.ts';
 
 export interface LoginAppServerOptions extends Pick<
   AppServerOptions,

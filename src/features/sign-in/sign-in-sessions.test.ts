@@ -6,11 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { ISSUED, startLoginIssuer, type LoginIssuer } from '../../../test/support/login-issuer.ts';
 import { failureOf } from '../../canonical/failure/failure.ts';
-import type { SignInSession } from '../../canonical/models/sign-in.ts';
 import { systemAmbient } from '../../kit/ambient.ts';
-import { findCodexBinary } from '../binary.ts';
-import { readLogin } from './read-login.ts';
-import { SignInSessions, type SignInSessionsOptions } from './sign-in-sessions.ts';
+import { findCodexBinary } from '../../codex/binary.ts';
+import { readLogin } from '../../codex/login/read-login.ts';
+import { SignInSessions, type SignInSession, type SignInSessionsOptions } from './sign-in-sessions.ts';
 
 let issuer: LoginIssuer;
 let root: string;
