@@ -158,6 +158,33 @@ describe('reading an answer on its way', () => {
     expect(read(last.map((data) => sse(data, null)).join(''))).toEqual([...last.map(said), CUT]);
   });
 
+  it.each(['\n', '\r\n'])('replaces an event to be repaired, wherever chunks end: %j', async (line) => {
+    const before = ['event: a', 'data: 1', '', ': comment', '', ''].join(line);
+    const broken = { type: 'response.output_item.done', item: { ...item, arguments: {} } };
+    const repaired = { type: broken.type, item: { ...item, arguments: '{}' } };
+    const old = `data: ${JSON.stringify(broken)}${line}${line}`;
+    const bytes = Buffer.from(`${before}${old}: é${line}data: open`);
+    const expected = `${before}event: ${broken.type}\ndata: ${JSON.stringify(repaired)}\n\n: é${line}data: open`;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 8 }), async (cuts) => {
+        const reader = new AnswerReader({
+          onUpstreamEvent() {},
+          toFailure,
+          signal,
+          onActivity() {},
+          mintCallId: () => 'call_ours',
+        });
+        const ends = [...cuts.toSorted((a, b) => a - b), bytes.length];
+        const passed: Uint8Array[] = [];
+        for (const [index, end] of ends.entries())
+          passed.push(await reader.push(bytes.subarray(ends[index - 1] ?? 0, end)));
+        const all = Buffer.concat([...passed, reader.end('cut')]);
+        // A CR at the end of a chunk becomes LF.
+        expect(all.toString().replaceAll('\r', '')).toBe(expected.replaceAll('\r', ''));
+      }),
+    );
+  });
+
   it('skips events that only repeat or are empty', () => {
     const dull = [
       'response.created',

@@ -5,11 +5,9 @@ import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts
 import { isContent, isRead } from '../../sources/answer-events.ts';
 import type { UpstreamEvent } from '../../sources/upstream-event.ts';
 import { isKeepalive } from './keepalive.ts';
-import { LineFeeds } from './line-feeds.ts';
-import { EventPassthrough } from './event-passthrough.ts';
-import { readEventSteps, type BeyondLimit } from './read-event.ts';
-import { EventRepairs, type Repair } from './repair-event.ts';
-import { MAX_EVENT_BYTES, SseEvents } from './sse-events.ts';
+import { isLongEvent, readEvent, readLongEvent, type BeyondLimit } from './read-event.ts';
+import { EventRepairs, type Repair, type RepairedEvent } from './repair-event.ts';
+import { joinBytes, MAX_EVENT_BYTES, SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
 
 export interface AnswerReaderOptions {
   readonly onUpstreamEvent: (signal: UpstreamEvent) => void;
@@ -34,18 +32,8 @@ export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
 export class AnswerReader {
   readonly #options: AnswerReaderOptions;
   readonly #onUpstreamEvent: (signal: UpstreamEvent) => void;
-  readonly #events = new SseEvents({
-    keepsData: isRead,
-    onEvent: (type, data) => this.#arrived.push([type, data]),
-  });
-  /** Events that have arrived but have not been read, with their types. */
-  #arrived: (readonly [type: string | null, data: string | null])[] = [];
-  readonly #passed = new EventPassthrough((bytes) => this.#take(() => this.#events.push(bytes)));
-  /** Before both readers: the app-server must see the same events as the relay. */
-  readonly #lineFeeds = new LineFeeds();
+  readonly #events = new SseEvents();
   readonly #repairs: EventRepairs;
-  /** What the app-server gets instead of the event that was just read. */
-  #replacement: Uint8Array | null = null;
   /** The final event has arrived. */
   #isOver = false;
   #isReported = false;
@@ -90,7 +78,7 @@ export class AnswerReader {
    * read in slices. Must not be called again before the promise resolves.
    */
   push(chunk: Uint8Array): Uint8Array | Promise<Uint8Array> {
-    const reading = this.#passed.push(this.#lineFeeds.push(chunk));
+    const reading = this.#readParts(this.#events.push(chunk));
     const step = reading.next();
     if (this.#events.isInLongLine) this.#options.onActivity();
     return step.done === true ? step.value : runSliced(reading, this.#options.signal);
@@ -99,54 +87,66 @@ export class AnswerReader {
   /** No more bytes follow. Without its final event an answer is incomplete. */
   end(how: 'cut' | 'left'): Uint8Array {
     this.#isAtEnd = true;
-    this.#arrived = [];
-    atOnce(this.#take(() => this.#events.end()));
+    const { bytes, event } = this.#events.end();
+    if (event !== null) atOnce(this.#see(event));
     this.#report({ kind: 'answer-ended', how });
-    return this.#passed.rest();
+    return bytes;
   }
 
-  /** Reads the completed events; returns what the app-server gets instead of the last of them. */
-  *#take(arrive: () => void): Sliced<Uint8Array | null> {
-    this.#replacement = null;
-    arrive();
-    for (const [type, data] of this.#arrived.splice(0)) yield* this.#see(type, data);
-    return this.#replacement;
+  /** Returns the bytes with the repaired events. */
+  *#readParts(parts: readonly StreamPart[]): Sliced<Uint8Array> {
+    const passed: Uint8Array[] = [];
+    for (const { bytes, event } of parts) {
+      const repaired = event === null ? null : yield* this.#see(event);
+      passed.push(repaired ?? bytes);
+    }
+    return joinBytes(passed);
   }
 
-  *#see(named: string | null, data: string | null): Sliced<void> {
-    if (!isKeepalive(named)) this.#options.onActivity();
-    if (this.#isReported) return;
-    const { onEvent } = this.#options;
-    if (named !== null && !isRead(named)) onEvent?.(named, null);
-    else if (named === null && data === '[DONE]') {
+  /** Returns what the app-server gets instead of the event; null: the event itself. */
+  *#see({ type: named, data }: SseEvent): Sliced<Uint8Array | null> {
+    const { onActivity, onEvent } = this.#options;
+    if (!isKeepalive(named)) onActivity();
+    if (this.#isReported) return null;
+    if (named !== null && !isRead(named)) {
+      onEvent?.(named, null);
+      return null;
+    }
+    if (data === null) {
+      this.#beyond(named, 'too-long');
+      return null;
+    }
+    if (named === null && data === '[DONE]') {
       onEvent?.(null, data);
       this.#isOver = true;
-    } else if (data === null) this.#beyond(named, 'too-long');
-    else {
-      const read = yield* readEventSteps(data);
-      const type = named ?? (typeof read === 'string' ? null : read?.['type']);
-      if (typeof read === 'string') {
-        onEvent?.(named, null);
-        this.#beyond(named, read);
-      } else if (read === null || typeof type !== 'string') {
-        // codex ignores data that is not a JSON object.
-        onEvent?.(named, data);
-        this.#cannotRead('no-json');
-      } else {
-        const event = yield* this.#repaired(type, read);
-        onEvent?.(type, event);
-        if (isRead(type)) this.#read(type, event);
-      }
+      return null;
     }
+    const read = isLongEvent(data) ? yield* readLongEvent(data) : readEvent(data);
+    if (typeof read === 'string') {
+      onEvent?.(named, null);
+      this.#beyond(named, read);
+      return null;
+    }
+    const type = named ?? read?.['type'];
+    if (read === null || typeof type !== 'string') {
+      // codex ignores data that is not a JSON object.
+      onEvent?.(named, data);
+      this.#cannotRead('no-json');
+      return null;
+    }
+    const repaired = this.#repairs.repair(type, read);
+    const event = repaired?.event ?? read;
+    // Before it is reported: the last event ends the answer.
+    const written = repaired === null ? null : yield* this.#write(type, repaired);
+    onEvent?.(type, event);
+    if (named !== null || isRead(type)) this.#read(type, event);
+    return written;
   }
 
-  *#repaired(type: string, event: JsonObject): Sliced<JsonObject> {
-    const repaired = this.#repairs.repair(type, event);
-    if (repaired === null) return event;
-    for (const repair of repaired.repairs) this.#options.onRepaired?.(repair);
-    const written = yield* writeJsonSteps(repaired.event);
-    this.#replacement = Buffer.from(`event: ${type}\ndata: ${written.join('')}\n\n`);
-    return repaired.event;
+  *#write(type: string, { event, repairs }: RepairedEvent): Sliced<Uint8Array> {
+    for (const repair of repairs) this.#options.onRepaired?.(repair);
+    const written = yield* writeJsonSteps(event);
+    return Buffer.from(`event: ${type}\ndata: ${written.join('')}\n\n`);
   }
 
   #cannotRead(why: Unreadable): void {

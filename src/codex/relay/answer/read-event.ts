@@ -19,14 +19,10 @@ export const isLongEvent = (data: string): boolean => data.length > LONG_CHARS;
 
 /** Parses at once. For events that are not long. */
 export const readEvent = (data: string): ReadEvent =>
-  hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLong(data));
+  hasFewBrackets(data) ? parseJsonObject(data) : atOnce(readLongEvent(data));
 
-/** Parses a long event in slices, a short one at once. */
-export function* readEventSteps(data: string): Sliced<ReadEvent> {
-  return isLongEvent(data) ? yield* readLong(data) : readEvent(data);
-}
-
-function* readLong(data: string): Sliced<ReadEvent> {
+/** Parses in slices. */
+export function* readLongEvent(data: string): Sliced<ReadEvent> {
   try {
     const value = yield* readJsonSteps(Buffer.from(data), LIMITS);
     return isJsonObject(value) ? value : null;

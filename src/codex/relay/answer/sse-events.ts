@@ -1,13 +1,20 @@
 import { parseJsonObject } from '../../../kit/json/json.ts';
-import { createLineDecoder } from '../../../kit/text/line-decoder.ts';
-import { LineFeeds } from './line-feeds.ts';
 import { isLongEvent } from './read-event.ts';
 
-export interface SseListener {
-  /** Whether to keep the data of events with this name; asked only for named events. */
-  keepsData(type: string): boolean;
-  /** `type` is null if neither the event's name nor its data has one. `data` is null if it is not kept or too long. */
-  onEvent(type: string | null, data: string | null): void;
+/** A server-sent event with data. */
+export interface SseEvent {
+  /** Null if neither the event's name nor its data has one. */
+  readonly type: string | null;
+  /** Null: the event is too long to be read. */
+  readonly data: string | null;
+}
+
+/** Bytes of an event stream, and the event that they complete. */
+export interface StreamPart {
+  /** All bytes of the event, unless it is too long. */
+  readonly bytes: Uint8Array;
+  /** Null: a comment, or a part of an event that is too long. */
+  readonly event: SseEvent | null;
 }
 
 /** Events are small, except those that hold a whole answer. Longer ones pass unread. */
@@ -15,116 +22,109 @@ export const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** No answer has an event of this size. The app-server needs a minute for one, and four for one twice as long. */
 const OVERSIZED_BYTES = 32 * 1024 * 1024;
 const LONG_LINE_BYTES = 1024;
-/** How much of an overlong line is searched for its type. */
-const HEAD_LENGTH = 1024;
 const LF = 0x0a;
+const CR = 0x0d;
 const EMPTY = new Uint8Array(0);
 
-/** Splits a byte stream into server-sent events. Lines may end in LF, CRLF or CR. */
+/**
+ * Splits a byte stream into its server-sent events. The bytes of an event are held until it is complete, so that it can
+ * be replaced; together the parts are the stream, byte for byte, with the lines and the start of `LineFeeds`.
+ */
 export class SseEvents {
-  readonly #listener: SseListener;
-  #lines = createLineDecoder();
+  readonly #lineFeeds = new LineFeeds();
+  /** The bytes of the incomplete event. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
   /** Bytes since the last line end. */
   #lineBytes = 0;
-  #isLongLine = false;
-  /** Bytes of the line that are no longer kept. */
-  #skippedBytes = 0;
-  readonly #lineFeeds = new LineFeeds();
-  #name: string | null = null;
-  #data: string | null = null;
-  #hasData = false;
-
-  constructor(listener: SseListener) {
-    this.#listener = listener;
-  }
+  /** The start of the event was too long to be held. */
+  #isLong = false;
+  /** What that start was found to be. */
+  #longEvent: SseEvent | null = null;
 
   /** Whether the current line is longer than any comment: the backend is sending. */
   get isInLongLine(): boolean {
-    return this.#isLongLine || this.#lineBytes > LONG_LINE_BYTES;
+    return this.#lineBytes > LONG_LINE_BYTES;
   }
 
   /** Whether a line exceeds the size limit. */
   get isOversized(): boolean {
-    return this.#isLongLine && this.#skippedBytes > OVERSIZED_BYTES;
+    return this.#lineBytes > OVERSIZED_BYTES;
   }
 
-  push(chunk: Uint8Array): void {
-    const rest = this.#behindLongLine(this.#lineFeeds.push(chunk));
-    const lastEnd = rest.lastIndexOf(LF);
-    this.#lineBytes = lastEnd === -1 ? this.#lineBytes + rest.length : rest.length - lastEnd - 1;
-    for (const line of this.#lines.push(rest)) this.#line(line);
-    if (this.#lineBytes > MAX_EVENT_BYTES) this.#giveUpLine();
-  }
-
-  /** Drops the data of an overlong line; keeps only that it arrived, and its type. */
-  #giveUpLine(): void {
-    const [line = ''] = this.#lines.end();
-    if (line.startsWith('data:')) {
-      this.#name ??= typeOf(dataOf(line.slice(0, HEAD_LENGTH)));
-      this.#hasData = true;
+  push(chunk: Uint8Array): readonly StreamPart[] {
+    const bytes = this.#lineFeeds.push(chunk);
+    const parts: StreamPart[] = [];
+    let from = 0;
+    let lineFrom = 0;
+    for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, lineFrom)) {
+      const length = this.#lineBytes + at - lineFrom;
+      const isEmpty = length === 0 || (length === 1 && bytes[lineFrom] === CR);
+      this.#lineBytes = 0;
+      lineFrom = at + 1;
+      // An empty line ends an event.
+      if (!isEmpty) continue;
+      this.#held.push(bytes.subarray(from, lineFrom));
+      parts.push(this.end());
+      from = lineFrom;
     }
-    this.#lines = createLineDecoder();
-    this.#skippedBytes = this.#lineBytes;
-    this.#lineBytes = 0;
-    this.#isLongLine = true;
-    this.#data = null;
+    this.#lineBytes += bytes.length - lineFrom;
+    if (from === bytes.length) return parts;
+    this.#held.push(bytes.subarray(from));
+    this.#heldBytes += bytes.length - from;
+    if (this.#isLong || this.#heldBytes > MAX_EVENT_BYTES) parts.push(this.#passLong());
+    return parts;
   }
 
-  /** Accepts a last event without its trailing empty line. */
-  end(): void {
-    for (const line of this.#lines.end()) this.#line(line);
-    this.#dispatch();
+  /** The rest of the stream. The last event needs no empty line. */
+  end(): StreamPart {
+    const bytes = this.#take();
+    const event = this.#isLong ? this.#longEvent : eventIn(bytes);
+    this.#isLong = false;
+    return { bytes, event };
   }
 
-  /** The part of a chunk after the end of an overlong line. */
-  #behindLongLine(chunk: Uint8Array): Uint8Array {
-    if (!this.#isLongLine) return chunk;
-    const end = chunk.indexOf(LF);
-    if (end === -1) {
-      this.#skippedBytes += chunk.length;
-      return EMPTY;
+  #passLong(): StreamPart {
+    const bytes = this.#take();
+    if (!this.#isLong) {
+      const event = eventIn(bytes);
+      this.#longEvent = event === null ? null : { type: event.type, data: null };
+      this.#isLong = true;
     }
-    this.#isLongLine = false;
-    return chunk.subarray(end + 1);
+    return { bytes, event: null };
   }
 
-  #line(line: string): void {
-    if (line === '') this.#dispatch();
-    else if (line.startsWith('event:')) this.#name = nameOf(line);
-    else if (line.startsWith('data:')) this.#dataLine(line);
-  }
-
-  #dataLine(line: string): void {
-    const isFirst = !this.#hasData;
-    this.#hasData = true;
-    if (this.#name !== null && !this.#listener.keepsData(this.#name)) return;
-    const text = dataOf(line);
-    if (isFirst) this.#data = text;
-    else if (this.#data !== null) {
-      const isTooLong = this.#data.length + text.length > MAX_EVENT_BYTES;
-      this.#data = isTooLong ? null : `${this.#data}\n${text}`;
-    }
-  }
-
-  #dispatch(): void {
-    const [name, data, hasData] = [this.#name, this.#data, this.#hasData];
-    this.#name = null;
-    this.#data = null;
-    this.#hasData = false;
-    if (hasData) this.#listener.onEvent(name ?? (data === null ? null : typeOf(data)), data);
+  #take(): Uint8Array {
+    const bytes = joinBytes(this.#held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    return bytes;
   }
 }
 
-/** `message` is the default name. */
-const nameOf = (line: string): string | null => {
-  const name = line.slice(6).trim();
-  return name === 'message' || name === '' ? null : name;
+export const joinBytes = (pieces: readonly Uint8Array[]): Uint8Array =>
+  pieces.length < 2 ? (pieces[0] ?? EMPTY) : Buffer.concat(pieces);
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Null if there is no data: comments, ids and names alone are not events. */
+const eventIn = (bytes: Uint8Array): SseEvent | null => {
+  const text = decoder.decode(bytes);
+  let name: string | null = null;
+  let data: string | null = null;
+  for (const line of text.split(text.includes('\r') ? /\r?\n/ : '\n')) {
+    if (line.startsWith('data:')) {
+      const value = line.slice(line.startsWith(' ', 5) ? 6 : 5);
+      data = data === null ? value : `${data}\n${value}`;
+    } else if (line.startsWith('event:')) name = line.slice(6).trim();
+  }
+  if (data === null) return null;
+  // `message` is the default name.
+  return { type: name === null || name === '' || name === 'message' ? typeIn(data) : name, data };
 };
 
-const dataOf = (line: string): string => line.slice(line.startsWith('data: ') ? 6 : 5);
-
 /** For streams without `event:` lines. Most put the type first, so not all of the data has to be parsed for it. */
-const typeOf = (data: string): string | null => {
+const typeIn = (data: string): string | null => {
   const first = FIRST_TYPE.exec(data)?.[1];
   if (first !== undefined) return first;
   // The parser of the event will find it.
@@ -134,3 +134,36 @@ const typeOf = (data: string): string | null => {
 };
 
 const FIRST_TYPE = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/;
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Rewrites a CR without LF as LF and drops byte order marks at the start of an event stream. The standard allows both.
+ * codex holds back an event that ends in CR, because LF may follow, so it loses the last one; after a byte order mark
+ * it reads no event at all.
+ */
+class LineFeeds {
+  /** The first bytes of the stream while they may be a byte order mark; null: decided. */
+  #start: Uint8Array | null = EMPTY;
+  #endedInCr = false;
+
+  push(chunk: Uint8Array): Uint8Array {
+    const bytes = this.#start === null ? chunk : this.#afterMark(Buffer.concat([this.#start, chunk]));
+    const rest = this.#endedInCr && bytes[0] === LF ? bytes.subarray(1) : bytes;
+    if (bytes.length > 0) this.#endedInCr = bytes.at(-1) === CR;
+    if (!rest.includes(CR)) return rest;
+    const text = Buffer.from(rest.buffer, rest.byteOffset, rest.byteLength).toString('latin1');
+    // At the end of a chunk it is a line end in any case: an LF that follows is dropped.
+    return Buffer.from(text.replaceAll(/\r(?!\n)/g, '\n'), 'latin1');
+  }
+
+  /** There may be several: the app-server reads no event after any of them. */
+  #afterMark(bytes: Buffer): Uint8Array {
+    const { length } = BYTE_ORDER_MARK;
+    let rest = bytes;
+    while (BYTE_ORDER_MARK.equals(rest.subarray(0, length))) rest = rest.subarray(length);
+    const isOpen = BYTE_ORDER_MARK.subarray(0, rest.length).equals(rest);
+    this.#start = isOpen ? rest : null;
+    return isOpen ? EMPTY : rest;
+  }
+}

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../kit/json/json.ts';
 import { isKeepalive } from './keepalive.ts';
 import { isNeutral } from './neutral-event.ts';
 import { isLongEvent, readEvent } from './read-event.ts';
-import { SseEvents } from './sse-events.ts';
+import { SseEvents, type SseEvent } from './sse-events.ts';
 
 const FAILED = new Set(['response.failed', 'error']);
 
@@ -88,10 +88,7 @@ export async function* replayThenRead(
 class FirstEvent {
   readonly #toFailure: (event: JsonObject) => Failure;
   readonly #onActivity: () => void;
-  readonly #events = new SseEvents({
-    keepsData: (type) => FAILED.has(type),
-    onEvent: (type, data) => this.#see(type, data),
-  });
+  readonly #events = new SseEvents();
   isFound = false;
   failure: Failure | null = null;
 
@@ -101,10 +98,10 @@ class FirstEvent {
   }
 
   push(chunk: Buffer): void {
-    this.#events.push(chunk);
+    for (const { event } of this.#events.push(chunk)) if (event !== null) this.#see(event);
   }
 
-  #see(type: string | null, data: string | null): void {
+  #see({ type, data }: SseEvent): void {
     if (isKeepalive(type)) return;
     this.#onActivity();
     if (this.isFound || isNeutral(type)) return;
