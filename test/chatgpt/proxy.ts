@@ -14,6 +14,7 @@ import type { LoginOptions } from './login.ts';
 import type { Transport } from './pending-faults.ts';
 import type { ModelRequest } from './recorded.ts';
 import { PATIENT_THREADS } from '../support/proxy.ts';
+import { keepModels, startWarm } from '../support/warm-homes.ts';
 
 /** The whole product, signed in with a made-up login, and the fake service. */
 export interface ChatGptProxy {
@@ -59,6 +60,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
   const home = path.join(dir, 'login');
   const backend = await startChatGptBackend({ script: options.script });
   await mkdir(home, { recursive: true });
+  await keepModels(path.join(dir, 'state'));
   if (options.accessToken !== undefined) await writeAccessToken(home, options.accessToken);
   else if (options.login !== null) await backend.writeLogin(home, options.login);
   options.prepare?.(backend);
@@ -87,6 +89,7 @@ export const startChatGptProxy = async (options: ChatGptProxyOptions): Promise<C
       environment,
       logger,
       lookEveryMs: 200,
+      startWorker: startWarm,
       threadTimes: PATIENT_THREADS,
     });
     return { app, listener: await listen(app.fetch, { ...config.http, refuse: app.refuse }) };

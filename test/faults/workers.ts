@@ -1,6 +1,7 @@
 import type { AppServer } from '../../src/codex/app-server.ts';
-import { startWorker, type StartWorker, type Worker } from '../../src/codex/worker/worker.ts';
+import type { StartWorker, Worker } from '../../src/codex/worker/worker.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { startWarm } from '../support/warm-homes.ts';
 
 interface Watched {
   readonly worker: Worker;
@@ -13,7 +14,7 @@ const started: Watched[] = [];
 
 const startWatched: StartWorker = async (options) => {
   // A hung one is killed after its grace time.
-  const worker = await startWorker({ stopGraceMs: 500, ...options });
+  const worker = await startWarm({ stopGraceMs: 500, ...options });
   const preStarted = new Set<string>();
   started.push({ worker, preStarted });
   return { ...worker, appServer: watchSpares(worker.appServer, preStarted) };

@@ -16,6 +16,7 @@ import {
 import { listen, type ListenOptions } from '../../src/http/listen/listen.ts';
 import type { Upgrades } from '../../src/http/listen/upgrade.ts';
 import { createLogger } from '../../src/observe/log.ts';
+import { keepModels, startWarm } from './warm-homes.ts';
 
 export interface TestProxy {
   readonly url: string;
@@ -54,6 +55,7 @@ export const startProxy = async (
   behind: Behind = {},
 ): Promise<TestProxy> => {
   const stateDir = await mkdtemp(path.join(tmpdir(), 'proxy-test-'));
+  await keepModels(stateDir);
   let current = script;
   const model = await startModelServer({
     script: (request, connection) => current(request, connection),
@@ -75,7 +77,7 @@ export const startProxy = async (
     secrets: secretsOf(config, ALL_SETTINGS),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { socketTimes = {}, leaseEveryMs = 3_000, startWorker, ...listening } = behind;
+  const { socketTimes = {}, leaseEveryMs = 3_000, startWorker = startWarm, ...listening } = behind;
   const app = await createApp(config, {
     environment: { ...process.env, ...env },
     logger,
