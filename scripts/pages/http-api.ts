@@ -37,9 +37,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'Counts the tokens that a model would read for the same body, without a model request: `{"object": "response.input_tokens", "input_tokens": 11}`. See [token counting](token-counting.md).',
   'key POST /v1/messages/count_tokens':
     'The same for the body of `/v1/messages`, in Anthropic\'s form: `{"input_tokens": 11}`. `max_tokens` may be missing.',
-  'key GET /v1/responses':
-    'Opens a WebSocket that runs many turns; see [WebSocket mode](websocket.md). Without an upgrade: 405.',
-  'key GET /backend-api/codex/responses': 'The same, where codex looks for it.',
   'key POST /v1/responses/{id}/steer':
     'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
   'key GET /v1/responses/{id}':

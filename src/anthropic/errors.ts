@@ -54,9 +54,6 @@ const ANTHROPIC_ERRORS: Readonly<Record<FailureCode, AnthropicError>> = {
   thread_not_found: NOT_FOUND,
   thread_unsupported_request: INVALID,
   conversation_locked: INVALID,
-  invalid_stream_id: INVALID,
-  websocket_stream_limit_reached: INVALID,
-  websocket_connection_limit_reached: INVALID,
   missing_scope: { ...error(403, 'permission_error'), isFinal: true },
   invalid_api_key: { ...error(401, 'authentication_error'), isFinal: true },
   // Claude Code stops at a 403, and its user sees the message.

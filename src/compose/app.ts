@@ -12,11 +12,9 @@ import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/own-secrets.ts';
 import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
-import { createCors } from '../http/guards/cors.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
-import type { ConnectionTimes } from '../http/websocket/liveness.ts';
 import { createSideTurns } from '../turns/side-turns.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { BackendWatch } from '../observe/backend-health.ts';
@@ -28,7 +26,8 @@ import { allObservers, type RequestObserver } from '../observe/request-observer.
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { TESTED_CODEX } from '../version.ts';
 import { apisOf } from './apis.ts';
-import { coreOf, openSockets, turnDeps } from './edge.ts';
+import { coreOf, turnDeps } from './edge.ts';
+import type { TestTimes } from './feature.ts';
 import { ALL_METRICS } from './feature-tables.ts';
 import { FEATURES } from './features.ts';
 import { openMcp, type OpenMcp } from './mcp-servers.ts';
@@ -45,8 +44,8 @@ import { openThreads, type ThreadTimes } from './threads.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
-  /** Opens WebSockets. */
-  readonly upgrades: Upgrades;
+  /** Opens WebSockets; null: there are none. */
+  readonly upgrades: Upgrades | null;
   /** Answers bytes that are not a valid request. */
   readonly refuse: HttpServer['refuse'];
   /** The state of the active backend. */
@@ -77,8 +76,7 @@ export interface AppDeps {
   readonly lookEveryMs?: number;
   /** Interval for renewing leases. */
   readonly leaseEveryMs?: number;
-  /** Of WebSockets, where they differ from the usual ones. */
-  readonly socketTimes?: Partial<ConnectionTimes>;
+  readonly times?: TestTimes;
   /** Of jobs in worker threads, where they differ from the usual ones. */
   readonly threadTimes?: ThreadTimes;
   /** Starts app-servers, if not in the usual way. */
@@ -117,7 +115,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   const models: ModelDirectory = { names: () => active.models.names() };
   const core = coreOf(
     config,
-    { environment, logger, ownKey, keyIds, store, apis, models, metrics },
+    { environment, logger, ownKey, keyIds, store, apis, models, metrics, times: deps.times ?? {} },
     {
       turns: () => turns,
       exchanges: () => server.exchanges,
@@ -127,7 +125,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   );
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
-  const cors = createCors(config.http.corsAllowedOrigins);
   const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
   const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
@@ -175,7 +172,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
       }),
     ),
     authenticate: offers.authenticate,
-    cors,
+    cors: core.cors,
     isPrivate: offers.isPrivate,
     observer,
     ambient: systemAmbient,
@@ -186,13 +183,9 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   });
   background?.start(apis, turns);
   features.start();
-  const sockets = parts.add(
-    'sockets',
-    openSockets(config, { ...deps, ...offers, cors, apis, turns, exchanges: server.exchanges, metrics }),
-  );
   return {
     fetch: server.fetch,
-    upgrades: sockets,
+    upgrades: features.upgrades,
     refuse: (failed, origin) => server.refuse(failed, origin),
     ...aboutBackend(active),
     store: describeStore(config.state),
@@ -200,11 +193,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     codex: () => codexWatch.report(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      const drained = Promise.all(
-        [features, server.exchanges, background].map(async (one) => one?.drain(timeoutMs)),
-      );
-      sockets.drain();
-      await drained;
+      await Promise.all([features, server.exchanges, background].map(async (one) => one?.drain(timeoutMs)));
       await parts.close();
     },
   };

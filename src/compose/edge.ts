@@ -1,12 +1,13 @@
 import { type Config, secretsOf } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
-import { type Api, requestsOf } from '../turns/api.ts';
+import { requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/plan-answer.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { configuredKeysOf } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';
+import { createCors } from '../http/guards/cors.ts';
 import { turnApis } from '../http/routes/table.ts';
 import type { KeyIds } from '../store/key-ids.ts';
 import { ALL_SETTINGS } from './feature-tables.ts';
@@ -14,10 +15,7 @@ import type { Core } from './feature.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
-import { websocketApis } from '../http/routes/websocket.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
-import type { ConnectionTimes } from '../http/websocket/liveness.ts';
-import { Sockets, type SocketsDeps } from '../http/websocket/sockets.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
 import { frameTally } from '../observe/turn-metrics.ts';
@@ -38,7 +36,7 @@ export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
   maxBodyBytes: config.http.maxBodyBytes,
 });
 
-interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models'> {
+interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models' | 'times'> {
   readonly ownKey: OwnKey | null;
   readonly keyIds: KeyIds;
   readonly metrics: Metrics;
@@ -57,9 +55,14 @@ export const coreOf = (
   bodies: bodyDeps(config, metrics),
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
-  waits: { queueMs: config.load.queueTimeoutMs, idleMs: config.upstream.idleTimeoutMs },
+  waits: {
+    queueMs: config.load.queueTimeoutMs,
+    idleMs: config.upstream.idleTimeoutMs,
+    uploadIdleMs: config.http.uploadIdleTimeoutMs,
+  },
   onRefused: (reason) => metrics.refused.inc({ reason }),
   proxies: createTrustedProxies(config.http.trustedProxies),
+  cors: createCors(config.http.corsAllowedOrigins),
   stateDir: config.state.dir,
   secrets: secretsOf(config, ALL_SETTINGS),
   translatorSettings: translatorSettings(config),
@@ -153,33 +156,3 @@ export const turnDeps = (
   keepaliveMs: config.http.sseKeepaliveMs,
   strictParams: config.api.strictParams,
 });
-
-const HOUR_MS = 60 * 60_000;
-/** Below the idle time of usual proxies and load balancers. */
-const PING_MS = 25_000;
-
-/** The WebSockets of clients. */
-export const openSockets = (
-  config: Config,
-  deps: Omit<SocketsDeps, 'apis' | 'maxSockets' | 'memory' | 'times' | 'metrics'> & {
-    readonly apis: readonly Api[];
-    readonly metrics: Metrics;
-    readonly socketTimes?: Partial<ConnectionTimes>;
-  },
-): Sockets =>
-  new Sockets({
-    ...deps,
-    apis: websocketApis(deps.apis),
-    maxSockets: config.http.maxWebsockets,
-    memory: {
-      maxBytes: config.http.websocketMemoryMb * 1024 * 1024,
-      onChange: (bytes) => deps.metrics.socketBytesRemembered.set(bytes),
-    },
-    times: {
-      maxAgeMs: HOUR_MS,
-      idleMs: config.http.websocketIdleTimeoutMs,
-      pingMs: PING_MS,
-      uploadIdleMs: config.http.uploadIdleTimeoutMs,
-      ...deps.socketTimes,
-    },
-  });

@@ -9,6 +9,8 @@ import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import type { Authenticator, ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import type { TrustedProxies } from '../http/guards/client-address.ts';
+import type { Cors } from '../http/guards/cors.ts';
+import type { Upgrades } from '../http/listen/upgrade.ts';
 import type { Route } from '../http/route.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import type { JsonObject } from '../kit/json/json.ts';
@@ -48,6 +50,14 @@ type TableIn<Tables extends FeatureTables, Name extends keyof FeatureTables> =
   // oxlint-disable-next-line typescript/no-generated-empty-object-type -- a table that it does not have is empty
   Tables[Name] extends NonNullable<FeatureTables[Name]> ? Tables[Name] : Record<never, never>;
 
+/** Times that tests shorten; absent: the usual ones. */
+export interface TestTimes {
+  /** How old a WebSocket may become. */
+  readonly socketMaxAgeMs?: number;
+  /** Between two pings of a WebSocket. */
+  readonly socketPingMs?: number;
+}
+
 /** What is there before the features are opened. */
 export interface Core {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -67,13 +77,18 @@ export interface Core {
     readonly queueMs: number;
     /** How long a provider may send nothing. */
     readonly idleMs: number;
+    /** How long a client may send nothing of a body or a message. */
+    readonly uploadIdleMs: number;
   };
+  readonly times: TestTimes;
   /** Counts a request that was refused for lack of room. */
   readonly onRefused: (reason: string) => void;
   /** The keys of the settings, or that of the installation. */
   readonly configuredKeys: ConfiguredKeys;
   /** Finds the address of a client behind reverse proxies. */
   readonly proxies: TrustedProxies;
+  /** Which web pages may use this server. */
+  readonly cors: Cors;
   /** The folder for what this server keeps in files. */
   readonly stateDir: string;
   /** The values of the settings that must not get out. */
@@ -128,6 +143,8 @@ export interface OpenFeature<Tables extends FeatureTables = FeatureTables> {
   readonly routes?: Readonly<Record<keyof TableIn<Tables, 'routes'> & string, Route['handle']>>;
   /** Watches every request. */
   readonly observer?: RequestObserver;
+  /** Opens WebSockets. At most one feature does. */
+  readonly upgrades?: Upgrades;
   readonly offers?: Partial<Offers>;
   /** Called when all features are open: work that needs turns can begin. */
   start?(): void;

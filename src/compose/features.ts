@@ -6,6 +6,7 @@ import { requestLog } from '../features/request-log/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
+import { websocket } from '../features/websocket/feature.ts';
 import type { Feature } from './feature.ts';
 
 /** The features of the server, in the order in which they are opened. They are closed in reverse. */
@@ -18,4 +19,5 @@ export const FEATURES: readonly Feature[] = [
   requestLog,
   forwarding,
   signIn,
+  websocket,
 ];

@@ -1,6 +1,7 @@
 import { valuesOf, type Config } from '../config/schema.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import { acceptConfigured, type ConfiguredKeys } from '../http/guards/authenticate.ts';
+import type { Upgrades } from '../http/listen/upgrade.ts';
 import type { Route } from '../http/route.ts';
 import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -11,6 +12,8 @@ import type { OpenParts } from './open-parts.ts';
 
 export interface OpenFeatures {
   readonly observers: readonly RequestObserver[];
+  /** Null: there are no WebSockets. */
+  readonly upgrades: Upgrades | null;
   /** What is offered by all of them. */
   readonly offers: Offers;
   /** The routes of the server with those of the features at their places. */
@@ -61,6 +64,7 @@ export const openFeatures = async (
   return {
     offers,
     observers: opened.flatMap(([, { observer = [] }]) => observer),
+    upgrades: opened.flatMap(([, { upgrades = [] }]) => upgrades)[0] ?? null,
     routesWith: (routes) =>
       mergeRoutes(
         routes,

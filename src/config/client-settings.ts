@@ -71,26 +71,6 @@ export const CLIENT_SETTINGS = {
     description:
       'How long a stream may be silent before a keepalive comment is sent. Lower it if a proxy in between closes idle connections earlier.',
   }),
-  PROXY_MAX_WEBSOCKETS: tuning({
-    at: 'http.maxWebsockets',
-    type: wholeNumber(0, 1_000_000, 'connections'),
-    default: '1000',
-    description:
-      'How many WebSockets of clients may be open, fairly between keys; the last place is for keys with the scope `admin`. 0: none, and clients go on over HTTP.',
-  }),
-  PROXY_WEBSOCKET_IDLE_TIMEOUT_MS: tuning({
-    at: 'http.websocketIdleTimeoutMs',
-    type: wholeNumber(1, MAX_TIMER_MS, 'ms'),
-    default: '1200000',
-    description: 'How long a WebSocket may be open without a message or a running response.',
-  }),
-  PROXY_WEBSOCKET_MEMORY_MB: tuning({
-    at: 'http.websocketMemoryMb',
-    type: wholeNumber(0, 1_000_000, 'MB'),
-    default: '128',
-    description:
-      'Memory for the latest responses of all WebSockets, so that a request on the same one can continue a response that is not stored. The oldest ones of the key with the most are forgotten first.',
-  }),
   PROXY_DRAIN_TIMEOUT_MS: deployment({
     at: 'http.drainTimeoutMs',
     type: wholeNumber(0, MAX_TIMER_MS, 'ms'),

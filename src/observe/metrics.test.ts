@@ -20,8 +20,6 @@ describe('createMetrics', () => {
     metrics.requestSeconds.observe(0.02);
     expect(await sampleLines(metrics.print)).toEqual([
       'proxy_requests_total{route="/v1/responses",status="200"} 1',
-      'proxy_client_websockets 0',
-      'proxy_client_websocket_memory_bytes 0',
       'proxy_turns_active 1',
       'proxy_turns_running 0',
       'proxy_turns_queued 0',

@@ -84,11 +84,6 @@ export const METRICS = {
     'Requests for turns, by transport: `http`, `websocket`.',
     ['transport'],
   ),
-  clientSockets: gauge('proxy_client_websockets', 'Open WebSockets of clients.'),
-  socketBytesRemembered: gauge(
-    'proxy_client_websocket_memory_bytes',
-    'Bytes of conversations that WebSockets of clients remember.',
-  ),
   outputModes: counter(
     'proxy_output_mode_requests_total',
     'Chat and Responses requests, by output mode for tool calls: `openai-json`, `obsidian-xml`.',

@@ -116,6 +116,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     '@opentelemetry',
     'kysely',
     'undici',
+    'ws',
   ],
   // The clients that can be set up, and the formats of their settings files.
   connect: [...CENTRE, 'node:', 'smol-toml', 'yaml'],

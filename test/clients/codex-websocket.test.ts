@@ -114,7 +114,7 @@ describe('codex exec over a WebSocket', () => {
   });
 
   it('goes on over another connection when the time of the first is over', async () => {
-    const at = await start(runsCommand(3_000), {}, { socketTimes: { maxAgeMs: 2_500 } });
+    const at = await start(runsCommand(3_000), {}, { times: { socketMaxAgeMs: 2_500 } });
     const result = await (await openRoom(at)).exec('Make a file.');
     expect(result).toMatchObject({ code: 0, out: 'It is done.\n' });
     const refused = at.log.filter(({ errorCode }) => errorCode === 'websocket_connection_limit_reached');
@@ -151,7 +151,7 @@ describe('codex exec over a WebSocket', () => {
 
 describe('codex app-server over a WebSocket', () => {
   it('keeps its connection through pings, and uses it for many turns', async () => {
-    const at = await start(hello, {}, { socketTimes: { pingMs: 200 } });
+    const at = await start(hello, {}, { times: { socketPingMs: 200 } });
     const client = await startAppServer(await openRoom(at));
     const { say } = await openThread(client);
     expect(await say('One.')).toBe('completed');

@@ -177,7 +177,7 @@ describe('a connection', () => {
         await hello(request, connection);
       },
       {},
-      { socketTimes: { maxAgeMs } },
+      { times: { socketMaxAgeMs: maxAgeMs } },
     );
     const socket = await openSocket(short);
     const openedAt = performance.now();
@@ -201,8 +201,7 @@ describe('a connection', () => {
   });
 
   it('is closed if it is idle', async () => {
-    const times = { socketTimes: { idleMs: 300 } };
-    const short = await start(hello, {}, times);
+    const short = await start(hello, { PROXY_WEBSOCKET_IDLE_TIMEOUT_MS: '300' });
     const socket = await openSocket(short);
     await socket.create({ input: 'Hi' });
     expect(await socket.closed).toEqual({ code: 1000, reason: 'The connection was idle.' });
@@ -216,7 +215,7 @@ describe('a connection', () => {
   });
 
   it('is pinged, and cut if there is no answer', async () => {
-    const short = await start(hello, {}, { socketTimes: { pingMs: 100 } });
+    const short = await start(hello, {}, { times: { socketPingMs: 100 } });
     const [alive, dead] = [await openSocket(short), await openSocket(short)];
     let pings = 0;
     alive.ws.on('ping', () => {

@@ -45,7 +45,7 @@ export const PATIENT_THREADS = { timeoutMs: 30_000, waitMs: 30_000 };
 export const PATIENT_STORE = { PROXY_STORE_TIMEOUT_MS: '30000' };
 
 type Behind = Pick<ModelServerOptions, 'models'> &
-  Pick<AppDeps, 'socketTimes' | 'leaseEveryMs' | 'startWorker'> &
+  Pick<AppDeps, 'times' | 'leaseEveryMs' | 'startWorker'> &
   Pick<ListenOptions, 'stallMs'>;
 
 /** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
@@ -77,11 +77,11 @@ export const startProxy = async (
     secrets: secretsOf(config, ALL_SETTINGS),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { socketTimes = {}, leaseEveryMs = 3_000, startWorker = startWarm, ...listening } = behind;
+  const { times = {}, leaseEveryMs = 3_000, startWorker = startWarm, ...listening } = behind;
   const app = await createApp(config, {
     environment: { ...process.env, ...env },
     logger,
-    socketTimes,
+    times,
     leaseEveryMs,
     startWorker,
     threadTimes: PATIENT_THREADS,
@@ -90,7 +90,7 @@ export const startProxy = async (
     await rm(stateDir, { recursive: true, force: true });
     throw error;
   });
-  const upgrades = (): Upgrades => app.upgrades;
+  const upgrades = (): Upgrades | null => app.upgrades;
   const listener = await listen(app.fetch, {
     ...config.http,
     ...listening,

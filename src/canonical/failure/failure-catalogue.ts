@@ -1,6 +1,5 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
 import { STATE_FAILURES } from './state-failures.ts';
-import { WEBSOCKET_FAILURES } from './websocket-failures.ts';
 
 /** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
@@ -101,7 +100,16 @@ export const FAILURES = {
     'Not allowed to use this method on this URL.',
     'the route exists, but not with this method',
   ),
-  ...WEBSOCKET_FAILURES,
+  websocket_not_supported: row(
+    426,
+    'There is no WebSocket at this URL: send the request over HTTP. WebSockets are served at /v1/responses, unless this server turns them off.',
+    'the client asks for a WebSocket at another path, or `PROXY_MAX_WEBSOCKETS` is 0; codex then continues over HTTP',
+  ),
+  origin_not_allowed: row(
+    403,
+    'Pages of this origin may not open a WebSocket here.',
+    'a web page asks for a WebSocket, and its origin is not in `PROXY_CORS_ALLOWED_ORIGINS`, or a page of another origin uses the session of the console',
+  ),
   sign_in_limit_exceeded: row(
     429,
     'Too many attempts to sign in. Please try again later.',

@@ -38,7 +38,7 @@ const ABORT_GRACE_MS = 2_000;
 export class Exchanges {
   readonly #deps: ExchangesDeps;
   readonly #active = new Set<Exchange>();
-  #isDraining = false;
+  #drained: Promise<void> | null = null;
   #whenIdle: (() => void) | null = null;
 
   constructor(deps: ExchangesDeps) {
@@ -90,12 +90,16 @@ export class Exchanges {
   }
 
   get isDraining(): boolean {
-    return this.#isDraining;
+    return this.#drained !== null;
   }
 
-  /** Waits for the running exchanges up to the limit, then aborts the rest. */
-  async drain(timeoutMs: number): Promise<void> {
-    this.#isDraining = true;
+  /** Waits for the running exchanges up to the limit, then aborts the rest. A second call waits with the first. */
+  drain(timeoutMs: number): Promise<void> {
+    this.#drained ??= this.#end(timeoutMs);
+    return this.#drained;
+  }
+
+  async #end(timeoutMs: number): Promise<void> {
     if (this.#active.size === 0) return;
     const idle = new Promise<void>((resolve) => {
       this.#whenIdle = resolve;

@@ -22,7 +22,6 @@ import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import { unsupportedRoutes } from './unsupported.ts';
-import { websocketRoutes } from './websocket.ts';
 
 export interface RouteDeps {
   readonly apis: readonly Api[];
@@ -56,7 +55,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
       route(`POST ${api.path}`, { errors: api.errors }, serveTurn(api, deps.turns)),
     ),
     ...countRoutes(deps.apis, deps.turns, deps.countLine),
-    ...websocketRoutes(deps.apis),
     steerRoute(deps.turns),
     ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
     cancelRoute({ responses: deps.storedResponses, room: deps.turns }),

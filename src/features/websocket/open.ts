@@ -1,42 +1,53 @@
 import type { Duplex } from 'node:stream';
 
 import { failure, gatewayError } from '../../canonical/failure/failure.ts';
+import type { Core, OpenFeature, Own } from '../../compose/feature.ts';
+import { errorResponse } from '../../http/answer/error-response.ts';
+import type { OpenExchange } from '../../http/exchange/exchange.ts';
+import { namedSessionOf } from '../../http/exchange/session.ts';
+import { isLocalCaller } from '../../http/guards/local-caller.ts';
+import { requestIdOf } from '../../http/guards/request-id.ts';
+import { type Caller, INFER, requireScope } from '../../http/guards/scopes.ts';
+import type { AcceptedUpgrade, ClientSocket, UpgradeRequest, Upgrades } from '../../http/listen/upgrade.ts';
+import type { Route } from '../../http/route.ts';
+import { isWebSocket } from '../../http/server.ts';
 import { within } from '../../kit/async/wait.ts';
-import { type Caller, INFER, requireScope } from '../guards/scopes.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { Logger } from '../../observe/log.ts';
-import type { Metrics } from '../../observe/metrics.ts';
 import type { Api } from '../../turns/api.ts';
-import { errorResponse } from '../answer/error-response.ts';
-import type { OpenExchange } from '../exchange/exchange.ts';
-import type { Exchanges } from '../exchange/exchanges.ts';
-import { namedSessionOf } from '../exchange/session.ts';
-import type { Authenticator } from '../guards/authenticate.ts';
-import type { Cors } from '../guards/cors.ts';
-import { isLocalCaller } from '../guards/local-caller.ts';
-import { requestIdOf } from '../guards/request-id.ts';
-import type { AcceptedUpgrade, ClientSocket, UpgradeRequest, Upgrades } from '../listen/upgrade.ts';
-import type { TurnDeps } from '../turn/start-turn.ts';
-import { CLOSE } from './close-codes.ts';
-import { Connection } from './connection.ts';
-import { ConnectionMemories, type MemoryOptions } from './connection-memory.ts';
-import type { ConnectionTimes } from './liveness.ts';
+import { CLOSE, Connection, type ConnectionTimes } from './connection.ts';
+import { ConnectionMemories } from './connection-memory.ts';
+import { WEBSOCKET_TABLES } from './feature.ts';
 import { OpenSockets } from './open-sockets.ts';
 
-export interface SocketsDeps {
-  /** One for each path. */
-  readonly apis: readonly Api[];
-  readonly turns: TurnDeps;
-  readonly exchanges: Exchanges;
-  readonly authenticate: Authenticator;
-  readonly cors: Cors;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'clientSockets'>;
-  readonly maxSockets: number;
-  readonly isAdmin: (keyId: string) => boolean;
-  readonly memory: Pick<MemoryOptions, 'maxBytes' | 'onChange'>;
-  readonly times: ConnectionTimes;
-}
+const HOUR_MS = 60 * 60_000;
+/** Below the idle time of usual proxies and load balancers. */
+const PING_MS = 25_000;
+
+/** An upgrade does not reach these routes, unless this server has no WebSockets. */
+const upgradeOnly =
+  (path: string): Route['handle'] =>
+  (http) => {
+    if (isWebSocket(http)) throw gatewayError('websocket_not_supported');
+    throw gatewayError('method_not_allowed', { message: `GET on ${path} has to ask for a WebSocket.` });
+  };
+
+export const openWebsockets = async (
+  core: Core,
+  own: Own<typeof WEBSOCKET_TABLES>,
+): Promise<OpenFeature<typeof WEBSOCKET_TABLES>> => {
+  const routes = {
+    'GET /v1/responses': upgradeOnly('/v1/responses'),
+    'GET /backend-api/codex/responses': upgradeOnly('/backend-api/codex/responses'),
+  };
+  if (own.settings.maxWebsockets === 0) return { routes };
+  const sockets = new Sockets(core, own);
+  return {
+    routes,
+    upgrades: sockets,
+    drain: (timeoutMs) => sockets.drain(timeoutMs),
+    close: () => sockets.close(),
+  };
+};
 
 /** How often connections are looked at, at least. */
 const BEAT_MS = 5_000;
@@ -45,8 +56,11 @@ const BEATS_PER_TIME = 5;
 const CLOSE_GRACE_MS = 1_000;
 
 /** `GET /v1/responses` as a WebSocket: the same API, many requests on one connection. */
-export class Sockets implements Upgrades {
-  readonly #deps: SocketsDeps;
+class Sockets implements Upgrades {
+  readonly #core: Core;
+  /** Those of the features after this one count, too. */
+  readonly #offers: Own<typeof WEBSOCKET_TABLES>['offers'];
+  readonly #times: ConnectionTimes;
   readonly #apis: ReadonlyMap<string, Api>;
   readonly #open: OpenSockets<Connection>;
   readonly #memories: ConnectionMemories;
@@ -54,19 +68,29 @@ export class Sockets implements Upgrades {
   /** Of all connections, when the server stops. */
   readonly #closed = Promise.withResolvers<void>();
 
-  constructor(deps: SocketsDeps) {
-    this.#deps = deps;
-    this.#apis = new Map(deps.maxSockets === 0 ? [] : deps.apis.map((api) => [api.path, api]));
-    const { clock } = deps.turns.ambient;
+  constructor(core: Core, { settings, metrics, offers }: Own<typeof WEBSOCKET_TABLES>) {
+    this.#core = core;
+    this.#offers = offers;
+    this.#apis = new Map(
+      core.apis.flatMap((api) => (`GET ${api.path}` in WEBSOCKET_TABLES.routes ? [[api.path, api]] : [])),
+    );
+    const { clock } = core.ambient;
     this.#open = new OpenSockets({
-      max: deps.maxSockets,
-      isAdmin: deps.isAdmin,
+      max: settings.maxWebsockets,
+      isAdmin: (keyId) => offers.isAdmin(keyId),
       clock,
-      onChange: (open) => deps.metrics.clientSockets.set(open),
+      onChange: (open) => metrics.clientSockets.set(open),
     });
-    this.#memories = new ConnectionMemories({ ...deps.memory, clock });
-    const { idleMs, pingMs, uploadIdleMs } = deps.times;
-    const beatMs = Math.min(BEAT_MS, Math.min(idleMs, pingMs, uploadIdleMs) / BEATS_PER_TIME);
+    this.#memories = new ConnectionMemories({
+      maxBytes: settings.websocketMemoryMb * 1024 * 1024,
+      onChange: (bytes) => metrics.socketBytesRemembered.set(bytes),
+      clock,
+    });
+    const { socketMaxAgeMs = HOUR_MS, socketPingMs = PING_MS } = core.times;
+    const idleMs = settings.websocketIdleTimeoutMs;
+    const { uploadIdleMs } = core.waits;
+    this.#times = { maxAgeMs: socketMaxAgeMs, idleMs, pingMs: socketPingMs, uploadIdleMs };
+    const beatMs = Math.min(BEAT_MS, Math.min(idleMs, socketPingMs, uploadIdleMs) / BEATS_PER_TIME);
     this.#timer = setInterval(() => this.#beat(), Math.max(beatMs, 1)).unref();
   }
 
@@ -76,8 +100,9 @@ export class Sockets implements Upgrades {
 
   /** Checks an upgrade like any other request. A refusal is an HTTP answer with a body. */
   async ask({ path, headers, connectionInfo }: UpgradeRequest): Promise<Response | AcceptedUpgrade> {
-    const { exchanges, authenticate, turns, cors } = this.#deps;
-    const requestId = requestIdOf(headers.get('x-request-id'), turns.ambient.ids);
+    const { ambient, cors } = this.#core;
+    const exchanges = this.#core.exchanges();
+    const requestId = requestIdOf(headers.get('x-request-id'), ambient.ids);
     const { address } = connectionInfo;
     const isLocal = isLocalCaller(headers, connectionInfo);
     const exchange = exchanges.open({
@@ -95,7 +120,7 @@ export class Sockets implements Upgrades {
       if (exchanges.isDraining) throw gatewayError('shutting_down', { retryAfterSeconds: RETRY_SECONDS });
       this.#checkOrigin(headers, exchange);
       const url = `ws://${headers.get('host') ?? ''}${path}`;
-      const callerNow = async () => authenticate({ method: 'GET', url, headers, address });
+      const callerNow = async () => this.#offers.authenticate({ method: 'GET', url, headers, address });
       const identity = await callerNow();
       exchange.admit(identity);
       requireScope(identity, INFER);
@@ -121,9 +146,15 @@ export class Sockets implements Upgrades {
     }
   }
 
-  /** The server is stopping: idle connections are closed, the others when their responses have ended. */
-  drain(): void {
+  /**
+   * The server is stopping: idle connections are closed, the others when their responses have ended. All of them are gone
+   * before what their requests need is closed.
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    const ended = this.#core.exchanges().drain(timeoutMs);
     for (const connection of this.#open) connection.drain();
+    await ended;
+    await this.close();
   }
 
   /** Ends all connections. Resolves when their clients have read what was sent, or do not read. */
@@ -137,9 +168,9 @@ export class Sockets implements Upgrades {
   /** A page of this server's own origin may connect, and so may programs that name it as theirs. */
   #checkOrigin(headers: Headers, { requestId }: OpenExchange): void {
     const origin = headers.get('origin');
-    if (origin === null || this.#deps.cors.isAllowed(origin)) return;
+    if (origin === null || this.#core.cors.isAllowed(origin)) return;
     if (URL.parse(origin)?.host === headers.get('host')) return;
-    this.#deps.logger.warn(
+    this.#core.logger.warn(
       { requestId, origin: quoted(origin) },
       'WebSocket of a web page rejected: its origin is not in PROXY_CORS_ALLOWED_ORIGINS',
     );
@@ -162,15 +193,21 @@ export class Sockets implements Upgrades {
       readonly checkKey: () => Promise<void>;
     },
   ): Connection {
-    const { turns, exchanges, logger, times } = this.#deps;
+    const { logger, bodies } = this.#core;
+    const exchanges = this.#core.exchanges();
     const caller = asked.identity.keyId;
     const connection = new Connection(
       ws,
       socket,
-      { ...asked, memory: this.#memories.open(caller), queue: this.#open.queueOf(caller), times },
-      { api, turns, exchanges },
+      {
+        ...asked,
+        memory: this.#memories.open(caller),
+        queue: this.#open.queueOf(caller),
+        times: this.#times,
+      },
+      { api, turns: this.#core.turns(), exchanges },
     );
-    ws.onTooLarge = () => connection.fail(tooLarge(turns.maxBodyBytes), CLOSE.tooLarge);
+    ws.onTooLarge = () => connection.fail(tooLarge(bodies.maxBodyBytes), CLOSE.tooLarge);
     let trouble: string | null = null;
     ws.on('error', ({ message }) => {
       trouble = message;

@@ -1,4 +1,5 @@
 import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { websocketError } from './feature.ts';
 
 /** OpenAI's limits for a connection. */
 const MAX_RUNNING = 16;
@@ -70,7 +71,7 @@ export class Lanes {
   #name(lane: string | null): void {
     if (lane === null || this.#named.has(lane)) return;
     if (this.#named.size >= MAX_NAMED) {
-      throw gatewayError('websocket_stream_limit_reached', { param: 'stream_id' });
+      throw websocketError('websocket_stream_limit_reached', { param: 'stream_id' });
     }
     this.#named.add(lane);
   }

@@ -1,6 +1,8 @@
-import { gatewayError, type GatewayError } from '../../canonical/failure/failure.ts';
+import { gatewayError, type Failure, type GatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/display.ts';
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import { errorBody } from '../../openai/shared/error-body.ts';
+import { websocketError } from './feature.ts';
 
 /** A message of the client. */
 type ClientEvent =
@@ -27,7 +29,7 @@ const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
 export const laneOf = ({ stream_id: streamId }: JsonObject): string | null => {
   if (streamId === undefined || streamId === null) return null;
   if (typeof streamId === 'string' && STREAM_ID.test(streamId)) return streamId;
-  throw gatewayError('invalid_stream_id', { param: 'stream_id' });
+  throw websocketError('invalid_stream_id', { param: 'stream_id' });
 };
 
 /** Throws if the event is unknown, or cannot be served over a WebSocket. */
@@ -89,4 +91,32 @@ const unknownType = (type: unknown): GatewayError => {
         message: `Invalid value: '${quoted(type)}'. Supported values are: 'response.create' and 'response.steer'.`,
       })
     : gatewayError('invalid_type', { param, message: "Invalid type for 'type': expected a string." });
+};
+
+/** The lane of an event, if its request named one. */
+export const inLane = (streamId: string | null): { readonly stream_id?: string } =>
+  streamId === null ? {} : { stream_id: streamId };
+
+/**
+ * The error of a message. `status` and `headers` are what an HTTP answer would have. codex reads the headers of the event,
+ * and OpenAI's packages those of its error.
+ */
+export const errorEvent = (
+  failed: Failure,
+  streamId: string | null,
+  about: Readonly<Record<string, string>> = {},
+): JsonObject => {
+  const headers = {
+    ...about,
+    ...failed.headers,
+    ...(failed.retryAfterSeconds === null ? {} : { 'retry-after': String(failed.retryAfterSeconds) }),
+  };
+  const { error } = errorBody(failed);
+  return {
+    type: 'error',
+    status: failed.status,
+    error: { ...error, headers },
+    headers,
+    ...inLane(streamId),
+  };
 };

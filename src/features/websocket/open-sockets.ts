@@ -1,8 +1,7 @@
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { Limiter } from '../../kit/async/limiter.ts';
-import { CLOSE } from './close-codes.ts';
-import type { Connection } from './connection.ts';
+import { CLOSE, type Connection } from './connection.ts';
 
 /** What is needed to choose one that has to make room. */
 type OpenSocket = Pick<Connection, 'caller' | 'idleSince' | 'close' | 'giveWay'>;

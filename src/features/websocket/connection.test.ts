@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { Liveness, type Signs } from './liveness.ts';
+import { CLOSE, closeReason, Liveness, type Signs } from './connection.ts';
 
 const TIMES = { maxAgeMs: 1e9, idleMs: 1_000, pingMs: 100, uploadIdleMs: 300 };
 const look = (liveness: Liveness, now: number, signs: Partial<Signs> = {}): string =>
@@ -48,5 +48,13 @@ describe('Liveness', () => {
       look(liveness, 999, { idleSince: 0, isBehind: true }),
       look(liveness, 1_000, { idleSince: 0 }),
     ]).toEqual(['fine', 'stuck', 'fine', 'idle']);
+  });
+});
+
+describe('closeReason', () => {
+  it('fits into a close frame, with whole characters', () => {
+    expect(closeReason('short')).toBe('short');
+    expect(closeReason('é'.repeat(100))).toBe('é'.repeat(61));
+    expect(CLOSE.normal).toBe(1000);
   });
 });

@@ -5,15 +5,20 @@ import { CLIENT_GONE } from '../../observe/request-end.ts';
 import type { Api, Frame } from '../../turns/api.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
-import { endOfBrokenStream } from '../answer/sse-response.ts';
-import type { OpenExchange } from '../exchange/exchange.ts';
-import type { Exchanges } from '../exchange/exchanges.ts';
-import { traced } from '../exchange/trace-request.ts';
-import { answerHeaders, prepareTurn, readTurn, type TurnDeps, type TurnOrigin } from '../turn/start-turn.ts';
+import { endOfBrokenStream } from '../../http/answer/sse-response.ts';
+import type { OpenExchange } from '../../http/exchange/exchange.ts';
+import type { Exchanges } from '../../http/exchange/exchanges.ts';
+import { traced } from '../../http/exchange/trace-request.ts';
+import {
+  answerHeaders,
+  prepareTurn,
+  readTurn,
+  type TurnDeps,
+  type TurnOrigin,
+} from '../../http/turn/start-turn.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
-import { ResponseStream } from './response-stream.ts';
-import { errorEvent } from './server-event.ts';
-import type { SocketWriter } from './socket-writer.ts';
+import { errorEvent } from './events.ts';
+import { ResponseStream, type SocketWriter } from './messages.ts';
 import type { Steering, SteerTarget } from './steering.ts';
 
 /** What a connection gives to each of its responses. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { DONE } from '../../apis/sse.ts';
-import { ResponseStream } from './response-stream.ts';
+import { ResponseStream } from './messages.ts';
 
 const open = (streamId: string | null = null) => {
   const sent: unknown[] = [];

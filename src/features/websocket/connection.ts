@@ -3,22 +3,38 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
 import { gatewayError, type Failure, type GatewayError } from '../../canonical/failure/failure.ts';
-import type { Caller } from '../guards/scopes.ts';
+import type { Caller } from '../../http/guards/scopes.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { CLIENT_GONE } from '../../observe/request-end.ts';
-import { parseJson } from '../body/read-json.ts';
-import type { OpenExchange } from '../exchange/exchange.ts';
-import { eventObject, laneOf, readClientEvent, type CreateEvent } from './client-event.ts';
-import { CLOSE, closeReason } from './close-codes.ts';
+import { parseJson } from '../../http/body/read-json.ts';
+import type { OpenExchange } from '../../http/exchange/exchange.ts';
+import { errorEvent, eventObject, laneOf, readClientEvent, type CreateEvent } from './events.ts';
+import { websocketError } from './feature.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
-import { binaryMessage, Inbox, type Received } from './inbox.ts';
 import { Lanes, type LanesOptions } from './lanes.ts';
-import { Liveness, type ConnectionTimes } from './liveness.ts';
-import { ResponseStream } from './response-stream.ts';
+import { binaryMessage, Inbox, ResponseStream, SocketWriter, type Received } from './messages.ts';
 import { serveCreate, type CreateDeps, type Creation, type ServedBy } from './serve-create.ts';
-import { errorEvent } from './server-event.ts';
-import { SocketWriter } from './socket-writer.ts';
 import { Steering } from './steering.ts';
+
+/** Codes of close frames: RFC 6455, and the registry of IANA. */
+export const CLOSE = {
+  normal: 1000,
+  goingAway: 1001,
+  policyViolation: 1008,
+  tooLarge: 1009,
+  tryAgainLater: 1013,
+} as const;
+
+/** A close frame has room for so many bytes of text. */
+const MAX_REASON_BYTES = 123;
+
+/** The text of a close frame. */
+export const closeReason = (text: string): string => {
+  const bytes = Buffer.from(text);
+  return bytes.length <= MAX_REASON_BYTES
+    ? text
+    : bytes.subarray(0, MAX_REASON_BYTES).toString().replace(/�+$/, '');
+};
 
 export interface ConnectionOptions {
   /** Of the upgrade. Those of its requests begin with it. */
@@ -189,7 +205,7 @@ export class Connection {
 
   #create({ generates, body }: CreateEvent, streamId: string | null, bytes: number): void {
     if (this.#now() - this.#openedAt >= this.#options.times.maxAgeMs) {
-      this.#end(CLOSE.normal, gatewayError('websocket_connection_limit_reached'));
+      this.#end(CLOSE.normal, websocketError('websocket_connection_limit_reached'));
     }
     if (this.#ending !== null) throw this.#ending.error;
     const creation = { ...this.#openResponse(bytes), streamId, generates, body, steered: null };
@@ -263,5 +279,56 @@ export class Connection {
 
   #now(): number {
     return this.#deps.turns.ambient.clock.now();
+  }
+}
+
+/** How long a connection may do what. */
+export interface ConnectionTimes {
+  /** Older connections accept no requests. */
+  readonly maxAgeMs: number;
+  /** Without messages, and while nothing runs. */
+  readonly idleMs: number;
+  /** Between two pings. The client has as long to answer. */
+  readonly pingMs: number;
+  /** Without a byte of a message that has begun to arrive. */
+  readonly uploadIdleMs: number;
+}
+
+/** What is known about a connection at some time. */
+export interface Signs {
+  readonly now: number;
+  /** When the client last sent anything. */
+  readonly lastDataAt: number;
+  /** A message has arrived in part. */
+  readonly isArriving: boolean;
+  /** The client has not read everything, or nothing of it is being read: it cannot answer a ping now. */
+  readonly isBehind: boolean;
+  /** Since when the connection is of no use; null: something runs. */
+  readonly idleSince: number | null;
+}
+
+/** `stuck`: a message does not arrive to its end. `dead`: no answer to a ping. */
+export type Verdict = 'fine' | 'ping' | 'idle' | 'stuck' | 'dead';
+
+/** Decides what to do about a connection, every few seconds. */
+export class Liveness {
+  readonly #times: ConnectionTimes;
+  #lastPingAt: number;
+  #isPongDue = false;
+
+  constructor(times: ConnectionTimes, now: number) {
+    this.#times = times;
+    this.#lastPingAt = now;
+  }
+
+  look({ now, lastDataAt, isArriving, isBehind, idleSince }: Signs): Verdict {
+    const { idleMs, pingMs, uploadIdleMs } = this.#times;
+    if (isArriving && now - lastDataAt >= uploadIdleMs) return 'stuck';
+    if (idleSince !== null && now - idleSince >= idleMs) return 'idle';
+    if (now - this.#lastPingAt < pingMs) return 'fine';
+    if (this.#isPongDue && !isBehind && lastDataAt < this.#lastPingAt) return 'dead';
+    this.#lastPingAt = now;
+    this.#isPongDue = !isBehind;
+    return isBehind ? 'fine' : 'ping';
   }
 }
