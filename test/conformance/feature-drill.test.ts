@@ -16,7 +16,7 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 const FEATURE = `
-import { featureErrors } from '../../canonical/failure/feature-failures.ts';
+import { featureErrors } from '../../canonical/failure/failure.ts';
 import { row } from '../../canonical/failure/catalogue-row.ts';
 import { feature, type FeatureTables } from '../../compose/feature.ts';
 import { deployment } from '../../config/setting-row.ts';
@@ -151,7 +151,7 @@ beforeAll(async () => {
   const text = await readFile(list, 'utf8');
   await writeFile(
     list,
-    `import { shelf } from '../features/shelf/feature.ts';\n${text.replace(/\[([^\]]+)\];/, '[$1, shelf];')}`,
+    `import { shelf } from '../features/shelf/feature.ts';\n${text.replace(/,?\s*\];\s*$/, ', shelf];\n')}`,
   );
   await writeFile(path.join(copy, 'request.ts'), REQUEST);
 });
