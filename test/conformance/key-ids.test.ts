@@ -11,7 +11,7 @@ import { listRoutes } from '../../scripts/pages/http-api.ts';
 import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
-import { mintRecordId, recordOf, rowOf } from '../../src/features/request-log/record.ts';
+import { mintRecordId, recordOf, requestRowOf } from '../../src/features/request-log/record.ts';
 import { conversationBody } from '../../src/state/stored-turn.ts';
 import { openStore } from '../../src/compose/open-store.ts';
 import { openSocket } from '../support/client-socket.ts';
@@ -74,7 +74,7 @@ const writeEarlierRows = async (): Promise<void> => {
     };
     const end = requestEnd(request, { keyId: owner, model: 'gpt-5.5', status: 200 }, 0);
     const record = recordOf(end, { id: mintRecordId(systemAmbient, now), instance: 'earlier' });
-    await partOf(store, requestStore).add([rowOf({ record, spans: NO_SPANS }, expiresAt)]);
+    await partOf(store, requestStore).add([requestRowOf({ record, spans: NO_SPANS }, expiresAt)]);
   }
   await store.close();
 };

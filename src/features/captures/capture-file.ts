@@ -30,7 +30,7 @@ export interface CaptureFileOptions {
   readonly onLost: (reason: CaptureLoss, error: unknown) => void;
 }
 
-interface Told {
+interface CaptureLine {
   readonly t: number;
   readonly kind: TraceKind;
   readonly facts: object;
@@ -45,7 +45,7 @@ export class CaptureFile implements OpenRecorder {
   readonly isRecording = true;
   readonly #options: CaptureFileOptions;
   readonly #startedMs: number;
-  #told: Told[] = [];
+  #lines: CaptureLine[] = [];
   #numbers = 0;
   #bytes = 0;
   #isOver = false;
@@ -60,11 +60,11 @@ export class CaptureFile implements OpenRecorder {
   record(kind: TraceKind, facts: object): void {
     if (this.#isOver) return;
     const weight = isHeavy(facts, LARGE_CHARS) ? LARGE_WEIGHT : SMALL_WEIGHT;
-    if (this.#told.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
+    if (this.#lines.length >= MAX_UNWRITTEN || !this.#options.weigh(weight)) {
       this.#lose('slow', null);
       return;
     }
-    this.#told.push({ t: this.#elapsed(), kind, facts, weight });
+    this.#lines.push({ t: this.#elapsed(), kind, facts, weight });
     this.#writing ??= this.#write();
   }
 
@@ -89,7 +89,7 @@ export class CaptureFile implements OpenRecorder {
     try {
       const { captureFolder, name } = this.#options;
       this.#handle ??= await captureFolder.create(name);
-      while (this.#told.length > 0) await this.#writeSome(this.#handle);
+      while (this.#lines.length > 0) await this.#writeSome(this.#handle);
     } catch (error) {
       this.#lose('disk', error);
     } finally {
@@ -98,12 +98,12 @@ export class CaptureFile implements OpenRecorder {
   }
 
   async #writeSome(handle: FileHandle): Promise<void> {
-    const told = this.#told;
-    this.#told = [];
+    const lines = this.#lines;
+    this.#lines = [];
     const { clean, weigh, maxBytes = MAX_CAPTURE_BYTES } = this.#options;
     let text = '';
     try {
-      for (const one of told) {
+      for (const one of lines) {
         const line = await runSliced(lineSteps(one, clean), null);
         if (this.#bytes + Buffer.byteLength(line) > maxBytes) {
           this.#isOver = true;
@@ -119,7 +119,7 @@ export class CaptureFile implements OpenRecorder {
       }
       await handle.appendFile(text);
     } finally {
-      for (const { weight } of told) weigh(-weight);
+      for (const { weight } of lines) weigh(-weight);
     }
   }
 
@@ -131,8 +131,8 @@ export class CaptureFile implements OpenRecorder {
   }
 
   #forget(): void {
-    for (const { weight } of this.#told) this.#options.weigh(-weight);
-    this.#told = [];
+    for (const { weight } of this.#lines) this.#options.weigh(-weight);
+    this.#lines = [];
   }
 
   async #close(): Promise<void> {
@@ -144,7 +144,7 @@ export class CaptureFile implements OpenRecorder {
   }
 }
 
-function* lineSteps({ t, kind, facts }: Told, clean: Cleaner): Sliced<string> {
+function* lineSteps({ t, kind, facts }: CaptureLine, clean: Cleaner): Sliced<string> {
   const cleaned = (yield* clean(facts)) as object;
   return `${(yield* writeJsonSteps({ t, kind, ...cleaned })).join('')}\n`;
 }

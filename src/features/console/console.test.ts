@@ -13,8 +13,7 @@ import type { Authenticator } from '../../http/guards/authenticate.ts';
 import { createConsoleFiles } from './pages.ts';
 import { CONSOLE_TABLES } from './feature.ts';
 import { isPrivate, type ConsoleMode } from './own-page.ts';
-import { consoleRoutes } from './open.ts';
-import { acceptSessions } from './session-routes.ts';
+import { acceptSessions, consoleRoutes } from './open.ts';
 import { createVolatileMemory, Sessions } from './sessions.ts';
 import { SignInLimit } from '../../http/guards/sign-in-limit.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { LiveFeed, type FeedMessage, type Watched } from './live-feed.ts';
+import { LiveFeed, type FeedMessage, type WatchedRequest } from './live-feed.ts';
 import type { RequestRecord } from './record.ts';
 
-const watched = (id: string): Watched & { state: string } => {
+const watched = (id: string): WatchedRequest & { state: string } => {
   const request = {
     state: 'new',
     record: () => ({ id, outcome: request.state }) as unknown as RequestRecord,
@@ -18,7 +18,7 @@ const print = (message: FeedMessage): string => {
   return `${message.event} ${message.request.id} ${message.request.outcome ?? ''}\n`;
 };
 
-const open = (running: readonly Watched[] = []) => {
+const open = (running: readonly WatchedRequest[] = []) => {
   const feed = new LiveFeed({ running: () => running, print, collectMs: 0 });
   const gone = new AbortController();
   return { feed, gone, texts: feed.read(gone.signal) };

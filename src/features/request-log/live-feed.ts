@@ -19,12 +19,12 @@ export type FeedMessage =
 type ChangeName = 'request.started' | 'request.changed' | 'request.ended';
 
 /** A request that is watched. */
-export interface Watched {
+export interface WatchedRequest {
   readonly record: () => RequestRecord;
 }
 
 export interface LiveFeedOptions {
-  readonly running: () => Iterable<Watched>;
+  readonly running: () => Iterable<WatchedRequest>;
   /** Prints a message once for all readers. */
   readonly print: (message: FeedMessage) => string;
   /** Changes are collected for this long. */
@@ -42,7 +42,7 @@ const MAX_WAITING = 2_000;
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #readers = new Set<FeedReader>();
-  readonly #changes = new Map<Watched, ChangeName>();
+  readonly #changes = new Map<WatchedRequest, ChangeName>();
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -54,7 +54,7 @@ export class LiveFeed {
     return this.#readers.size;
   }
 
-  changed(request: Watched, change: ChangeName): void {
+  changed(request: WatchedRequest, change: ChangeName): void {
     if (this.#readers.size === 0) return;
     const before = this.#changes.get(request);
     // A request that began since the last message is new to the readers. One that ended, too, is shown with its end only.
@@ -176,7 +176,7 @@ export interface LiveDeps {
   readonly feed: LiveFeed;
   readonly authenticate: Authenticator;
   /** The places of readers. */
-  readonly readers: Pick<Limiter, 'enter'>;
+  readonly readers: Limiter;
   readonly turns: Pick<TurnDeps, 'keepaliveMs' | 'onBug'>;
   /** How often a reader's key or session is checked again. */
   readonly checkEveryMs?: number;

@@ -6,15 +6,18 @@ import type { Ambient } from '../../kit/ambient.ts';
 import type { RequestEnd, RequestSummary, SessionFacts } from '../../observe/request-end.ts';
 import type { ListedRequest, RequestRow } from './store.ts';
 
-/** What is known about a request: names, times and counts, no content. */
-export interface RequestRecord {
+export interface RecordNames {
   /** Unique, and in the order of the starts. */
   readonly id: string;
+  /** The server that answers. */
+  readonly instance: string;
+}
+
+/** What is known about a request: names, times and counts, no content. */
+export interface RequestRecord extends RecordNames {
   /** `x-request-id`, which clients choose and may use again. */
   readonly requestId: string;
   readonly responseId: string | null;
-  /** The server that answers. */
-  readonly instance: string;
   readonly method: string;
   readonly route: string;
   /** Milliseconds since the Unix epoch. */
@@ -74,8 +77,6 @@ interface RequestError {
 const MAX_MESSAGE_CHARS = 500;
 const MAX_IGNORED = 50;
 const MAX_NAME_CHARS = 200;
-
-export type RecordNames = Pick<RequestRecord, 'id' | 'instance'>;
 
 /** Of a request that runs. The end is the one that it would have now. */
 export const runningRecord = (end: RequestEnd, names: RecordNames): RequestRecord => ({
@@ -170,7 +171,7 @@ const RANDOM_DIGITS = 16;
 export const idPrefixAt = (ms: number): string =>
   `rql_${Math.max(0, Math.floor(ms)).toString(36).padStart(TIME_DIGITS, '0')}`;
 
-export const mintRecordId = ({ ids }: Pick<Ambient, 'ids'>, startedAt: number): string =>
+export const mintRecordId = ({ ids }: Ambient, startedAt: number): string =>
   `${idPrefixAt(startedAt)}${ids.mint('').slice(1, 1 + RANDOM_DIGITS)}`;
 
 /** Spans that are kept of one request. */
@@ -183,7 +184,7 @@ export const boundedSpans = ({ spans, dropped }: RequestSpans): RequestSpans =>
     : { spans: spans.slice(0, MAX_SPANS), dropped: dropped + spans.length - MAX_SPANS };
 
 /** A request as the store keeps it. */
-export const rowOf = ({ record, spans }: EndedRequest, expiresAt: number): RequestRow => ({
+export const requestRowOf = ({ record, spans }: EndedRequest, expiresAt: number): RequestRow => ({
   id: record.id,
   requestId: record.requestId,
   responseId: record.responseId,
@@ -199,7 +200,7 @@ export const rowOf = ({ record, spans }: EndedRequest, expiresAt: number): Reque
 });
 
 /** The record of a row. The id of its key is that of the column: a body keeps the one of its time. */
-export const recordIn = ({ body, keyId }: Pick<ListedRequest, 'body' | 'keyId'>): RequestRecord => ({
+export const recordIn = ({ body, keyId }: ListedRequest): RequestRecord => ({
   ...(JSON.parse(body) as RequestRecord),
   keyId,
 });

@@ -77,7 +77,7 @@ export interface ReplayDeps {
 }
 
 /** What became of a request that was sent again. */
-export interface Replayed {
+export interface ReplayResult {
   readonly requestId: string;
   readonly status: number;
   readonly contentType: string;
@@ -107,7 +107,7 @@ export const replay = async (
   of: string,
   exchange: Exchange,
   { apis, turns: allTurns, exchanges }: ReplayDeps,
-): Promise<Replayed> => {
+): Promise<ReplayResult> => {
   const caller = exchange.identity();
   const api = apis.find((one) => one.path === path);
   if (caller === null || api === undefined) throw notReplayable(`${path} runs no turns.`);

@@ -9,14 +9,14 @@ import {
 } from '../../observe/request-end.ts';
 import type { RequestObserver, RequestWatch } from '../../observe/request-observer.ts';
 import type { RequestSearch, RequestStore } from './store.ts';
-import { LiveFeed, type FeedMessage, type Watched } from './live-feed.ts';
+import { LiveFeed, type FeedMessage, type WatchedRequest } from './live-feed.ts';
 import type { LogWriter } from './log-writer.ts';
 import {
   boundedSpans,
   mintRecordId,
   recordIn,
   recordOf,
-  rowOf,
+  requestRowOf,
   runningRecord,
   type EndedRequest,
   type RecordNames,
@@ -174,7 +174,7 @@ export class RequestLog implements RequestObserver {
     }
     this.#memory.add(ended);
     const { kept, ambient } = this.#options;
-    kept?.writer.add(rowOf(ended, ambient.clock.now() + kept.ttlMs));
+    kept?.writer.add(requestRowOf(ended, ambient.clock.now() + kept.ttlMs));
   }
 
   #hasRoomForFree(keyId: string | null): boolean {
@@ -211,7 +211,7 @@ export const ANY_REQUEST: RequestSearch = {
 };
 
 /** One request, while it runs and when it has ended. Its record is made when it is read. */
-class RunningRequest implements Watched {
+class RunningRequest implements WatchedRequest {
   readonly #names: RecordNames;
   readonly #request: StartedRequest;
   #notes: RequestNotes = {};

@@ -7,8 +7,8 @@ import { deleteExpired } from '../../store/queries/sweep.ts';
 import type { Place, Seal } from '../../store/seal.ts';
 import type { Sealed } from '../../store/tables.ts';
 
-/** A request that has ended, as the request log keeps it. The columns are what requests are searched by. */
-export interface RequestRow {
+/** A request that has ended, as a list of requests has it. The columns are what requests are searched by. */
+export interface ListedRequest {
   /** Unique, and in the order of the starts: a text that begins with the time. */
   readonly id: string;
   /** Chosen by the client, who may use it again. */
@@ -25,13 +25,17 @@ export interface RequestRow {
   readonly status: number;
   /** Null: no error. A stream that fails has the status 200 and a code. */
   readonly errorCode: string | null;
-  readonly expiresAt: number;
   readonly body: string;
+}
+
+export interface StoredRequest extends ListedRequest {
   /** The parts of the request and their times. */
   readonly spans: string;
 }
 
-export type ListedRequest = Omit<RequestRow, 'spans' | 'expiresAt'>;
+export interface RequestRow extends StoredRequest {
+  readonly expiresAt: number;
+}
 
 /** What a request must have; null: anything. */
 export interface RequestSearch {
@@ -55,7 +59,7 @@ export interface RequestSearch {
 export interface RequestStore {
   /** Safe to send again. */
   add(rows: readonly RequestRow[]): Promise<void>;
-  find(id: string): Promise<Omit<RequestRow, 'expiresAt'> | null>;
+  find(id: string): Promise<StoredRequest | null>;
   /** The newest first. */
   list(search: RequestSearch): Promise<readonly ListedRequest[]>;
   /** Deletes some of the oldest rows if there are more than `keep`, at most `limit`. Returns how many. */
@@ -166,10 +170,7 @@ const fromTable = (row: Pick<RequestTable, (typeof LISTED)[number]>, seal: Seal)
   body: seal.open(bodyPlace(row.id), row.body),
 });
 
-const find = async (
-  { db, seal, now }: RequestQuery,
-  id: string,
-): Promise<Omit<RequestRow, 'expiresAt'> | null> => {
+const find = async ({ db, seal, now }: RequestQuery, id: string): Promise<StoredRequest | null> => {
   const row = await db
     .selectFrom('requests')
     .select([...LISTED, 'spans'])
