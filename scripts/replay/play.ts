@@ -39,7 +39,7 @@ import { cleaner } from '../../src/features/captures/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
 import { playedPool } from './played-pool.ts';
 import { playedRelay } from './played-relay.ts';
-import type { Loaded } from '../../src/turns/api.ts';
+import type { LoadedItems } from '../../src/turns/api.ts';
 import { factsOf, objectIn, type TraceRecord } from './read-capture.ts';
 
 /** Limit for an answer that does not end, because the capture is truncated or the code has changed. */
@@ -237,7 +237,7 @@ const backendOf = (known: JsonObject): BackendTarget => {
 };
 
 /** What the captured request referred to. */
-const loadedIn = (trace: readonly TraceRecord[]): Loaded => ({
+const loadedIn = (trace: readonly TraceRecord[]): LoadedItems => ({
   items: new Map(
     trace
       .filter(({ kind }) => kind === 'referred')

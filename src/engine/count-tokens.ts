@@ -39,7 +39,7 @@ export const tokenizerFor = (tokenizer: Tokenizer, caller: string): Tokenizer =>
   head: (text, tokens) => tokenizer.head(text, tokens, caller),
 });
 
-export interface Counting {
+export interface CountContext {
   readonly tokenizer: TokenCounter;
   readonly clock: Clock;
   readonly caller: string;
@@ -61,14 +61,14 @@ const CHARS_PER_TOKEN = 4;
 type Input = Parameters<typeof countableInput>[0];
 
 /** Counts the input tokens of a request. Rejects with the reason of the signal. */
-export const countInput = (request: Input, counting: Counting): Promise<number> =>
+export const countInput = (request: Input, counting: CountContext): Promise<number> =>
   countAll(countableInput(request), request.model, counting);
 
 /**
  * Counts the input tokens of a request while its turn is prepared. The result is for the beginning of the answer, which
  * cannot wait: if the count is not ready by then, it ends, and the length of the input decides.
  */
-export const countAhead = (request: Input, counting: Counting): (() => Promise<number>) => {
+export const countAhead = (request: Input, counting: CountContext): (() => Promise<number>) => {
   const ended = new AbortController();
   const signal = AbortSignal.any([counting.signal, ended.signal]);
   const counted = countAll(countableInput(request), request.model, { ...counting, signal }, MAX_AHEAD_MS);
@@ -93,7 +93,7 @@ const estimateInput = (request: Input): number => {
 export const countUsage = async (
   request: TurnRequest,
   items: readonly Item[],
-  counting: Counting,
+  counting: CountContext,
 ): Promise<Usage> => {
   const count = (some: readonly Item[]): Promise<number> =>
     countAll(writtenParts(some), request.model, counting);
@@ -126,7 +126,7 @@ function* writtenParts(items: readonly Item[]): Generator<Countable> {
 const countAll = async (
   all: Iterable<Countable>,
   model: string,
-  { tokenizer, clock, caller, signal }: Counting,
+  { tokenizer, clock, caller, signal }: CountContext,
   maxMs = MAX_MS,
 ): Promise<number> => {
   const endsAt = clock.now() + maxMs;

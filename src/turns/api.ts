@@ -26,7 +26,7 @@ export interface Api<Parsed extends WithReferences = WithReferences, Meta = unkn
   /** Checks the body and finds what it refers to. Throws a `GatewayError` if it is invalid. */
   parse(body: unknown, context: ParseContext): Parsed;
   /** Translates the parsed body. `loaded` has those of its references that were found. */
-  toTurn(parsed: Parsed, loaded: Loaded, context: ParseContext): ParsedRequest<Meta>;
+  toTurn(parsed: Parsed, loaded: LoadedItems, context: ParseContext): ParsedRequest<Meta>;
   /** The frames of a stream. A pure function of its arguments. */
   render(
     meta: Meta,
@@ -93,13 +93,13 @@ export interface Continues {
 }
 
 /** What was found of the references of a body. */
-export interface Loaded {
+export interface LoadedItems {
   readonly items: ReadonlyMap<string, Item>;
   /** The items of the conversation so far; empty: a new one. */
   readonly chain: readonly Item[];
 }
 
-export const NOTHING_LOADED: Loaded = { items: new Map(), chain: [] };
+export const NOTHING_LOADED: LoadedItems = { items: new Map(), chain: [] };
 
 /** A parsed request: the turns to run, and how the API shows their events. */
 export interface ParsedRequest<Meta = unknown> {

@@ -7,7 +7,7 @@ import { gatewayError, failure, GatewayError } from '../canonical/failure/failur
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { DetectedClient } from '../apis/clients/detect-client.ts';
 import { runChoices } from './choices.ts';
-import { allPastCommitPoint, inWordsOfCodex, type Committed } from './commit-point.ts';
+import { allPastCommitPoint, inWordsOfCodex, type CommittedTurn } from './commit-point.ts';
 
 describe('commit point', () => {
   const ACCEPTED: TurnEvent = {
@@ -50,7 +50,7 @@ describe('commit point', () => {
     events: AsyncIterable<TurnEvent>,
     idleMs: number | null,
     onBug: (error: unknown) => void,
-  ): Promise<Committed> => (await allPastCommitPoint([events], { ...OPTIONS, idleMs, onBug }))[0];
+  ): Promise<CommittedTurn> => (await allPastCommitPoint([events], { ...OPTIONS, idleMs, onBug }))[0];
 
   describe('one turn', () => {
     it('waits for the first event and passes all of them on', async () => {

@@ -8,7 +8,7 @@ import type { ParsedRequest } from './api.ts';
 
 type NextEvent = IteratorResult<TurnEvent>;
 
-export interface Committed {
+export interface CommittedTurn {
   readonly events: AsyncIterable<TurnEvent>;
   /** What the backend accepted; null if it has not answered yet. */
   readonly accepted: TurnAccepted | null;
@@ -33,7 +33,7 @@ export interface CommitOptions {
 const pastCommitPoint = async (
   events: AsyncIterable<TurnEvent>,
   { idleMs, clock, onBug, stop }: CommitOptions,
-): Promise<Committed> => {
+): Promise<CommittedTurn> => {
   const iterator = events[Symbol.asyncIterator]();
   const first = iterator.next();
   const step = idleMs === null ? await first : await within(first, idleMs);
@@ -64,7 +64,7 @@ const pastCommitPoint = async (
 export const allPastCommitPoint = async (
   turns: OneOrMore<AsyncIterable<TurnEvent>>,
   options: CommitOptions,
-): Promise<OneOrMore<Committed>> => {
+): Promise<OneOrMore<CommittedTurn>> => {
   const results = mapAll(turns, (events) => pastCommitPoint(events, options));
   try {
     return await Promise.all(results);
@@ -99,7 +99,7 @@ const resumed = (first: Promise<NextEvent>, iterator: AsyncIterator<TurnEvent>):
  */
 export const inWordsOfCodex =
   ({ client, stream }: Pick<ParsedRequest, 'client' | 'stream'>, clock: Clock) =>
-  (error: unknown): OneOrMore<Committed> => {
+  (error: unknown): OneOrMore<CommittedTurn> => {
     const failed = failureOf(error);
     if (client.name === 'codex' && failed.kind === 'insufficient_quota') {
       throw new GatewayError(asUsageLimit(failed, clock.now()), { cause: error });
@@ -120,7 +120,7 @@ const asUsageLimit = (failed: Failure, nowMs: number): Failure => ({
 });
 
 /** Codex does not recognise this failure in an HTTP status. */
-const onlyFailed = (failed: Failure, at: number): Committed => ({
+const onlyFailed = (failed: Failure, at: number): CommittedTurn => ({
   events: (async function* (): AsyncGenerator<TurnEvent> {
     yield { type: 'turn-ended', outcome: { kind: 'failed', failure: failed }, usage: null, at };
   })(),

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { functionTool, NO_CACHE, NO_SAMPLING, turnRequest } from '../../test/support/turn-request.ts';
 import type { Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { conversationKey, type Client } from './conversation-key.ts';
+import { conversationKey, type ClientSession } from './conversation-key.ts';
 
-const ANY_CLIENT: Client = { caller: 'test', session: null };
+const ANY_CLIENT: ClientSession = { caller: 'test', session: null };
 
 const said = (role: 'user' | 'assistant' | 'system', text: string): Item => ({
   kind: 'message',

@@ -4,12 +4,12 @@ import { partsOf, withParts, type Item } from '../canonical/request/item.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
-import type { Steering, Turn } from '../canonical/context/turn-context.ts';
+import type { TurnSteering, Turn } from '../canonical/context/turn-context.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import { requestsOf, type ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
-export interface Client {
+export interface ClientSession {
   /** Two callers never share a conversation, even under the same name. */
   readonly caller: string;
   /** The conversation or session named by the client. */
@@ -20,7 +20,7 @@ export interface Client {
  * A key shared by all requests of one conversation: the client's name for it, else a hash of its beginning. Computed
  * before images are fetched: the bytes of a URL may change between turns, and are too large to hash.
  */
-export const conversationKey = (request: TurnRequest, { caller, session }: Client): string => {
+export const conversationKey = (request: TurnRequest, { caller, session }: ClientSession): string => {
   const named = request.cache.key ?? session;
   const about = named === null ? beginningOf(request) : excerptOf(named);
   const text = JSON.stringify([excerptOf(caller), about]);
@@ -86,9 +86,9 @@ class Excerpt {
   }
 }
 
-interface TurnDeps {
+interface TurnParts {
   readonly deps: RunDeps;
-  readonly steering: Steering | null;
+  readonly steering: TurnSteering | null;
   readonly openBudget: () => ModelBudget;
 }
 
@@ -96,7 +96,7 @@ interface TurnDeps {
 export const turnsOf = async (
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, openBudget, steering }: TurnDeps,
+  { deps, openBudget, steering }: TurnParts,
 ): Promise<OneOrMore<Turn>> => {
   const { caller, session, state, trace, traceContext, isSteered } = call;
   const requests = await deps.gate.allow({

@@ -33,7 +33,7 @@ export const modelBudgets =
       },
     });
 
-interface Answering {
+interface AnswerDeps {
   readonly parsed: ParsedRequest;
   readonly call: RunCall;
   readonly deps: RunDeps;
@@ -52,7 +52,7 @@ export interface PlannedAnswer {
 /** Plans the answer to a request. */
 export const planAnswer = async (
   turn: Turn,
-  { parsed, call, deps, resolve, openBudget }: Answering,
+  { parsed, call, deps, resolve, openBudget }: AnswerDeps,
 ): Promise<PlannedAnswer> => {
   const { clock } = deps.ambient;
   const side = await deps.sideTurns(parsed, turn.request, call);

@@ -1,5 +1,5 @@
 import { gatewayError } from '../canonical/failure/failure.ts';
-import type { Steering, SteerListener } from '../canonical/context/turn-context.ts';
+import type { TurnSteering, SteerListener } from '../canonical/context/turn-context.ts';
 import type { GatePart, GatePass } from './turn-gate.ts';
 
 /** So much can be said to one response: its conversation keeps it. */
@@ -8,17 +8,17 @@ const MAX_SAID_CHARS = 8 * 1024 * 1024;
 const CALL_CHARS = 1024;
 
 /** Input that the model has not read yet, and what was reserved for it. */
-interface Said {
+interface SteerInput {
   readonly texts: readonly string[];
   readonly part: GatePart;
 }
 
 /** A stream that runs now. */
-class RunningResponse implements Steering {
+class RunningResponse implements TurnSteering {
   readonly caller: string;
   #listener: SteerListener | null = null;
   #pass: Promise<GatePass> | null = null;
-  #said: Said[] = [];
+  #said: SteerInput[] = [];
   #saidChars = 0;
 
   constructor(caller: string) {
@@ -42,7 +42,7 @@ class RunningResponse implements Steering {
     return this.#said.length > 0;
   }
 
-  take(used: Parameters<Steering['take']>[0]): readonly (readonly string[])[] {
+  take(used: Parameters<TurnSteering['take']>[0]): readonly (readonly string[])[] {
     const said = this.#said.splice(0);
     // The model reads all of it at once.
     for (const [at, { part }] of said.entries()) {

@@ -91,7 +91,7 @@ export class Owned {
   }
 }
 
-interface Entering {
+interface GateEntry {
   readonly deps: Pick<RunDeps, 'gate'>;
   readonly owned: Owned;
   readonly signal: AbortSignal;
@@ -106,7 +106,7 @@ export const enterGate = (
   turns: OneOrMore<Turn>,
   parsed: ParsedRequest,
   { caller, held, state, trace }: RunCall,
-  { deps, owned, signal, asked }: Entering,
+  { deps, owned, signal, asked }: GateEntry,
 ): Promise<GatePass> => {
   const entering = measured(trace.begin('reserve'), () =>
     deps.gate.enter({
@@ -198,23 +198,23 @@ export const prepareRun = async (
   };
 };
 
-interface Starting {
+interface RunParties {
   readonly deps: RunDeps;
   readonly owned: Owned;
 }
 
-interface Prepared extends Starting {
+interface PlannedRun extends RunParties {
   readonly prepared: Awaited<ReturnType<typeof prepare>>;
 }
 
-const prepare = async (parsed: ParsedRequest, call: RunCall, starting: Starting) => {
+const prepare = async (parsed: ParsedRequest, call: RunCall, starting: RunParties) => {
   const { entering, ...planned } = await measured(call.trace.begin('plan'), () =>
     plan(parsed, call, starting),
   );
   return { ...planned, pass: await entering };
 };
 
-const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Starting) => {
+const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunParties) => {
   const { caller, trace, held } = call;
   const cancelled = new AbortController();
   const signal = call.signal === null ? cancelled.signal : AbortSignal.any([cancelled.signal, call.signal]);
@@ -257,7 +257,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: Start
 };
 
 /** A stream can be steered until it ends; null: this one cannot. */
-const steerable = ({ stream, id }: ParsedRequest, { caller }: RunCall, { deps, owned }: Starting) => {
+const steerable = ({ stream, id }: ParsedRequest, { caller }: RunCall, { deps, owned }: RunParties) => {
   if (!stream || id === undefined) return null;
   owned.add(() => deps.running.close(id));
   return deps.running.open(id, caller);
@@ -266,8 +266,8 @@ const steerable = ({ stream, id }: ParsedRequest, { caller }: RunCall, { deps, o
 const start = async (
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, prepared }: Prepared,
-): Promise<Begun> => {
+  { deps, owned, prepared }: PlannedRun,
+): Promise<StartedRun> => {
   const { signal, turns, planned, keepsFormat, pass } = prepared;
   const { caller, held } = call;
   const { clock } = deps.ambient;
@@ -340,7 +340,7 @@ const start = async (
   };
 };
 
-const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: Prepared): Begun => ({
+const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: PlannedRun): StartedRun => ({
   deps,
   owned,
   prepared,
@@ -350,7 +350,7 @@ const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: Prepared): Be
   abandon: () => owned.release(),
 });
 
-interface Begun extends Prepared {
+interface StartedRun extends PlannedRun {
   readonly ignored: readonly string[];
   readonly accepted: TurnAccepted | null;
   readonly events: RunParts['events'];
@@ -363,7 +363,7 @@ const runOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { ignored, accepted, abandon, inputTokens, ...begun }: Begun,
+  { ignored, accepted, abandon, inputTokens, ...begun }: StartedRun,
 ): Run =>
   foregroundRun({
     ...partsOf(api, parsed, call, begun),
@@ -382,7 +382,7 @@ const partsOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, prepared, events }: Prepared & Pick<RunParts, 'events'>,
+  { deps, owned, prepared, events }: PlannedRun & Pick<RunParts, 'events'>,
 ) => {
   const { ids } = deps.ambient;
   const { cancelled, signal, turns, planned } = prepared;

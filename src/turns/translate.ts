@@ -59,7 +59,7 @@ export interface TranslateDeps {
   readonly states: TurnStates;
 }
 
-export interface Translated {
+export interface TranslatedBody {
   readonly parsed: ParsedRequest;
   /** The run releases it. */
   readonly state: TurnState;
@@ -71,7 +71,7 @@ export const translateBody = async (
   body: unknown,
   source: BodySource,
   deps: TranslateDeps,
-): Promise<Translated> => {
+): Promise<TranslatedBody> => {
   const { caller, headers, models, signal, onBytes, local, trace, again, isOnlyRead = false } = source;
   const context = { headers, ambient: deps.ambient, models, ...(again === undefined ? {} : { again }) };
   const parsed = api.parse(body, context);

@@ -1,7 +1,7 @@
 import type { Produced } from '../canonical/request/item.ts';
 import type { Reply } from '../canonical/events/accumulate.ts';
 import type { OneOrMore } from '../kit/collections/lists.ts';
-import type { Keeps, Loaded, WithReferences } from './api.ts';
+import type { Keeps, LoadedItems, WithReferences } from './api.ts';
 
 /** The port for what a request needs from earlier ones, and what it leaves for later ones. */
 export interface TurnStates {
@@ -26,7 +26,7 @@ export interface StateAsk {
 }
 
 export interface TurnState {
-  readonly loaded: Loaded;
+  readonly loaded: LoadedItems;
   /** The key of the continued conversation for the prompt cache; null: the request begins a conversation. */
   readonly cacheKey: string | null;
   /** Whether `record` stores something of an answer. */
@@ -65,7 +65,7 @@ export interface LocalResponses {
 }
 
 export interface LocalResponse {
-  readonly items: Loaded['chain'];
+  readonly items: LoadedItems['chain'];
   /** Approximate. */
   readonly bytes: number;
   readonly cacheKey: string;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { HeldTurn, type Admission, type ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
+import { HeldTurn, type HeldAdmission, type ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
 import { RelayTurn } from '../../src/codex/relay/server/relay-turn.ts';
 import type { JsonObject } from '../../src/kit/json/json.ts';
 import { everything, SHAPE } from './edited.ts';
@@ -65,7 +65,7 @@ export const open = (expected: Partial<ExpectedTurn> = {}) => {
 };
 
 /** The admission as far as it is decided, after everything that does not wait for us. */
-export const decided = async (admission: Promise<Admission>): Promise<Admission | 'waits'> => {
+export const decided = async (admission: Promise<HeldAdmission>): Promise<HeldAdmission | 'waits'> => {
   const waits = new Promise<'waits'>((resolve) => {
     setImmediate(() => resolve('waits'));
   });
@@ -85,6 +85,6 @@ export const answer = (relayTurn: RelayTurn, ...items: readonly JsonObject[]): v
 };
 
 /** The request is over. */
-export const released = (admission: Admission): void => {
+export const released = (admission: HeldAdmission): void => {
   if (typeof admission === 'object' && 'release' in admission) admission.release();
 };

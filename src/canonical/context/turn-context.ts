@@ -6,7 +6,7 @@ import type { Trace, TraceContext } from './trace.ts';
 
 /** What a turn needs besides its request: the caller, its budget, and its trace. Never stored. */
 export interface TurnContext {
-  readonly caller: Caller;
+  readonly caller: TurnCaller;
   /** Identifies a conversation of a caller, for the prompt cache. A hash that reveals nothing about the content. */
   readonly conversation: string;
   /** Limits the model requests of the answer, which all share this object. */
@@ -18,7 +18,7 @@ export interface TurnContext {
   /** The distributed trace of the client's request, if it has one. */
   readonly traceContext?: TraceContext;
   /** What the client says while the model answers; absent: it cannot say anything. */
-  readonly steering?: Steering;
+  readonly steering?: TurnSteering;
   /** Asked before an item begins: whether the answer ends here, because its client has more to say. */
   readonly isSteered?: () => boolean;
 }
@@ -30,13 +30,13 @@ export interface Turn {
 }
 
 /** The client that sent the request. */
-export interface Caller {
+export interface TurnCaller {
   /** Identifies the API key without revealing it. What is learned about one caller does not apply to another. */
   readonly keyId: string;
 }
 
 /** Input of a client for an answer that is running. */
-export interface Steering {
+export interface TurnSteering {
   /** The answer can be interrupted from now on, until the result is called. */
   listen(listener: SteerListener): () => void;
   hasInput(): boolean;

@@ -65,7 +65,7 @@ export const failureFrom = (
 });
 
 /** The row of a failure. */
-export const rowOf = ({ kind, row }: Pick<Failure, 'kind' | 'row'>): CatalogueEntry =>
+export const catalogueRowOf = ({ kind, row }: Pick<Failure, 'kind' | 'row'>): CatalogueEntry =>
   row ?? FAILURES[kind as FailureCode];
 
 export class GatewayError extends Error {

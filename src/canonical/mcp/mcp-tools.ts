@@ -27,14 +27,14 @@ export const mcpWireName = (name: string): string => name.replaceAll(/[^a-zA-Z0-
 /** codex appends a hash prefix to names that are ambiguous or too long. */
 const HASHED = /^(.*)_[0-9a-f]{12}$/s;
 
-interface Named {
+interface NamedTool {
   readonly form: string;
   readonly tool: McpToolInfo;
 }
 
 /** Finds a server's tools by their names in model requests. Sorted for binary search: there may be thousands. */
 export class McpToolNames {
-  readonly #sorted: readonly Named[];
+  readonly #sorted: readonly NamedTool[];
 
   constructor(tools: readonly McpToolInfo[]) {
     this.#sorted = tools

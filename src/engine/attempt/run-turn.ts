@@ -11,9 +11,9 @@ import type { Clock } from '../../kit/ambient.ts';
 import type { TurnDriver } from '../drivers/driver.ts';
 import type { Draft } from '../plan/draft-turn.ts';
 import { RefusedEarly, WorkerLostEarly } from './turn-attempt.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine, Plan } from '../engine.ts';
 import type { ApprovedResults } from '../mcp/mcp-turn.ts';
-import type { BackendMemory, Recalled } from '../memory/reasoning-memory.ts';
+import type { BackendMemory, RecalledHistory } from '../memory/reasoning-memory.ts';
 import type { ReasoningOrigin } from '../memory/reasoning-origins.ts';
 
 export interface EngineDeps {
@@ -64,31 +64,26 @@ export const createEngine = (deps: EngineDeps): Engine => ({
       takesImageUrls: deps.driver.carries.imageUrls,
       effort: first.unsaid.includes('reasoning.effort') ? null : first.request.reasoning.effort,
       isCurrent: () => deps.refusals.revision === revision,
-      run: (signal, onSettled) => runTurn(planned, { deps, signal, onSettled, approved }),
+      run: (signal, onSettled) => runTurn(planned, approved, deps, [signal, onSettled]),
     };
   },
 });
 
 /** A turn, and its conversation with the reasoning that the client did not send. */
-interface Asked extends Turn {
+interface RecalledTurn extends Turn {
   readonly history: History;
 }
 
-interface Planned extends Asked, Recalled {
+interface PlannedTurn extends RecalledTurn, RecalledHistory {
   readonly first: Draft;
-}
-
-interface Running {
-  readonly deps: EngineDeps;
-  readonly signal: AbortSignal;
-  readonly onSettled: (() => void) | undefined;
-  readonly approved: ApprovedResults;
 }
 
 /** Runs the turn as planned. If the backend rejects it before the answer begins, tries the next strategy. */
 async function* runTurn(
-  planned: Planned,
-  { deps, signal, onSettled, approved }: Running,
+  planned: PlannedTurn,
+  approved: ApprovedResults,
+  deps: EngineDeps,
+  [signal, onSettled]: Parameters<Plan['run']>,
 ): AsyncGenerator<TurnEvent> {
   const { first, ...asked } = await withLoaded(planned, deps);
   const { budget, trace } = asked.context;
@@ -178,7 +173,7 @@ const codeOf = (error: unknown): string => {
 };
 
 /** Planned again, if the store has reasoning that was not known when the turn was planned. */
-const withLoaded = async (planned: Planned, { reasoning, driver }: EngineDeps): Promise<Planned> => {
+const withLoaded = async (planned: PlannedTurn, { reasoning, driver }: EngineDeps): Promise<PlannedTurn> => {
   const { missing, first } = planned;
   if (missing.length === 0 || !(await reasoning.load(planned, missing))) return planned;
   const recalled = reasoning.recall(planned);
@@ -189,7 +184,7 @@ const isRenewalTrouble = async ({ kind }: Failure, startedAt: number, deps: Engi
   LOGIN_TROUBLE.has(kind) && (await deps.wasRenewedSince(startedAt - RENEWAL_SETTLES_MS));
 
 /** The number of reasoning items that the client did not send, or not completely. */
-const recalledIn = ({ request: { items }, history }: Asked): number =>
+const recalledIn = ({ request: { items }, history }: RecalledTurn): number =>
   history.items === items
     ? 0
     : history.items.filter((item, at) => isReasoning(item) && item !== items[placeOf(history, at) ?? -1])
@@ -197,7 +192,7 @@ const recalledIn = ({ request: { items }, history }: Asked): number =>
 
 /** Null: there is no other strategy, or it would leave nothing of the conversation. */
 const nextDraft = (
-  asked: Asked,
+  asked: RecalledTurn,
   tried: readonly RequestStrategy[],
   refusal: Failure,
   deps: EngineDeps,

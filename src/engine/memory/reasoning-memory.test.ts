@@ -5,7 +5,7 @@ import { failure } from '../../canonical/failure/failure.ts';
 import type { Item, Produced } from '../../canonical/request/item.ts';
 import type { Turn } from '../../canonical/context/turn-context.ts';
 import { Refusals } from '../../codex/capabilities/refusals.ts';
-import { ReasoningMemory, type Recalled } from './reasoning-memory.ts';
+import { ReasoningMemory, type RecalledHistory } from './reasoning-memory.ts';
 
 const ID = 'call_Ab3dEf6hIj9lMn2pQr5t';
 const HOUR_MS = 60 * 60_000;
@@ -53,7 +53,8 @@ const continues = (callId: string, different: Different = {}): Turn =>
   });
 
 /** Whether reasoning comes back for a call. */
-const recalls = ({ history }: Recalled): boolean => history.items.some((item) => item.kind === 'reasoning');
+const recalls = ({ history }: RecalledHistory): boolean =>
+  history.items.some((item) => item.kind === 'reasoning');
 
 describe('the memory of reasoning', () => {
   it('is of one backend, one caller and one model', () => {

@@ -39,7 +39,7 @@ export interface ReasoningMemoryOptions {
 }
 
 /** A conversation with the reasoning that its client left out, and with the model's own text of arguments. */
-export interface Recalled {
+export interface RecalledHistory {
   readonly history: History;
   /** Keys of calls with something to restore that only another instance may remember. */
   readonly missing: readonly string[];
@@ -49,9 +49,9 @@ export interface Recalled {
 export interface BackendMemory {
   /** Remembers an answer with tool calls to this request. */
   remember(turn: Turn, answer: readonly Produced[]): void;
-  recall(turn: Turn): Recalled;
+  recall(turn: Turn): RecalledHistory;
   /** Whether a request can be recalled better now. Waits for a moment at most. */
-  load(turn: Turn, missing: Recalled['missing']): Promise<boolean>;
+  load(turn: Turn, missing: RecalledHistory['missing']): Promise<boolean>;
   /** The backend rejected this request, and accepted it without the recalled reasoning. */
   refused(turn: Turn, refusal: Failure): void;
 }
@@ -119,7 +119,7 @@ class RememberedOfBackend implements BackendMemory {
     this.#answers.settle();
   }
 
-  recall(turn: Turn): Recalled {
+  recall(turn: Turn): RecalledHistory {
     const { maxBytes, shared, refusals } = this.#options;
     const { items, parsesArguments } = turn.request;
     this.#answers.settle();
@@ -141,7 +141,7 @@ class RememberedOfBackend implements BackendMemory {
     return { history, missing };
   }
 
-  async load(turn: Turn, missing: Recalled['missing']): Promise<boolean> {
+  async load(turn: Turn, missing: RecalledHistory['missing']): Promise<boolean> {
     const isUnknown = (key: string): boolean => this.#answers.get(key) === undefined;
     const unknown = missing.slice(-MAX_LOADED).filter(isUnknown);
     const loaded = unknown.length === 0 ? undefined : await this.#options.shared?.load(unknown);

@@ -64,7 +64,7 @@ export interface Draft {
   readonly refused: readonly Rejection[];
 }
 
-export interface Drafting {
+export interface DraftOptions {
   readonly reach: Reach;
   /** The conversation, with restored reasoning; else as the client sent it. */
   readonly history?: History | undefined;
@@ -75,7 +75,7 @@ export const draftTurn = (
   { request }: Pick<Turn, 'request'>,
   strategy: RequestStrategy,
   { historyRules, effortsOf, mcp }: Omit<DraftDeps, 'settings'>,
-  { reach, history: given = wholeHistory(request.items) }: Drafting,
+  { reach, history: given = wholeHistory(request.items) }: DraftOptions,
 ): Draft => {
   const { hasHostedMcp } = reach.tools;
   const files = reach.takesFiles ? { history: given, refused: [] } : withoutFiles(given);

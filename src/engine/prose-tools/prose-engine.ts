@@ -74,7 +74,7 @@ export const toolsInProse: Step<{ readonly prose: ProseEngineOptions }> = {
 const ownPaths = (prose: ProseRequest, paths: readonly Path[]): readonly Path[] =>
   paths.flatMap((path) => prose.ownPath(path) ?? []);
 
-interface Running {
+interface ProseRun {
   readonly next: PlanTurn;
   readonly options: ProseEngineOptions;
   readonly signal: AbortSignal;
@@ -88,7 +88,7 @@ interface Running {
  */
 async function* runTurn(
   { request, context }: Turn,
-  { next, options, signal, onSettled, progress }: Running,
+  { next, options, signal, onSettled, progress }: ProseRun,
 ): AsyncGenerator<TurnEvent> {
   const ids = new FreshIds();
   const items = [...request.items];

@@ -13,7 +13,7 @@ import {
 } from '../../canonical/request/tool.ts';
 import type { Item, Message, ToolCall, Part, ToolOutput } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
-import type { Caller } from '../../canonical/context/turn-context.ts';
+import type { TurnCaller } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { isJsonObject, objectsIn, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { yieldToLoop, runSliced } from '../../kit/async/event-loop.ts';
@@ -342,7 +342,7 @@ export class ProseRequest {
   }
 
   /** Throws the signal's reason once it is aborted. */
-  async write(caller: Caller, signal: AbortSignal): Promise<TurnRequest> {
+  async write(caller: TurnCaller, signal: AbortSignal): Promise<TurnRequest> {
     const items = await writeHistory(this.#history, signal);
     if (this.tools.length === 0) return this.#around(items, '');
     const by = { guide: this.#options.guide, caller: caller.keyId, signal };

@@ -13,7 +13,7 @@ import { rejectionsFor } from '../../canonical/failure/rejection.ts';
 import type { TurnAccepted, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { ModelNames } from '../../canonical/models/model-names.ts';
-import type { PlanTurn } from '../engine.ts';
+import type { PlanTurn, Plan } from '../engine.ts';
 import { Settling, type Step } from './step.ts';
 
 /** A model for short answers, and how much it may reason. */
@@ -52,8 +52,7 @@ export const answerShortly: Step<{ readonly short: ShortOptions | null }> = {
           ...next(request, context),
           async *run(signal, onSettled) {
             const settling = new Settling(onSettled);
-            const running = { signal, onSettled: settling.settle };
-            const short = await inTime({ request, context }, options, running);
+            const short = await inTime({ request, context }, options, [signal, settling.settle]);
             options.onResult(signal.aborted ? 'abandoned' : short.result, short.why);
             signal.throwIfAborted();
             if (short.result === 'answered') {
@@ -71,19 +70,18 @@ type Short =
   | { readonly result: 'answered'; readonly events: readonly TurnEvent[]; readonly why?: never }
   | { readonly result: Exclude<ShortResult, 'answered'>; readonly why?: unknown };
 
-interface Running {
-  readonly signal: AbortSignal;
-  readonly onSettled: () => void;
-}
-
-const inTime = async (turn: Turn, options: ShortOptions, running: Running): Promise<Short> => {
+const inTime = async (
+  turn: Turn,
+  options: ShortOptions,
+  [ended, onSettled]: Parameters<Plan['run']>,
+): Promise<Short> => {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), options.limitMs);
-  const signal = AbortSignal.any([running.signal, late.signal]);
+  const signal = AbortSignal.any([ended, late.signal]);
   let short: Short = { result: 'failed' };
   try {
     for (const effort of options.efforts) {
-      short = await attempt(turn, effort, options, { ...running, signal }).catch(failedBy);
+      short = await attempt(turn, effort, options, [signal, onSettled]).catch(failedBy);
       if (short.result !== 'failed' || !isAboutEffort(short.why)) break;
       if (!turn.context.budget.retry('effort rejected')) break;
     }
@@ -101,7 +99,7 @@ const attempt = async (
   { request, context }: Turn,
   effort: string | null,
   { model, serviceTier, plan, clean }: ShortOptions,
-  { signal, onSettled }: Running,
+  how: Parameters<Plan['run']>,
 ): Promise<Short> => {
   const planned = plan(
     {
@@ -116,7 +114,7 @@ const attempt = async (
   const lost = lostBy(request, effort);
   if (planned.refused.length > 0 || rejectionsFor(request, [...planned.ignored, ...lost]).length > 0)
     return { result: 'refused' };
-  const answer = await collect(planned.run(signal, onSettled));
+  const answer = await collect(planned.run(...how));
   if (answer === 'too-much') return { result: 'unusable' };
   const { accepted, ended } = answer;
   if (ended?.outcome.kind === 'failed') return failedBy(new GatewayError(ended.outcome.failure));
@@ -160,7 +158,7 @@ const inWords = (item: Item): Item => {
 /** A longer answer is not a short one. */
 const MAX_CHARS = 8_192;
 
-interface Collected {
+interface CollectedAnswer {
   readonly accepted: TurnAccepted | null;
   readonly ended: TurnEnded | null;
   /** The id of the first message. */
@@ -169,7 +167,7 @@ interface Collected {
 }
 
 /** Reads the whole answer; leaves a turn that writes too much. */
-const collect = async (events: AsyncIterable<TurnEvent>): Promise<Collected | 'too-much'> => {
+const collect = async (events: AsyncIterable<TurnEvent>): Promise<CollectedAnswer | 'too-much'> => {
   let accepted: TurnAccepted | null = null;
   let ended: TurnEnded | null = null;
   let id: string | null = null;

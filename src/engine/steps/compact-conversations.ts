@@ -16,7 +16,7 @@ import type { Refusals } from '../../codex/capabilities/refusals.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import type { Plan } from '../engine.ts';
 import { changeEvents, Settling, type Step } from './step.ts';
-import { holdBack, type Verdict } from './hold-back.ts';
+import { holdBack, type HoldVerdict } from './hold-back.ts';
 
 export interface CompactionDeps {
   /** What is known about the backend. */
@@ -41,7 +41,7 @@ export const compactConversations: Step<CompactionDeps> = {
       const support = refusals.has(turn, 'compaction trigger') ? 'unknown' : compaction;
       const unreadable = support === 'none' ? sealedIn(request) : [];
       if (!asksForCompaction(request)) return refusing(next(request, context), unreadable);
-      const planCleared = (cleared: Cleared): Plan => planOf(next(cleared.request, context), cleared);
+      const planCleared = (cleared: ClearedRequest): Plan => planOf(next(cleared.request, context), cleared);
       const summary = (): Plan => {
         const plan = planCleared(forSummary(request));
         return { ...plan, run: (...how) => summarised(plan.run(...how), ids) };
@@ -72,12 +72,12 @@ const sealedIn = ({ items }: TurnRequest): readonly Rejection[] =>
   });
 
 /** A request without what would prevent a compaction, and which of that the client asked for. */
-interface Cleared {
+interface ClearedRequest {
   readonly request: TurnRequest;
   readonly ignored: readonly Path[];
 }
 
-const planOf = (plan: Plan, { request, ignored }: Cleared): Plan => {
+const planOf = (plan: Plan, { request, ignored }: ClearedRequest): Plan => {
   if (ignored.length === 0) return plan;
   const event = (one: TurnEvent): TurnEvent =>
     one.type === 'turn-accepted' ? { ...one, ignored: [...one.ignored, ...ignored] } : one;
@@ -89,7 +89,7 @@ const planOf = (plan: Plan, { request, ignored }: Cleared): Plan => {
 };
 
 /** A compaction has no calls, so none can be forced. */
-const withoutForce = (request: TurnRequest): Cleared =>
+const withoutForce = (request: TurnRequest): ClearedRequest =>
   isForced(request.toolChoice)
     ? { request: { ...request, toolChoice: { mode: 'auto' } }, ignored: ['toolChoice'] }
     : { request, ignored: [] };
@@ -105,7 +105,7 @@ async function* untilCompacted(
 ): AsyncGenerator<TurnEvent> {
   const settling = new Settling(onSettled);
   const begun = new Set<string>();
-  const judge = (event: TurnEvent): Verdict => {
+  const judge = (event: TurnEvent): HoldVerdict => {
     if (event.type === 'item-started' && event.item.kind === 'compaction') begun.add(event.item.id);
     const id = itemIdOf(event);
     if (id !== null && !begun.has(id)) return 'drop';
@@ -140,7 +140,7 @@ const isAboutTrigger = ({ status, code, message }: Failure): boolean =>
   (status === 400 || status === 422) && code !== 'invalid_encrypted_content' && /compaction/i.test(message);
 
 /** A summary is text of any length: what the client asks of its answers does not apply to it. */
-const forSummary = (request: TurnRequest): Cleared => {
+const forSummary = (request: TurnRequest): ClearedRequest => {
   const { items, format, maxOutputTokens, logprobs, include } = request;
   const candidates: readonly (readonly [Path, boolean])[] = [
     ['toolChoice', isForced(request.toolChoice)],

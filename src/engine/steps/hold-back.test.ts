@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { accepted, ended } from '../../../test/support/spent-turns.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import { holdBack, release, usageOf, type HoldRules, type Verdict } from './hold-back.ts';
+import { holdBack, release, usageOf, type HoldRules, type HoldVerdict } from './hold-back.ts';
 import { Settling } from './step.ts';
 
 const said = (delta: string): TurnEvent => ({ type: 'item-delta', itemId: 'm', at: 'text', delta });
@@ -41,8 +41,8 @@ const run = async (
 
 /** Judges by the text of a delta; other events are held. */
 const byText =
-  (verdicts: Readonly<Record<string, Verdict>>) =>
-  (event: TurnEvent): Verdict =>
+  (verdicts: Readonly<Record<string, HoldVerdict>>) =>
+  (event: TurnEvent): HoldVerdict =>
     event.type === 'item-delta' ? (verdicts[event.delta] ?? 'hold') : 'hold';
 
 describe('holdBack', () => {
@@ -70,7 +70,7 @@ describe('holdBack', () => {
     const settling = new Settling(() => void settled.push(1));
     settling.settle();
     let isOver = false;
-    const judge = (event: TurnEvent): Verdict => {
+    const judge = (event: TurnEvent): HoldVerdict => {
       if (isOver) return 'send';
       isOver = event.type === 'item-delta';
       return isOver ? 'decide' : 'hold';
@@ -91,7 +91,7 @@ describe('holdBack', () => {
 
   it('holds no more than its limit', async () => {
     const long = [accepted, said('x'.repeat(2_000)), END];
-    const judge = (): Verdict => 'hold';
+    const judge = (): HoldVerdict => 'hold';
     expect(await run(long, { judge, maxBytes: 1_000 })).toMatchObject({ sent: [], isLeft: true });
     expect(await run(long, { judge, maxBytes: 1_000, whenFull: 'decide' })).toEqual({
       sent: long,

@@ -13,11 +13,11 @@ import type { Settling } from './step.ts';
  * - `decide`: the same, and the answer is used: the turn will not be run again.
  * - `discard`: the turn is left here, and nothing more of it is sent.
  */
-export type Verdict = 'send' | 'hold' | 'drop' | 'release' | 'decide' | 'discard';
+export type HoldVerdict = 'send' | 'hold' | 'drop' | 'release' | 'decide' | 'discard';
 
 export interface HoldRules {
   /** Called for every event, also for those after `decide`. */
-  readonly judge: (event: TurnEvent) => Verdict;
+  readonly judge: (event: TurnEvent) => HoldVerdict;
   /** What happens once more than the limit is held: `discard`, or `decide` without asking any further. */
   readonly whenFull: 'decide' | 'discard';
   readonly maxBytes?: number | undefined;

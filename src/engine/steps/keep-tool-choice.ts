@@ -6,7 +6,7 @@ import { itemIdOf, type TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { Plan } from '../engine.ts';
-import { holdBack, usageOf, type HoldRules, type Verdict } from './hold-back.ts';
+import { holdBack, usageOf, type HoldRules, type HoldVerdict } from './hold-back.ts';
 import { Settling, type Step } from './step.ts';
 
 /** How often the model is asked for the call. */
@@ -35,7 +35,7 @@ export const keepToolChoice: Step<{ readonly clock: Clock }> = {
 /** The backend decides when to call a tool that it runs itself. */
 const isOfBackend = (choice: ToolChoice): boolean => choice.mode === 'named' && choice.tool.kind === 'hosted';
 
-interface Keeping {
+interface ChoiceAttempts {
   readonly again: () => Plan;
   readonly meets: (item: Produced) => boolean;
   readonly clock: Clock;
@@ -45,7 +45,7 @@ interface Keeping {
 async function* untilKept(
   first: Plan,
   [signal, onSettled]: Parameters<Plan['run']>,
-  { again, meets, clock, budget }: Keeping,
+  { again, meets, clock, budget }: ChoiceAttempts,
 ): AsyncGenerator<TurnEvent> {
   let spent: Usage | null = null;
   let plan = first;
@@ -64,7 +64,7 @@ async function* untilKept(
 }
 
 /** Holds events until the call begins, or until the turn ends in a way that another attempt would not change. */
-const judgeBy = (meets: Keeping['meets']): ((event: TurnEvent) => Verdict) => {
+const judgeBy = (meets: ChoiceAttempts['meets']): ((event: TurnEvent) => HoldVerdict) => {
   /** Calls of other tools: the client has ruled them out. */
   const unwanted = new Set<string>();
   let isOver = false;

@@ -10,7 +10,7 @@ import { append } from '../../kit/collections/lists.ts';
 import { within } from '../../kit/async/wait.ts';
 import type { Plan } from '../engine.ts';
 import { FreshIds, Settling, type Step } from './step.ts';
-import { holdBack, release, usageOf, type Verdict } from './hold-back.ts';
+import { holdBack, release, usageOf, type HoldVerdict } from './hold-back.ts';
 
 export interface RepairRules {
   /** How often the model may try again. */
@@ -39,7 +39,7 @@ export const repairCalls: Step<{ readonly repair: RepairRules; readonly isStream
           const plan = next(request, context);
           const strict = new Map(request.tools.filter(isStrict).map((tool) => [tool.name, tool]));
           if (strict.size === 0) return plan;
-          const repairing: Repairing = {
+          const repairing: RepairRun = {
             ...repair,
             strict,
             context,
@@ -53,7 +53,7 @@ export const repairCalls: Step<{ readonly repair: RepairRules; readonly isStream
 const isStrict = (tool: Tool): tool is FunctionTool =>
   tool.kind === 'function' && tool.strict === true && tool.parameters !== null;
 
-interface Repairing extends RepairRules {
+interface RepairRun extends RepairRules {
   readonly context: TurnContext;
   /** Plans a request that continues after a rejected answer. */
   readonly plan: (request: TurnRequest) => Plan;
@@ -66,7 +66,7 @@ async function* untilSound(
   first: Plan,
   request: TurnRequest,
   [signal, onSettled]: Parameters<Plan['run']>,
-  options: Repairing,
+  options: RepairRun,
 ): AsyncGenerator<TurnEvent> {
   const ids = new FreshIds();
   /** The rejected answers, and the errors sent to the model for them. */
@@ -122,7 +122,7 @@ const MAX_HELD_BYTES = 1024 * 1024;
 
 /** One answer of the model. Decides which of its events wait. */
 class Attempt {
-  readonly #holds: Repairing['holds'];
+  readonly #holds: RepairRun['holds'];
   readonly #isFirst: boolean;
   readonly #all = new Accumulator();
   #hasCall = false;
@@ -133,7 +133,7 @@ class Attempt {
   /** Items whose start is held. */
   readonly #waiting = new Set<string>();
 
-  constructor(holds: Repairing['holds'], isFirst: boolean) {
+  constructor(holds: RepairRun['holds'], isFirst: boolean) {
     this.#holds = holds;
     this.#isFirst = isFirst;
   }
@@ -149,7 +149,7 @@ class Attempt {
     return this.#all.reply();
   }
 
-  judge(event: TurnEvent): Verdict {
+  judge(event: TurnEvent): HoldVerdict {
     this.#all.add(event);
     if (event.type === 'turn-accepted') return this.#isFirst ? 'send' : 'drop';
     if (this.#sent.has(itemIdOf(event) ?? '')) return 'send';
@@ -192,7 +192,7 @@ const MAX_CHECK_MS = 5_000;
 /** The problems found within the time limit, by call id. */
 const problemsIn = async (
   { items }: Reply,
-  { strict, check, context }: Repairing,
+  { strict, check, context }: RepairRun,
 ): Promise<ReadonlyMap<string, string>> => {
   const problems = new Map<string, string>();
   let isLate = false;

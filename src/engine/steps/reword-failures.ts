@@ -3,9 +3,9 @@ import { GatewayError, type Failure, type Restate } from '../../canonical/failur
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
-import { secretHider as hideIn } from '../../kit/text/hide-secrets.ts';
+import { secretHider } from '../../kit/text/hide-secrets.ts';
 import { accessTokenRejected } from '../../codex/failures/access-token.ts';
-import { countInput, type Counting } from '../count-tokens.ts';
+import { countInput, type CountContext } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import { changeEvents, type Step } from './step.ts';
 
@@ -15,7 +15,7 @@ export const hideSecrets: Step<{ readonly secrets: readonly string[] }> = {
   why: 'A backend may quote the key that it rejects. Failures come from every step below, so this one is around them all.',
   wrap(next, { secrets }) {
     if (secrets.length === 0) return next;
-    const hide = hideIn(secrets);
+    const hide = secretHider(secrets);
     const hidden = (failed: Failure): Failure => ({
       ...failed,
       message: hide(failed.message),
@@ -66,7 +66,7 @@ const CHANGE = {
 export interface RestateDeps {
   /** Null: failures stay as they are. */
   readonly restate: Restate | null;
-  readonly tokenizer: Counting['tokenizer'];
+  readonly tokenizer: CountContext['tokenizer'];
   readonly clock: Clock;
 }
 
@@ -110,7 +110,7 @@ async function* restated(
   }
 }
 
-const counted = (request: TurnRequest, counting: Counting): Promise<number | null> =>
+const counted = (request: TurnRequest, counting: CountContext): Promise<number | null> =>
   within(
     countInput(request, counting).catch(() => null),
     MAX_COUNT_MS,

@@ -13,7 +13,7 @@ import { planOf } from '../../../test/support/plan.ts';
 import { fixedAmbient, collect, emit } from '../../../test/support/turn-events.ts';
 import { turnContext, turnRequest } from '../../../test/support/turn-request.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
-import type { SteerListener, Steering } from '../../canonical/context/turn-context.ts';
+import type { SteerListener, TurnSteering } from '../../canonical/context/turn-context.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
@@ -35,7 +35,7 @@ describe('continueSteered', () => {
   };
 
   /** What the client has to say, and what it hears. */
-  class Client implements Steering {
+  class Client implements TurnSteering {
     listener: SteerListener | null = null;
     #said: string[] = [];
     readonly used: Promise<Usage | null>[] = [];

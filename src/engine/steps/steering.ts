@@ -1,4 +1,4 @@
-import type { Steering, TurnContext } from '../../canonical/context/turn-context.ts';
+import type { TurnSteering, TurnContext } from '../../canonical/context/turn-context.ts';
 import { Accumulator } from '../../canonical/events/accumulate.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
@@ -8,7 +8,7 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isClientCall } from '../../canonical/request/tool.ts';
-import { countUsage, type Counting } from '../count-tokens.ts';
+import { countUsage, type CountContext } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import { FreshIds, Settling, type Step } from './step.ts';
 
@@ -56,7 +56,7 @@ const isForClient = (item: Produced): boolean =>
   isToolCall(item) || ('raw' in item && isClientCall(item.raw.type));
 
 interface SteeredDeps {
-  readonly tokenizer: Counting['tokenizer'];
+  readonly tokenizer: CountContext['tokenizer'];
   readonly clock: Clock;
 }
 
@@ -77,9 +77,9 @@ export const continueSteered: Step<SteeredDeps> = {
   },
 };
 
-interface Continuing extends SteeredDeps {
+interface SteeredRun extends SteeredDeps {
   readonly context: TurnContext;
-  readonly steering: Steering;
+  readonly steering: TurnSteering;
   readonly planNext: (request: TurnRequest) => Plan;
 }
 
@@ -87,7 +87,7 @@ async function* inParts(
   first: Plan,
   request: TurnRequest,
   [signal, onSettled]: Parameters<Plan['run']>,
-  { context, steering, planNext, tokenizer, clock }: Continuing,
+  { context, steering, planNext, tokenizer, clock }: SteeredRun,
 ): AsyncGenerator<TurnEvent> {
   const { budget, caller } = context;
   const ids = new FreshIds();
@@ -235,7 +235,7 @@ const NEVER = new AbortController().signal;
 const countPart = async (
   request: TurnRequest,
   items: readonly Produced[],
-  counting: Counting,
+  counting: CountContext,
   requests: number,
 ): Promise<Usage | null> => {
   const usage = await countUsage(request, items, counting).catch(() => null);

@@ -11,7 +11,7 @@ import type { BackgroundLimits } from '../../turns/background-limits.ts';
 import type { HeldBytes } from '../../turns/body-budget.ts';
 import type { RunCall } from '../../turns/run-deps.ts';
 import { prepareRun } from '../../turns/start-run.ts';
-import { translateBody, type Translated } from '../../turns/translate.ts';
+import { translateBody, type TranslatedBody } from '../../turns/translate.ts';
 import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { sseResponse } from '../answer/sse-response.ts';
@@ -186,7 +186,7 @@ export const rerunBackground = async (
   const startedAt = deps.ambient.clock.now();
   const trace = openTrace({ startedAt, distributed: null }, NO_TRACE, deps);
   const held = deps.bodies.open(row.owner, signal, () => {});
-  const translate = async (): Promise<Translated> => {
+  const translate = async (): Promise<TranslatedBody> => {
     held.grow(row.body.length);
     const source = {
       headers,

@@ -11,7 +11,7 @@ import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
 import type { RunCall, RunDeps } from '../../turns/run-deps.ts';
 import { prepareRun, type PreparedRun } from '../../turns/start-run.ts';
-import { translateBody, type TranslateDeps, type Translated } from '../../turns/translate.ts';
+import { translateBody, type TranslateDeps, type TranslatedBody } from '../../turns/translate.ts';
 import type { LocalResponses } from '../../turns/turn-state.ts';
 import { ignoredHeader, servedModelHeader } from '../answer/turn-headers.ts';
 import { referredCounter, type ReadLimits } from '../body/read-bytes.ts';
@@ -57,7 +57,7 @@ export interface TurnOrigin {
   readonly isSteered?: RunCall['isSteered'];
 }
 
-export interface ReadTurn extends Translated {
+export interface ReadTurn extends TranslatedBody {
   /** The request itself, if it has to be stored. */
   readonly stored: StoredRequest | null;
 }
@@ -109,7 +109,7 @@ const answerIdOf = ({ id, keeps }: ParsedRequest): string | null => id ?? keeps?
 /** Plans the run of a request: everything that can be refused before a slot is needed. */
 export const prepareTurn = (
   api: Api,
-  { parsed, state }: Translated,
+  { parsed, state }: TranslatedBody,
   source: TurnOrigin,
   deps: TurnDeps,
 ): Promise<PreparedRun> => {

@@ -1,4 +1,4 @@
-import { rowOf, type Failure } from '../../canonical/failure/failure.ts';
+import { catalogueRowOf, type Failure } from '../../canonical/failure/failure.ts';
 import { errorHeaders } from '../../apis/sse.ts';
 import type { Json } from '../../kit/json/json.ts';
 import type { ErrorForm } from '../../turns/api.ts';
@@ -19,7 +19,7 @@ export const errorBody = (failed: Failure): ErrorBody => ({
     message: failed.message,
     type: failed.type,
     param: failed.param,
-    code: rowOf(failed).codeless === true ? null : failed.code,
+    code: catalogueRowOf(failed).codeless === true ? null : failed.code,
     ...failed.more,
   },
 });

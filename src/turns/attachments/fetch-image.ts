@@ -47,7 +47,7 @@ const headerOf = (answer: Dispatcher.ResponseData, name: string): string => {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 };
 
-interface Reading {
+interface ImageLimits {
   readonly maxBytes: number;
   readonly param: string;
   readonly signal: AbortSignal;
@@ -55,7 +55,7 @@ interface Reading {
 
 const readImage = async (
   answer: Dispatcher.ResponseData,
-  { maxBytes, param, signal }: Reading,
+  { maxBytes, param, signal }: ImageLimits,
 ): Promise<string> => {
   const tooLarge = invalidImage(`The image at the URL is larger than the ${maxBytes} bytes allowed.`, param);
   if (Number(headerOf(answer, 'content-length')) > maxBytes) throw tooLarge;
@@ -77,7 +77,7 @@ const readImage = async (
 
 type Hop = { readonly image: string } | { readonly location: string };
 
-const readAnswer = async (answer: Dispatcher.ResponseData, reading: Reading): Promise<Hop> => {
+const readAnswer = async (answer: Dispatcher.ResponseData, reading: ImageLimits): Promise<Hop> => {
   const location = headerOf(answer, 'location');
   if ([301, 302, 303, 307, 308].includes(answer.statusCode) && location !== '') return { location };
   if (answer.statusCode !== 200) {

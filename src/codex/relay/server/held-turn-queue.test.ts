@@ -16,7 +16,7 @@ import {
   released,
 } from '../../../../test/support/held.ts';
 import { carriedInput } from '../request/carried-input.ts';
-import type { Admission } from './held-turn.ts';
+import type { HeldAdmission } from './held-turn.ts';
 
 describe('a later model request of the turn', () => {
   it('may have its answers and outputs after the placeholder', async () => {
@@ -79,7 +79,7 @@ describe('a later model request of the turn', () => {
     async (how) => {
       const { held, relayTurn } = open();
       relayTurn.begin();
-      const over = (admission: Admission): void =>
+      const over = (admission: HeldAdmission): void =>
         how === 'released' ? released(admission) : answer(relayTurn);
       const [first, ...others] = Array.from({ length: 3 }, () =>
         held.admit(metadata(), bodyOf(placeholder), NEVER),

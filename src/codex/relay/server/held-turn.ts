@@ -33,7 +33,7 @@ export type LostReason =
   | 'foreign-item';
 
 /** The model request of a turn that was accepted, or why it was not. */
-export type Admission =
+export type HeldAdmission =
   | {
       readonly relayTurn: RelayTurn;
       readonly model: ModelBody;
@@ -89,7 +89,11 @@ export class HeldTurn {
    * Checks a model request of the thread; `body` is null if it is not a JSON object. Waits until the turn is claimed or
    * dropped, or the app-server disconnects.
    */
-  async admit(headers: IncomingHttpHeaders, body: JsonObject | null, left: AbortSignal): Promise<Admission> {
+  async admit(
+    headers: IncomingHttpHeaders,
+    body: JsonObject | null,
+    left: AbortSignal,
+  ): Promise<HeldAdmission> {
     const { placeholder } = this.expected;
     if (placeholder !== null) {
       const metadata = turnMetadataOf(headers);

@@ -29,7 +29,7 @@ export interface CarriedTurnDeps extends CarrierPlanDeps {
   readonly relay: Pick<Relay, 'expect' | 'sessionOf'>;
 }
 
-interface Started {
+interface StartedCarrier {
   readonly carrier: Carrier;
   /** It was started before this turn was known. */
   readonly isEarlier: boolean;
@@ -42,7 +42,7 @@ export class CarriedTurn implements DrivenTurn {
   readonly #appServer: AppServer;
   readonly #params: AttemptParams;
   readonly #slug: string;
-  #starting: Promise<Started> | null = null;
+  #starting: Promise<StartedCarrier> | null = null;
   #carrier: Carrier | null = null;
   #relayTurn: RelayTurnHandle | null = null;
   /** Whether it is among the pre-started ones, or could have been. */
@@ -137,10 +137,13 @@ export class CarriedTurn implements DrivenTurn {
     if (this.#isPlain) this.#deps.preStarted.ended(this.#lease, this.#slug, thread);
   }
 
-  async #carrierFor(mcp: McpTurn | null, prepare: (threadId: string) => Promise<void>): Promise<Started> {
+  async #carrierFor(
+    mcp: McpTurn | null,
+    prepare: (threadId: string) => Promise<void>,
+  ): Promise<StartedCarrier> {
     const { draft, context } = this.#params;
     const slug = this.#slug;
-    const startNow = async (plan: CarrierPlan): Promise<Started> => ({
+    const startNow = async (plan: CarrierPlan): Promise<StartedCarrier> => ({
       carrier: await Carrier.start(plan),
       isEarlier: false,
     });

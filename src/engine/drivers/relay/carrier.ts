@@ -74,7 +74,7 @@ export class Carrier {
   readonly #running: RunningTurn;
   #relayTurn: RelayTurnHandle | null = null;
 
-  private constructor({ appServer, placeholder }: CarrierPlan, started: Started) {
+  private constructor({ appServer, placeholder }: CarrierPlan, started: CarrierTurn) {
     this.#appServer = appServer;
     this.placeholder = placeholder;
     this.thread = started.thread;
@@ -162,7 +162,7 @@ export class Carrier {
   }
 }
 
-interface Started {
+interface CarrierTurn {
   readonly thread: CarrierThread;
   readonly held: HeldTurnHandle;
   readonly signals: Signals;

@@ -177,7 +177,7 @@ const MAX_WAITING = 32;
 const WARM_WITHIN_MS = 2_000;
 
 /** A turn that waits for a request, or is being started. */
-interface Waiting {
+interface WaitingTurn {
   readonly slug: string;
   /** Set if its thread has carried turns of this caller: it is for no other. */
   readonly caller: string | null;
@@ -189,8 +189,8 @@ interface Waiting {
 }
 
 /** What waits on one worker. */
-interface Prepared {
-  waiting: Waiting[];
+interface WorkerTurns {
+  waiting: WaitingTurn[];
   readonly idle: IdleThreads;
   isCurrent: () => boolean;
 }
@@ -202,7 +202,7 @@ interface Prepared {
 export class PreStartedTurns {
   readonly #options: PreStartedTurnsOptions;
   readonly #kinds: RecentKinds;
-  readonly #workers = new Map<AppServer, Prepared>();
+  readonly #workers = new Map<AppServer, WorkerTurns>();
 
   constructor(options: PreStartedTurnsOptions) {
     this.#options = options;
@@ -237,7 +237,7 @@ export class PreStartedTurns {
   prepare(lease: Lease, slug: string, caller: string): void {
     if (this.#options.max === 0 || !lease.isCurrent()) return;
     const prepared = this.#of(lease);
-    const isFor = (one: Waiting): boolean => one.slug === slug && isForCaller(one, caller);
+    const isFor = (one: WaitingTurn): boolean => one.slug === slug && isForCaller(one, caller);
     const wanted = this.#wanted(slug);
     for (let have = prepared.waiting.filter(isFor).length; have < wanted; have += 1) {
       if (prepared.waiting.length >= MAX_WAITING) {
@@ -280,7 +280,8 @@ export class PreStartedTurns {
     const now = this.#options.clock.now();
     for (const [appServer, prepared] of this.#workers) {
       const isCurrent = prepared.isCurrent();
-      const isStale = ({ carrier, at }: Waiting): boolean => carrier !== null && !this.#isFresh(carrier, at);
+      const isStale = ({ carrier, at }: WaitingTurn): boolean =>
+        carrier !== null && !this.#isFresh(carrier, at);
       const dropped = prepared.waiting.filter((one) => !isCurrent || isStale(one));
       for (const one of dropped) this.#drop(prepared, one, isCurrent ? 'expired' : 'dropped');
       prepared.idle.closeOlderThan(isCurrent ? now - MAX_AGE_MS : Infinity);
@@ -291,7 +292,7 @@ export class PreStartedTurns {
   }
 
   /** As many as are useful now, which may be fewer than before. */
-  #replace(appServer: AppServer, prepared: Prepared, slugs: ReadonlySet<string>): void {
+  #replace(appServer: AppServer, prepared: WorkerTurns, slugs: ReadonlySet<string>): void {
     for (const slug of [...slugs].filter((one) => this.#kinds.isInUse(one))) {
       const have = prepared.waiting.filter((one) => one.slug === slug).length;
       for (let more = have; more < this.#wanted(slug); more += 1)
@@ -303,7 +304,7 @@ export class PreStartedTurns {
     return Math.min(this.#options.max, this.#kinds.wanted(slug));
   }
 
-  #startOne(appServer: AppServer, prepared: Prepared, slug: string, thread: CarrierThread | null): void {
+  #startOne(appServer: AppServer, prepared: WorkerTurns, slug: string, thread: CarrierThread | null): void {
     const starting = this.#options.start(appServer, slug, thread).then(
       (carrier) => {
         one.carrier = carrier;
@@ -318,7 +319,7 @@ export class PreStartedTurns {
       },
     );
     const { caller = null } = thread ?? {};
-    const one: Waiting = {
+    const one: WaitingTurn = {
       slug,
       caller,
       at: this.#options.clock.now(),
@@ -330,14 +331,14 @@ export class PreStartedTurns {
     this.#changed();
   }
 
-  #drop(prepared: Prepared, one: Waiting | undefined, fate: PreStartedFate = 'dropped'): void {
+  #drop(prepared: WorkerTurns, one: WaitingTurn | undefined, fate: PreStartedFate = 'dropped'): void {
     if (one === undefined || one.isTaken) return;
     one.isTaken = true;
     this.#remove(prepared, one);
     void this.#discardStarted(one, fate);
   }
 
-  async #discardStarted({ starting }: Waiting, fate: PreStartedFate): Promise<void> {
+  async #discardStarted({ starting }: WaitingTurn, fate: PreStartedFate): Promise<void> {
     const carrier = await starting;
     if (carrier === null) this.#options.onEnd(fate);
     else this.#discard(carrier, fate);
@@ -348,7 +349,7 @@ export class PreStartedTurns {
     void carrier.end({ isComplete: false, usage: null });
   }
 
-  #remove(prepared: Prepared, one: Waiting): void {
+  #remove(prepared: WorkerTurns, one: WaitingTurn): void {
     prepared.waiting = prepared.waiting.filter((other) => other !== one);
     this.#changed();
   }
@@ -370,24 +371,25 @@ export class PreStartedTurns {
     );
   }
 
-  #of(lease: Lease): Prepared {
+  #of(lease: Lease): WorkerTurns {
     const prepared = this.#workers.get(lease.appServer) ?? this.#add(lease.appServer, () => true);
     prepared.isCurrent = () => lease.isCurrent();
     return prepared;
   }
 
-  #add(appServer: AppServer, isCurrent: () => boolean): Prepared {
+  #add(appServer: AppServer, isCurrent: () => boolean): WorkerTurns {
     const idle = new IdleThreads(appServer, () => this.#changed());
-    const prepared: Prepared = { waiting: [], idle, isCurrent };
+    const prepared: WorkerTurns = { waiting: [], idle, isCurrent };
     this.#workers.set(appServer, prepared);
     return prepared;
   }
 }
 
-const isForCaller = (one: Waiting, caller: string): boolean => one.caller === null || one.caller === caller;
+const isForCaller = (one: WaitingTurn, caller: string): boolean =>
+  one.caller === null || one.caller === caller;
 
 /** The caller's own first, then the one that has waited longest: it is most likely to be ready. */
-const pick = ({ waiting }: Prepared, slug: string, caller: string): Waiting | null => {
+const pick = ({ waiting }: WorkerTurns, slug: string, caller: string): WaitingTurn | null => {
   const fitting = waiting.filter((one) => one.slug === slug && isForCaller(one, caller));
   const ready = fitting.filter(({ carrier }) => carrier !== null);
   const all = ready.length > 0 ? ready : fitting;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { WebSocket } from 'ws';
 
-import type { Frame } from './frame.ts';
+import type { SocketMessage } from './frame.ts';
 
 /** The user of a socket. */
 export interface SocketListener {
@@ -58,7 +58,7 @@ export class BackendSocket {
   }
 
   /** Rejects if the socket breaks before everything is written. */
-  async send({ parts, bytes }: Frame): Promise<void> {
+  async send({ parts, bytes }: SocketMessage): Promise<void> {
     if (bytes <= FRAGMENT_BYTES) {
       await this.#write(Buffer.concat(parts), true, bytes >= COMPRESSED_BYTES);
       return;

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { buildFrame, type Frame } from './frame.ts';
+import { buildFrame, type SocketMessage } from './frame.ts';
 
 const NEVER = new AbortController().signal;
 const ADDED = { 'x-codex-turn-state': 'state', start: '1' };
 
-const read = ({ parts, bytes }: Frame): unknown => {
+const read = ({ parts, bytes }: SocketMessage): unknown => {
   const joined = Buffer.concat(parts);
   expect(joined.length).toBe(bytes);
   return JSON.parse(joined.toString('utf8'));

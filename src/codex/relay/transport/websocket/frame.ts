@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '../../../../kit/
 import { readModelBody, writeModelBody } from '../../request/model-body.ts';
 
 /** A message in parts: joining them would copy a whole conversation. */
-export interface Frame {
+export interface SocketMessage {
   readonly parts: readonly Uint8Array[];
   readonly bytes: number;
 }
@@ -17,7 +17,7 @@ export const buildFrame = async (
   body: Uint8Array,
   metadata: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<Frame> => {
+): Promise<SocketMessage> => {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const [head, tail] = withMetadata(bytes, metadata) ?? [await rewritten(bytes, metadata, signal)];
   // Without the brace that opens it.

@@ -6,7 +6,7 @@ import type { TransportAnswer, TransportRequest } from '../model-transport.ts';
 import { AnswerQueue } from './answer-queue.ts';
 import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
 import { readErrorFrame, toFailedEvent, type ErrorFrame } from './error-frame.ts';
-import type { Frame } from './frame.ts';
+import type { SocketMessage } from './frame.ts';
 import { frameType, isInternal, toSse } from './frame-type.ts';
 import { isHeaderValue, limitHeaders } from './limit-headers.ts';
 import { LostSocketError } from './lost-socket.ts';
@@ -66,7 +66,7 @@ export class SocketAnswer implements SocketListener {
   }
 
   /** Sends the request and resolves with the first event of output, or an error of the backend. */
-  send(frame: Frame): Promise<TransportAnswer> {
+  send(frame: SocketMessage): Promise<TransportAnswer> {
     const { signal } = this.#options;
     this.#frameBytes = frame.bytes;
     // If both fail, the answer is the one that is reported.
