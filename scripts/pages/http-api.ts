@@ -74,15 +74,11 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'The remaining limits of the account, in the format that codex reads; none where nothing is metered.',
   'key GET /api/codex/usage': 'The same, for a `chatgpt_base_url` without `/backend-api`.',
   'key GET /v1/models/{id}': 'One of them.',
-  'key GET /v1/mcp/tools':
-    'The MCP servers of this deployment and their tools, up to a minute old; a server that does not answer is listed with its `error`. See [MCP servers](mcp.md).',
   'key GET /v1/codex/models':
     'The models of the backend with efforts, tiers and modalities, also those that are not offered. For this and the next ones see [codex methods](codex-methods.md).',
   'key GET /v1/codex/account': 'The backend and plan of the account, and whether a sign-in is needed.',
   'key GET /v1/codex/rate-limits': 'The remaining limits of the account, and when they reset.',
   'key GET /v1/codex/usage': 'The tokens that the account has used, in total and per day.',
-  'key GET /v1/codex/mcp':
-    'The MCP servers of this deployment: whether they answer, and the names of their tools.',
   'key GET /v1/codex/config': 'The effective settings of the app-server and of this server, without secrets.',
   'key GET /v1/codex/clients':
     'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
@@ -157,7 +153,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
       storedResponses: untouched,
       kept: null,
       models: { names: notCalled },
-      mcp: { list: notCalled },
       codex: {
         codexModels: notCalled,
         clock: { now: notCalled },

@@ -10,7 +10,6 @@ import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { ReasoningOrigins } from '../engine/memory/reasoning-origins.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { loadOrCreateApiKey, type OwnKey } from '../http/guards/own-secrets.ts';
-import { createAgentPinner } from '../network/pinned-agent.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
@@ -30,7 +29,6 @@ import { coreOf, turnDeps } from './edge.ts';
 import type { TestTimes } from './feature.ts';
 import { ALL_METRICS } from './feature-tables.ts';
 import { FEATURES } from './features.ts';
-import { openMcp, type OpenMcp } from './mcp-servers.ts';
 import { openFeatures } from './open-features.ts';
 import { OpenParts } from './open-parts.ts';
 import { placeFolders } from './folders.ts';
@@ -120,12 +118,12 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
       turns: () => turns,
       exchanges: () => server.exchanges,
       observer: () => observer,
+      listMcpTools: () => active.backend.listMcpTools(),
       login: loginOf(config, homes, () => active),
     },
   );
   const features = await openFeatures(FEATURES, core, { config, metrics, parts });
   const { offers } = features;
-  const mcp = parts.add('MCP servers', await openMcpServers(config, environment, logger));
   const codexWatch = new CodexWatch(TESTED_CODEX, logger);
   const active = await openActiveBackend({
     ...deps,
@@ -138,7 +136,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     unread: openUnreadTotal(config, metrics),
     reasoning: openReasoningMemory(config, metrics, shared),
     origins: new ReasoningOrigins(),
-    mcp,
+    mcp: offers.mcp,
   });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
   const observer: RequestObserver = observerOf(features.observers, { metrics, logger });
@@ -267,20 +265,6 @@ const openHomes = async (
     allowsFeedback: config.codex.feedback,
     onUnsavedLogin: (err) =>
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
-  });
-
-const openMcpServers = (
-  { mcpServers, mcp }: Config,
-  environment: AppDeps['environment'],
-  logger: Logger,
-): Promise<OpenMcp> =>
-  openMcp({
-    servers: mcpServers,
-    environment,
-    pinAgent: mcp.clientServers
-      ? createAgentPinner({ allowPrivate: mcp.clientPrivate, keepsConnections: true })
-      : null,
-    onBug: (err) => logger.error({ err }, 'request to an MCP server failed'),
   });
 
 type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &

@@ -46,7 +46,7 @@ interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'api
 export const coreOf = (
   config: Config,
   { ownKey, keyIds, metrics, ...parts }: CoreParts,
-  later: Pick<Core, 'turns' | 'exchanges' | 'observer' | 'login'>,
+  later: Pick<Core, 'turns' | 'exchanges' | 'observer' | 'listMcpTools' | 'login'>,
 ): Core => ({
   ...parts,
   ...later,
@@ -55,6 +55,7 @@ export const coreOf = (
   bodies: bodyDeps(config, metrics),
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
+  mcpServers: config.mcpServers,
   waits: {
     queueMs: config.load.queueTimeoutMs,
     idleMs: config.upstream.idleTimeoutMs,

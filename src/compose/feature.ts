@@ -1,8 +1,10 @@
 import type { FeatureFailures } from '../canonical/failure/failure.ts';
+import type { McpServer } from '../canonical/mcp/mcp-server.ts';
 import type { ModelPrices } from '../canonical/models/prices.ts';
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import type { ValuesOf } from '../config/schema.ts';
 import type { SettingTable } from '../config/setting-row.ts';
+import type { ListedMcp, McpAccess } from '../engine/mcp/mcp-tools.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
@@ -70,6 +72,8 @@ export interface Core {
   readonly models: ModelDirectory;
   /** What models cost, from the config file. */
   readonly prices: ModelPrices;
+  /** The MCP servers of the deployment, from its file or the config file. */
+  readonly mcpServers: readonly McpServer[];
   /** Limits the bodies of requests. */
   readonly bodies: BodyDeps;
   readonly waits: {
@@ -103,12 +107,14 @@ export interface Core {
     /** Has the server use a changed login at once. */
     follow(): Promise<void>;
   };
-  /** What runs turns. Throws until all features are open, as the next two do. */
+  /** What runs turns. Throws until all features are open, as the next ones do. */
   turns(): TurnDeps;
   /** The requests that are being answered. */
   exchanges(): Exchanges;
   /** Tells all features about a request. */
   observer(): RequestObserver;
+  /** Asks the backend for the tools of the MCP servers. */
+  listMcpTools(): Promise<readonly ListedMcp[]>;
 }
 
 /** What features offer to those after them in the list, and to the server. A later offer replaces an earlier one. */
@@ -125,6 +131,8 @@ export interface Offers {
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
   /** Writes whole requests to files. */
   readonly captures: CaptureFiles;
+  /** How turns reach MCP servers. */
+  readonly mcp: McpAccess;
   readonly hasConsole: boolean;
   /** Whether the answer to a request is never shared with pages of other origins. */
   readonly isPrivate: (http: Request) => boolean;

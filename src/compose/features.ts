@@ -2,6 +2,7 @@ import { captures } from '../features/captures/feature.ts';
 import { webConsole } from '../features/console/feature.ts';
 import { forwarding } from '../features/forwarding/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
+import { mcp } from '../features/mcp/feature.ts';
 import { requestLog } from '../features/request-log/feature.ts';
 import { signIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
@@ -18,6 +19,7 @@ export const FEATURES: readonly Feature[] = [
   webConsole,
   requestLog,
   forwarding,
+  mcp,
   signIn,
   websocket,
 ];

@@ -1,4 +1,5 @@
 import { valuesOf, type Config } from '../config/schema.ts';
+import { NO_MCP } from '../engine/mcp/mcp-tools.ts';
 import type { CaptureFiles } from '../http/exchange/trace-request.ts';
 import { acceptConfigured, type ConfiguredKeys } from '../http/guards/authenticate.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
@@ -43,6 +44,7 @@ const firstOffers = (configured: ConfiguredKeys): Offers => ({
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),
   captures: NO_CAPTURES,
+  mcp: NO_MCP,
   hasConsole: false,
   isPrivate: () => false,
 });

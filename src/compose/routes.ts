@@ -1,6 +1,5 @@
 import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { type Config, shownSettings, shownSources } from '../config/schema.ts';
-import { createMcpDirectory } from '../engine/mcp/mcp-tools.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
@@ -40,7 +39,6 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       onRefused: (reason) => metrics.refused.inc({ reason }),
     }),
     models: active.models,
-    mcp: createMcpDirectory(() => active.backend.listMcpTools(), systemAmbient.clock),
     codex: codexRouteDeps(config, homes, active),
     metrics: config.log.metrics ? metrics : null,
     front: {

@@ -166,24 +166,6 @@ export const BACKEND_SETTINGS = {
     description:
       'Whether `POST /v1/codex/feedback` is served. It sends the text of a client to the makers of codex; nothing is sent without such a request.',
   }),
-  PROXY_MCP_CONFIG: everyday({
-    at: 'mcp.configFile',
-    type: filePath,
-    description:
-      'A JSON file with the MCP servers that requests may use, in the usual `mcpServers` form; see [MCP servers](mcp.md). The config file can list them itself, under `mcpServers`.',
-  }),
-  PROXY_MCP_CLIENT_SERVERS: deployment({
-    at: 'mcp.clientServers',
-    type: yesOrNo,
-    default: 'false',
-    description: 'Whether a request may name an MCP server by URL. This server then connects to that URL.',
-  }),
-  PROXY_MCP_CLIENT_PRIVATE: deployment({
-    at: 'mcp.clientPrivate',
-    type: yesOrNo,
-    default: 'false',
-    description: 'Whether such a URL may lead to a private, loopback or link-local address.',
-  }),
   PROXY_WORKERS: deployment({
     at: 'worker.count',
     type: wholeNumber(1, 64, 'processes'),

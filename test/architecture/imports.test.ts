@@ -104,6 +104,7 @@ const RULES: Readonly<Record<string, readonly string[]>> = {
     'config',
     'engine',
     'http',
+    'network',
     'observe',
     'openai',
     'store',

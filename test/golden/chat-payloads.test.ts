@@ -11,7 +11,7 @@ import { rpcDraft } from '../../src/engine/drivers/rpc/driver.ts';
 import { chatToTurn } from '../../src/openai/chat/to-turn.ts';
 import { parameterName } from '../../src/apis/parameters.ts';
 import { knownModel, modelList } from '../support/models.ts';
-import { NO_MCP } from '../support/no-mcp.ts';
+import { NO_MCP } from '../../src/engine/mcp/mcp-tools.ts';
 import { threadSettings } from '../support/thread-settings.ts';
 import { turnContext } from '../support/turn-request.ts';
 

@@ -10,7 +10,7 @@ import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
 import { ReasoningOrigins } from '../../src/engine/memory/reasoning-origins.ts';
 import { createEngine, type EngineDeps } from '../../src/engine/attempt/run-turn.ts';
 import { UnreadTotal } from '../../src/engine/attempt/unread-total.ts';
-import { NO_MCP } from './no-mcp.ts';
+import { NO_MCP } from '../../src/engine/mcp/mcp-tools.ts';
 import { threadSettings } from './thread-settings.ts';
 import { fixedAmbient } from './turn-events.ts';
 

@@ -9,7 +9,7 @@ import { relayDraft } from '../../src/engine/drivers/relay/driver.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/kit/json/json.ts';
 import { parameterName, type ParameterNames } from '../../src/apis/parameters.ts';
 import { body as modelRequest, everything, first, PROVIDER, SESSION, SHAPE } from './edited.ts';
-import { NO_MCP } from './no-mcp.ts';
+import { NO_MCP } from '../../src/engine/mcp/mcp-tools.ts';
 import { turnContext } from './turn-request.ts';
 import { threadSettings } from './thread-settings.ts';
 

@@ -9,8 +9,6 @@ import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import type { WorkerPool } from '../../codex/worker/supervisor.ts';
 import { secretHider } from '../../kit/text/hide-secrets.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import type { Clock } from '../../kit/ambient.ts';
-import { keepAnswer } from '../../kit/collections/recent.ts';
 import { rpcFailure } from '../attempt/app-server-turn.ts';
 
 /** A server that threads can be started with. */
@@ -34,6 +32,8 @@ export interface McpAccess {
    */
   readonly reach: ((server: McpServer, signal: AbortSignal) => Promise<ReachableMcp>) | null;
 }
+
+export const NO_MCP: McpAccess = { deployment: new Map(), reach: null };
 
 type Status = ResultOf<'mcpServerStatus/list'>['data'][number];
 
@@ -156,24 +156,3 @@ export const listMcpTools = async (
     lease.release();
   }
 };
-
-/** The MCP servers of the deployment and their tools, cached for a short time. */
-export interface McpDirectory {
-  list(): Promise<readonly ListedMcp[]>;
-}
-
-/** Each listing starts every server. */
-const KEEP_MS = 60_000;
-/** A server that failed may recover soon. */
-const KEEP_FAILED_MS = 5_000;
-
-export const createMcpDirectory = (
-  look: () => Promise<readonly ListedMcp[]>,
-  clock: Clock,
-): McpDirectory => ({
-  list: keepAnswer(look, {
-    clock,
-    keepMs: (all) => (all.every(({ list }) => list.status === 'connected') ? KEEP_MS : KEEP_FAILED_MS),
-    keepFailureMs: 0,
-  }),
-});

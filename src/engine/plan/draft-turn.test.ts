@@ -8,7 +8,7 @@ import { profileOf } from '../../codex/capabilities/profile.ts';
 import { directLogin, type BackendTarget } from '../../codex/home/backend.ts';
 import { CHATGPT_HISTORY, OTHER_HISTORY } from '../../codex/translate/fit-history.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
-import { NO_MCP } from '../../../test/support/no-mcp.ts';
+import { NO_MCP } from '../mcp/mcp-tools.ts';
 import { relayDraft } from '../drivers/relay/driver.ts';
 import { rpcDraft } from '../drivers/rpc/driver.ts';
 import type { DraftDeps } from './draft-turn.ts';

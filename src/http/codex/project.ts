@@ -8,7 +8,6 @@ import type {
 } from '../../canonical/models/account.ts';
 import { FAILURES } from '../../canonical/failure/failure-catalogue.ts';
 import type { ModelInfo, ModelNames } from '../../canonical/models/model-names.ts';
-import type { ListedMcp } from '../../engine/mcp/mcp-tools.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Every model, including hidden ones. Unknown properties are null. */
@@ -105,25 +104,6 @@ export const projectTotals = (totals: TokenTotals | null) => ({
         },
   days: totals?.days ?? null,
 });
-
-/** A summary; `GET /v1/mcp/tools` describes the tools. */
-export const projectMcpStatus = (all: readonly ListedMcp[]) => ({
-  object: 'list' as const,
-  data: all.map(({ server, list }) => ({
-    object: 'codex.mcp_server' as const,
-    server_label: server.label,
-    transport: server.transport.kind,
-    status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
-    auth: server.transport.kind === 'http' ? authOf(server.transport.headers) : null,
-    require_approval: server.requireApproval,
-    tools: list.status === 'failed' ? [] : list.tools.map(({ name }) => name),
-  })),
-});
-
-/** The app-server does not know: the relay in front of it adds the token. */
-const authOf = (headers: Readonly<Record<string, string>>): 'token' | 'none' =>
-  Object.keys(headers).some((name) => name.toLowerCase() === 'authorization') ? 'token' : 'none';
 
 /** The settings of this server that every client may see. */
 export interface ServerSettings {

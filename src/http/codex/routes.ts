@@ -1,6 +1,5 @@
 import { usableNames } from '../../canonical/models/model-names.ts';
 import type { CodexAccount } from '../../engine/codex-account.ts';
-import type { McpDirectory } from '../../engine/mcp/mcp-tools.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { route, type Route } from '../route.ts';
 import { clientsRoute, type ClientsRouteDeps } from './clients.ts';
@@ -9,7 +8,6 @@ import {
   projectAccount,
   projectCodexModels,
   projectConfig,
-  projectMcpStatus,
   projectRateLimits,
   projectTotals,
   type ServerSettings,
@@ -18,13 +16,12 @@ import {
 export interface CodexRouteDeps extends ClientsRouteDeps, FeedbackDeps, ServerSettings {
   /** The account of the active backend. */
   readonly codexAccount: () => CodexAccount;
-  readonly mcp: McpDirectory;
   readonly codexVersion: string;
 }
 
 /** Information from the app-server and its account, for people and dashboards. */
 export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
-  const { codexAccount, models, modelFilter, mcp, codexVersion } = deps;
+  const { codexAccount, models, modelFilter, codexVersion } = deps;
   return [
     route('GET /v1/codex/models', { scopes: INFER_OR_READ }, async (_, exchange) =>
       Response.json(projectCodexModels(usableNames(await models.names(), modelFilter(exchange.caller())))),
@@ -38,7 +35,6 @@ export const codexRoutes = (deps: CodexRouteDeps): readonly Route[] => {
     route('GET /v1/codex/usage', 'read', async () =>
       Response.json(projectTotals(await codexAccount().usage())),
     ),
-    route('GET /v1/codex/mcp', 'read', async () => Response.json(projectMcpStatus(await mcp.list()))),
     route('GET /v1/codex/config', 'read', async () =>
       Response.json(projectConfig(await codexAccount().config(), deps, codexVersion)),
     ),

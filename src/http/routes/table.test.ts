@@ -7,7 +7,6 @@ it('has no path for metrics that are not served', () => {
     apis: [],
     turns: {},
     models: {},
-    mcp: {},
     codex: {},
     front: {},
     console: null,

@@ -1,8 +1,6 @@
-import type { McpDirectory } from '../../engine/mcp/mcp-tools.ts';
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { projectMcpServers } from '../../openai/models/project.ts';
 import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
@@ -13,7 +11,6 @@ import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { route, type Route } from '../route.ts';
-import { INFER_OR_READ } from '../guards/scopes.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
 import { conversationRoutes, type KeptConversations } from './conversations.ts';
 import { cancelRoute } from './cancel-response.ts';
@@ -31,8 +28,7 @@ export interface RouteDeps {
   /** Null: nothing is stored. */
   readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
   readonly models: ModelDirectory;
-  readonly mcp: McpDirectory;
-  readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'mcp' | 'bodies'> &
+  readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   /** Null: not served. */
   readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
@@ -68,9 +64,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     modelListRoute({ ...deps, modelFilter }),
     ...ownPaths({ ...deps.codex, modelFilter }),
     modelRoute({ ...deps, modelFilter }),
-    route('GET /v1/mcp/tools', { scopes: INFER_OR_READ }, async () =>
-      Response.json(projectMcpServers(await deps.mcp.list())),
-    ),
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
     ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...frontRoutes(deps.front),

@@ -2,8 +2,6 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import type { ModelName, ModelNames } from '../../canonical/models/model-names.ts';
 import { present } from '../../kit/json/json.ts';
 import { quoted } from '../../kit/text/display.ts';
-import type { McpServer } from '../../canonical/mcp/mcp-server.ts';
-import type { McpToolInfo, McpToolList } from '../../canonical/mcp/mcp-tools.ts';
 
 /** For models without a creation date: OpenAI's schema requires a number. */
 const UNKNOWN_TIME = 0;
@@ -44,30 +42,3 @@ export const projectOneModel = (names: ModelNames, id: string) => {
   }
   return projectModel(found);
 };
-
-/** A tool in the form of an `mcp_list_tools` item. */
-const projectMcpTool = (tool: McpToolInfo) => ({
-  name: tool.name,
-  title: tool.title,
-  description: tool.description,
-  input_schema: tool.inputSchema,
-  output_schema: tool.outputSchema,
-  annotations: tool.annotations,
-});
-
-interface ListedServer {
-  readonly server: McpServer;
-  readonly list: McpToolList;
-}
-
-/** The configured MCP servers, without commands, addresses or headers. */
-export const projectMcpServers = (all: readonly ListedServer[]) => ({
-  object: 'list' as const,
-  data: all.map(({ server, list }) => ({
-    server_label: server.label,
-    transport: server.transport.kind,
-    status: list.status,
-    error: list.status === 'failed' ? `The MCP server '${server.label}' ${list.lastError}.` : null,
-    tools: list.status === 'failed' ? [] : list.tools.map(projectMcpTool),
-  })),
-});

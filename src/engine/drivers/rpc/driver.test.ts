@@ -1,7 +1,7 @@
 import { expect, it, describe } from 'vitest';
 
 import { functionTool, NO_SAMPLING, turnOf } from '../../../../test/support/turn-request.ts';
-import { NO_MCP } from '../../../../test/support/no-mcp.ts';
+import { NO_MCP } from '../../mcp/mcp-tools.ts';
 import { collect, emit } from '../../../../test/support/turn-events.ts';
 import type { Item, Produced } from '../../../canonical/request/item.ts';
 import type { HostedTool, Tool } from '../../../canonical/request/tool.ts';

@@ -1,20 +1,20 @@
 import type { Dispatcher } from 'undici';
 
-import { gatewayError } from '../canonical/failure/failure.ts';
-import { mcpSecrets, type McpServer, type McpTransport } from '../canonical/mcp/mcp-server.ts';
-import { machineTrust } from '../codex/home/machine-trust.ts';
-import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
-import { startMcpRelay, type McpRelay } from '../codex/relay/mcp/mcp-relay.ts';
-import { httpServerConfig, stdioServerConfig } from '../codex/translate/mcp-config.ts';
-import type { McpAccess, ReachableMcp } from '../engine/mcp/mcp-tools.ts';
-import { unlessAborted } from '../kit/async/wait.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { mcpSecrets, type McpServer, type McpTransport } from '../../canonical/mcp/mcp-server.ts';
+import { machineTrust } from '../../codex/home/machine-trust.ts';
+import { openDispatcher } from '../../codex/relay/transport/dispatcher.ts';
+import { startMcpRelay, type McpRelay } from '../../codex/relay/mcp/mcp-relay.ts';
+import { httpServerConfig, stdioServerConfig } from '../../codex/translate/mcp-config.ts';
+import type { McpAccess, ReachableMcp } from '../../engine/mcp/mcp-tools.ts';
+import { unlessAborted } from '../../kit/async/wait.ts';
 
 /** The configured MCP servers, and access to those named by clients. */
-export interface OpenMcp extends McpAccess {
+export interface OpenMcpServers extends McpAccess {
   close(): Promise<void>;
 }
 
-export interface OpenMcpOptions {
+export interface OpenMcpServersOptions {
   readonly servers: readonly McpServer[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
@@ -29,7 +29,7 @@ export interface OpenMcpOptions {
 const MARGIN_MS = 10_000;
 const NAME_TIMEOUT_MS = 10_000;
 
-export const openMcp = async (options: OpenMcpOptions): Promise<OpenMcp> => {
+export const openMcpServers = async (options: OpenMcpServersOptions): Promise<OpenMcpServers> => {
   const { servers, environment, pinAgent } = options;
   const trust = machineTrust(environment);
   const urls = servers.flatMap(({ transport }) => (transport.kind === 'http' ? [transport.url] : []));
@@ -102,7 +102,7 @@ const reachNamed = async (
   server: McpServer,
   signal: AbortSignal,
   relay: McpRelay,
-  pinAgent: NonNullable<OpenMcpOptions['pinAgent']>,
+  pinAgent: NonNullable<OpenMcpServersOptions['pinAgent']>,
 ): Promise<ReachableMcp> => {
   const { label, transport } = server;
   if (transport.kind !== 'http') throw new Error('MCP servers named by URL');

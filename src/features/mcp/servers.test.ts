@@ -2,11 +2,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../../test/support/mcp/http-server.ts';
-import type { McpServer, McpTransport } from '../canonical/mcp/mcp-server.ts';
-import type { ReachableMcp } from '../engine/mcp/mcp-tools.ts';
-import { createAgentPinner, type PinnedAgentOptions } from '../network/pinned-agent.ts';
-import { openMcp, type OpenMcp } from './mcp-servers.ts';
+import { startHttpMcp, type HttpMcpServer, type HttpOptions } from '../../../test/support/mcp/http-server.ts';
+import type { McpServer, McpTransport } from '../../canonical/mcp/mcp-server.ts';
+import type { ReachableMcp } from '../../engine/mcp/mcp-tools.ts';
+import { createAgentPinner, type PinnedAgentOptions } from '../../network/pinned-agent.ts';
+import { openMcpServers, type OpenMcpServers } from './servers.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -22,8 +22,8 @@ const serve = async (options: HttpOptions = {}): Promise<HttpMcpServer> => {
 const open = async (
   servers: readonly McpServer[],
   pinned: Partial<PinnedAgentOptions> | null,
-): Promise<OpenMcp> => {
-  const mcp = await openMcp({
+): Promise<OpenMcpServers> => {
+  const mcp = await openMcpServers({
     servers,
     environment: { SSL_CERT_FILE: '/own.pem' },
     pinAgent:
