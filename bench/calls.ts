@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 
 import { createApp, type App } from '../src/compose/app.ts';
-import { loadConfig } from '../src/compose/feature-tables.ts';
+import { loadConfig } from '../src/compose/features.ts';
 import { createLogger } from '../src/observe/log.ts';
 import { startBenchModel } from './model.ts';
 import { promptOf, SLOWLY } from './workload.ts';

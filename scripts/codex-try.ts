@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { judgePrompt } from '../src/cli/doctor/codex-check.ts';
 import { findCodexBinary } from '../src/codex/binary.ts';
 import { createApp, type App } from '../src/compose/app.ts';
-import { loadConfig } from '../src/compose/feature-tables.ts';
+import { loadConfig } from '../src/compose/features.ts';
 import { answer } from '../src/demo/answer.ts';
 import { startModelServer, type ModelServer, type Script } from '../src/demo/model-server.ts';
 import { isJsonObject, parseJsonObject, type JsonObject } from '../src/kit/json/json.ts';

@@ -10,7 +10,7 @@ import path from 'node:path';
 
 import { anthropicError } from '../src/anthropic/errors.ts';
 import { FAILURES, type FailureCode } from '../src/canonical/failure/failure-catalogue.ts';
-import { ALL_FAILURES, ALL_METRICS } from '../src/compose/feature-tables.ts';
+import { ALL_FAILURES, ALL_METRICS } from '../src/compose/features.ts';
 import type { ConnectClient } from '../src/connect/client.ts';
 import { CLIENTS, type ConnectClientName } from '../src/connect/clients.ts';
 import { describeConfig } from './pages/config.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../src/compose/features.ts';
 import { MCP_FIELDS } from '../../src/config/mcp-file.ts';
 import { PRICE_FIELDS } from '../../src/config/config-file.ts';
 import { fileKeyOf, type SettingRow } from '../../src/config/setting-row.ts';

@@ -1,4 +1,4 @@
-import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../src/compose/features.ts';
 import { GROUPS, SLICES, type SettingRow } from '../../src/config/setting-row.ts';
 
 const defaultOf = (row: SettingRow): string => {

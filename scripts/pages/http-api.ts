@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
-import { apisOf } from '../../src/compose/apis.ts';
+import { apisOf } from '../../src/compose/endpoints.ts';
 import type { RouteRow } from '../../src/compose/feature.ts';
-import { loadConfig } from '../../src/compose/feature-tables.ts';
-import { FEATURES } from '../../src/compose/features.ts';
+import { loadConfig, FEATURES } from '../../src/compose/features.ts';
 import { featureRoutes, mergeRoutes } from '../../src/compose/open-features.ts';
 import { mergeRows } from '../../src/kit/collections/merge-rows.ts';
 import { INFER } from '../../src/http/guards/scopes.ts';

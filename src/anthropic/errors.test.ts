@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { FAILURES, type FailureCode } from '../canonical/failure/failure-catalogue.ts';
-import { ALL_FAILURES } from '../compose/feature-tables.ts';
+import { ALL_FAILURES } from '../compose/features.ts';
 import { failure, failureFrom, type Failure } from '../canonical/failure/failure.ts';
 import { missing } from '../apis/validation.ts';
 import { anthropicError, anthropicErrors, restateFailure } from './errors.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, afterEach, expect, it } from 'vitest';
 
 import { STORE_SCHEMA, openConfiguredStore } from '../compose/open-store.ts';
-import { loadConfig } from '../compose/feature-tables.ts';
+import { loadConfig } from '../compose/features.ts';
 import { openAdmin } from '../store/admin/open-admin.ts';
 import { storeCheck } from './doctor.ts';
 

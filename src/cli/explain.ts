@@ -2,7 +2,7 @@ import { UnusableBinary } from '../codex/binary.ts';
 import { UnusableLogin } from '../codex/home/login-file.ts';
 import { UntrustedPath, untrusted } from '../codex/home/trusted-path.ts';
 import { UnusableStore } from '../compose/open-store.ts';
-import { loadConfig } from '../compose/feature-tables.ts';
+import { loadConfig } from '../compose/features.ts';
 import { ConfigError } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 

@@ -1,4 +1,4 @@
-import { ALL_SETTINGS } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../compose/features.ts';
 import type { Command } from './read-command-line.ts';
 import { COMMANDS } from './table.ts';
 import { findCodexBinary } from '../codex/binary.ts';

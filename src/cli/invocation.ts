@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { ALL_SETTINGS } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../compose/features.ts';
 import { shellQuoted } from '../kit/text/display.ts';
 
 /** How this program was started, which decides the command lines shown to the user. */

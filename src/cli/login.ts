@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { readLogin, type LoginFacts } from '../codex/login/read-login.ts';
 import { signIn, signOut, type SignIn } from '../codex/login/sign-in.ts';
-import { overridesLogin } from '../compose/choose-backend.ts';
+import { overridesLogin } from '../compose/active-backend.ts';
 import type { Flags, RunCommand, CommandContext } from './read-command-line.ts';
 import { openCodexBinary } from '../codex/binary.ts';
 import type { Config } from '../config/schema.ts';

@@ -2,10 +2,9 @@ import { stat } from 'node:fs/promises';
 import { isatty } from 'node:tty';
 
 import { createApp, type App } from '../compose/app.ts';
-import { shownKey } from '../compose/about-server.ts';
-import { banner, type BannerFacts, describeState, type BackendState } from '../compose/banner.ts';
+import { shownKey, banner, type BannerFacts, describeState, type BackendState } from '../compose/banner.ts';
 import { valuesOf, type Config, secretsOf } from '../config/schema.ts';
-import { ALL_SETTINGS } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../compose/features.ts';
 import { CAPTURE_TABLES } from '../features/captures/feature.ts';
 import { CONSOLE_TABLES } from '../features/console/feature.ts';
 import { errorResponse } from '../http/answer/error-response.ts';

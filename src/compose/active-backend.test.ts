@@ -7,98 +7,104 @@ import { gatewayError } from '../canonical/failure/failure.ts';
 import type { TurnEvent } from '../canonical/events/turn-event.ts';
 import type { Plan } from '../engine/engine.ts';
 import type { Backend } from './backend.ts';
-import { createActiveBackend, type Choice, type ActiveBackend } from './active-backend.ts';
-
-const ended: TurnEvent = {
-  type: 'turn-ended',
-  outcome: { kind: 'completed' },
-  usage: null,
-  at: 1_800_000_000_000,
-};
-const said = (name: string): TurnEvent => ({ type: 'item-delta', itemId: name, at: 'text', delta: name });
-const never = new AbortController().signal;
-
-interface FakeBackend extends Backend {
-  readonly name: string;
-  renewals: number;
-  closed: number | null;
-  release(): void;
-}
-
-/** Returns its name; its close waits until released, like that of a backend with running turns. */
-const fakeBackend = (name: string, turn?: Plan['run']): FakeBackend => {
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const backend: FakeBackend = {
-    name,
-    renewals: 0,
-    closed: null,
-    release: () => release(),
-    engine: {
-      plan: () =>
-        planOf(
-          turn ??
-            async function* says(_signal, onSettled) {
-              yield said(name);
-              onSettled?.();
-              yield ended;
-            },
-          { ignored: [{ include: name }] },
-        ),
-    },
-    models: { names: async () => ({}) as never },
-    state: { kind: 'demo' },
-    codexAccount: {} as never,
-    codexModels: () => [],
-    ready: () => true,
-    workers: () => [],
-    listMcpTools: async () => [],
-    renew() {
-      backend.renewals += 1;
-    },
-    async close(timeoutMs) {
-      backend.closed = timeoutMs;
-      if (timeoutMs > 1_000) await released;
-    },
-  };
-  return backend;
-};
-
-let active: ActiveBackend | null = null;
-afterEach(async () => {
-  await active?.close(0);
-  active = null;
-});
-
-const start = async (first: Choice) => {
-  const noted: { switches: string[]; troubles: unknown[] } = { switches: [], troubles: [] };
-  let choice: () => Choice = () => first;
-  active = await createActiveBackend({
-    choose: async () => choice(),
-    lookEveryMs: 1_000_000,
-    onSwitch: (backend) => noted.switches.push((backend as FakeBackend).name),
-    onTrouble: (error) => noted.troubles.push(error),
-  });
-  return {
-    active,
-    noted,
-    async change(next: () => Choice) {
-      choice = next;
-      await active?.look();
-    },
-  };
-};
-const choiceOf = (backend: Backend, identity: string, revision = ''): Choice => ({
-  identity,
-  revision,
-  make: async () => backend,
-});
-const run = (on: ActiveBackend): Promise<TurnEvent[]> =>
-  collect(on.engine.plan(turnRequest(), turnContext()).run(never));
+import {
+  createActiveBackend,
+  type Choice,
+  type ActiveBackend,
+  RelayBypass,
+  BYPASS_MS,
+} from './active-backend.ts';
 
 describe('createActiveBackend', () => {
+  const ended: TurnEvent = {
+    type: 'turn-ended',
+    outcome: { kind: 'completed' },
+    usage: null,
+    at: 1_800_000_000_000,
+  };
+  const said = (name: string): TurnEvent => ({ type: 'item-delta', itemId: name, at: 'text', delta: name });
+  const never = new AbortController().signal;
+
+  interface FakeBackend extends Backend {
+    readonly name: string;
+    renewals: number;
+    closed: number | null;
+    release(): void;
+  }
+
+  /** Returns its name; its close waits until released, like that of a backend with running turns. */
+  const fakeBackend = (name: string, turn?: Plan['run']): FakeBackend => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const backend: FakeBackend = {
+      name,
+      renewals: 0,
+      closed: null,
+      release: () => release(),
+      engine: {
+        plan: () =>
+          planOf(
+            turn ??
+              async function* says(_signal, onSettled) {
+                yield said(name);
+                onSettled?.();
+                yield ended;
+              },
+            { ignored: [{ include: name }] },
+          ),
+      },
+      models: { names: async () => ({}) as never },
+      state: { kind: 'demo' },
+      codexAccount: {} as never,
+      codexModels: () => [],
+      ready: () => true,
+      workers: () => [],
+      listMcpTools: async () => [],
+      renew() {
+        backend.renewals += 1;
+      },
+      async close(timeoutMs) {
+        backend.closed = timeoutMs;
+        if (timeoutMs > 1_000) await released;
+      },
+    };
+    return backend;
+  };
+
+  let active: ActiveBackend | null = null;
+  afterEach(async () => {
+    await active?.close(0);
+    active = null;
+  });
+
+  const start = async (first: Choice) => {
+    const noted: { switches: string[]; troubles: unknown[] } = { switches: [], troubles: [] };
+    let choice: () => Choice = () => first;
+    active = await createActiveBackend({
+      choose: async () => choice(),
+      lookEveryMs: 1_000_000,
+      onSwitch: (backend) => noted.switches.push((backend as FakeBackend).name),
+      onTrouble: (error) => noted.troubles.push(error),
+    });
+    return {
+      active,
+      noted,
+      async change(next: () => Choice) {
+        choice = next;
+        await active?.look();
+      },
+    };
+  };
+  const choiceOf = (backend: Backend, identity: string, revision = ''): Choice => ({
+    identity,
+    revision,
+    make: async () => backend,
+  });
+  const run = (on: ActiveBackend): Promise<TurnEvent[]> =>
+    collect(on.engine.plan(turnRequest(), turnContext()).run(never));
+
   it('runs turns on the current backend, and lets the previous one finish', async () => {
     const [one, two] = [fakeBackend('one'), fakeBackend('two')];
     const { active: on, noted, change } = await start(choiceOf(one, '1'));
@@ -166,5 +172,22 @@ describe('createActiveBackend', () => {
     await on.close(7);
     expect([one.closed, two.closed]).toEqual([7, 7]);
     one.release();
+  });
+});
+
+describe('RelayBypass', () => {
+  it('opens for a while after three block pages in a row', () => {
+    let now = 1_000;
+    const bypass = new RelayBypass({ now: () => now });
+    expect([bypass.blocked(), bypass.blocked(), bypass.isOpen()]).toEqual([false, false, false]);
+    bypass.served();
+    expect([bypass.blocked(), bypass.blocked(), bypass.blocked(), bypass.isOpen()]).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+    now += BYPASS_MS;
+    expect(bypass.isOpen()).toBe(false);
   });
 });

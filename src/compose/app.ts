@@ -1,11 +1,10 @@
-import { createChooser, overridesLogin, UPSTREAM_KEY_ENV } from './choose-backend.ts';
-import type { Core } from './feature.ts';
-import { describeState, type BackendState } from './banner.ts';
+import { overridesLogin, UPSTREAM_KEY_ENV, type ActiveBackend } from './active-backend.ts';
+import type { Core, TestTimes } from './feature.ts';
+import type { BackendState } from './banner.ts';
 import { openCodexBinary } from '../codex/binary.ts';
 import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
 import type { WorkerDescription } from '../codex/worker/supervisor.ts';
 import type { Config } from '../config/schema.ts';
-import { RelayBypass, BYPASS_MS } from './relay-bypass.ts';
 import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
 import { ReasoningOrigins } from '../engine/memory/reasoning-origins.ts';
 import { UnreadTotal } from '../engine/attempt/unread-total.ts';
@@ -24,21 +23,14 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
 import { turnMetrics } from '../observe/turn-metrics.ts';
 import { TESTED_CODEX } from '../version.ts';
-import { apisOf } from './apis.ts';
-import { coreOf, turnDeps } from './edge.ts';
-import type { TestTimes } from './feature.ts';
-import { ALL_METRICS } from './feature-tables.ts';
-import { FEATURES } from './features.ts';
-import { openFeatures } from './open-features.ts';
-import { OpenParts } from './open-parts.ts';
-import { placeFolders } from './folders.ts';
+import { apisOf, routesOf } from './endpoints.ts';
+import { coreOf, turnDeps, openThreads, type ThreadTimes, placeFolders } from './core.ts';
+import { ALL_METRICS, FEATURES } from './features.ts';
+import { openFeatures, OpenParts } from './open-features.ts';
 import { describeStore, openServerStore, openSharedMemory } from './open-store.ts';
 import { openBackground } from './background.ts';
 import { openState } from './state.ts';
-import { createBackend, type BackendDeps } from './backend.ts';
-import { createActiveBackend, type ActiveBackend } from './active-backend.ts';
-import { routesOf } from './routes.ts';
-import { openThreads, type ThreadTimes } from './threads.ts';
+import { openActiveBackend, type BackendDeps } from './backend.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -81,7 +73,6 @@ export interface AppDeps {
   readonly startWorker?: BackendDeps['startWorker'];
 }
 
-const LOOK_EVERY_MS = 2_000;
 /** After the last answer, interrupts of aborted turns may still be in progress. */
 const LAST_INTERRUPTS_MS = 2_000;
 
@@ -266,50 +257,3 @@ const openHomes = async (
     onUnsavedLogin: (err) =>
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
   });
-
-type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> &
-  Pick<AppDeps, 'lookEveryMs' | 'onStarting'>;
-
-/** Creates the active backend, which follows changes of the login and of the relay bypass. */
-const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
-  const { config, logger, metrics } = deps;
-  const bypass = new RelayBypass(systemAmbient.clock);
-  const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
-  /** Null until the first backend exists: it may meet a block page while it is created. */
-  let active: ActiveBackend | null = null;
-  /** Repeated block pages open the bypass. */
-  const watchFor = (wire: 'on' | 'off' | 'bypass') => ({
-    onBlocked() {
-      metrics.relayBlocked.inc();
-      if (wire === 'bypass' || !bypass.blocked()) return;
-      logger.error(
-        { minutes: BYPASS_MS / 60_000 },
-        'repeated block pages: bypassing the relay for a while; relay-only parameters have no effect meanwhile',
-      );
-      void active?.look();
-    },
-    onServed: () => bypass.served(),
-    onUnauthorized: () => void active?.look(),
-  });
-  active = await createActiveBackend({
-    async choose() {
-      const chosen = await choose();
-      const wire = bypass.isOpen() ? 'bypass' : config.upstream.wire;
-      return {
-        identity: `${chosen.identity}, wire ${wire}`,
-        revision: chosen.revision,
-        make() {
-          deps.onStarting?.(chosen.state);
-          return createBackend(chosen, wire, { ...deps, ...watchFor(wire) });
-        },
-      };
-    },
-    lookEveryMs: deps.lookEveryMs ?? LOOK_EVERY_MS,
-    onSwitch: (backend) => {
-      metrics.backendSwitches.inc();
-      logger.warn({ backend: describeState(backend.state) }, 'switched to another backend');
-    },
-    onTrouble: (err) => logger.error({ err }, 'could not switch to another backend; trying again'),
-  });
-  return active;
-};

@@ -6,7 +6,7 @@ import { expect, it, afterEach, describe, vi } from 'vitest';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { createLogger } from '../observe/log.ts';
 import type { Store } from '../store/store.ts';
-import { loadConfig } from './feature-tables.ts';
+import { loadConfig } from './features.ts';
 import { describeStore, openSignatures } from './open-store.ts';
 
 const described = (environment: Record<string, string>): string =>

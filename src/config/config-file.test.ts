@@ -6,7 +6,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/features.ts';
 import { ConfigError } from './load.ts';
 import { type Config, secretsOf } from './schema.ts';
 import { fileKeyOf, type SettingRow } from './setting-row.ts';

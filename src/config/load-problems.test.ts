@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { loadConfig } from '../compose/feature-tables.ts';
+import { loadConfig } from '../compose/features.ts';
 import { ConfigError } from './load.ts';
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
-import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/features.ts';
 
 // A config file of the person who runs the tests must not count.
 vi.stubEnv('HOME', join(tmpdir(), 'no-such-home'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { loadConfig } from '../compose/feature-tables.ts';
+import { loadConfig } from '../compose/features.ts';
 
 describe('loadConfig', () => {
   it('warns of keys that it does not know', () => {

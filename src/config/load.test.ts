@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { defaultConfig, type WholeConfig } from '../../test/support/default-config.ts';
-import { loadConfig } from '../compose/feature-tables.ts';
+import { loadConfig } from '../compose/features.ts';
 import type { Config } from './schema.ts';
 
 // A config file of the person who runs the tests must not count.

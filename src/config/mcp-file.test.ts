@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
-import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/features.ts';
 import { ConfigError } from './load.ts';
 import { type Config, secretsOf } from './schema.ts';
 

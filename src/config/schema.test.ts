@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ALL_SETTINGS, loadConfig } from '../compose/feature-tables.ts';
+import { ALL_SETTINGS, loadConfig } from '../compose/features.ts';
 import { secretsOf, shownSettings } from './schema.ts';
 
 describe('secretsOf', () => {

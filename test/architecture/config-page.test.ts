@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeConfig } from '../../scripts/pages/config.ts';
-import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../src/compose/features.ts';
 import { GROUPS } from '../../src/config/setting-row.ts';
 
 describe('describeConfig', () => {

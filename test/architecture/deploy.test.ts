@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../src/compose/features.ts';
 import { buildContext } from '../../scripts/deploy/build-context.ts';
 import { readDockerfile } from '../../scripts/deploy/dockerfile.ts';
 import { SETTINGS } from '../../src/config/schema.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { printPages, stalePages } from '../../scripts/docs.ts';
-import { ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../src/compose/features.ts';
 import { SETTINGS_NOT_SERVED } from './settings-not-served.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');

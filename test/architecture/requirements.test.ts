@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-import { ALL_METRICS, ALL_SETTINGS } from '../../src/compose/feature-tables.ts';
+import { ALL_METRICS, ALL_SETTINGS } from '../../src/compose/features.ts';
 import { SETTINGS_NOT_SERVED } from './settings-not-served.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');

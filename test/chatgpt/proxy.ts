@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { createApp, type App } from '../../src/compose/app.ts';
-import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { loadConfig } from '../../src/compose/features.ts';
 import type { Script } from '../../src/demo/model-server.ts';
 import { listen } from '../../src/http/listen/listen.ts';
 import { isJsonObject, type JsonObject } from '../../src/kit/json/json.ts';

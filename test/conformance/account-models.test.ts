@@ -11,7 +11,7 @@ import { directLogin } from '../../src/codex/home/backend.ts';
 import { prepareHomes, type CodexHomes } from '../../src/codex/home/prepare-home.ts';
 import { createWorkerSpawner } from '../../src/codex/worker/spawn-worker.ts';
 import type { Json, JsonObject } from '../../src/kit/json/json.ts';
-import { openModels, type OpenModels, type OpenModelsOptions } from '../../src/compose/models.ts';
+import { openModels, type OpenModels, type OpenModelsOptions } from '../../src/compose/backend.ts';
 
 /** The real codex with a made-up ChatGPT login, and a backend whose model list the test sets. */
 

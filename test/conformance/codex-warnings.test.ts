@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { createApp, type App } from '../../src/compose/app.ts';
-import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { loadConfig } from '../../src/compose/features.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import { TESTED_CODEX } from '../../src/version.ts';
 import { startChatGptProxy } from '../chatgpt/proxy.ts';

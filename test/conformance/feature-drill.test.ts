@@ -151,7 +151,7 @@ beforeAll(async () => {
   const text = await readFile(list, 'utf8');
   await writeFile(
     list,
-    `import { shelf } from '../features/shelf/feature.ts';\n${text.replace(/,?\s*\];\s*$/, ', shelf];\n')}`,
+    `import { shelf } from '../features/shelf/feature.ts';\n${text.replace(/,?\s*\];/, ', shelf];')}`,
   );
   await writeFile(path.join(copy, 'request.ts'), REQUEST);
 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { saidMessage } from '../support/item-events.ts';
-import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { loadConfig } from '../../src/compose/features.ts';
 import { openServerStore } from '../../src/compose/open-store.ts';
 import { openState } from '../../src/compose/state.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';

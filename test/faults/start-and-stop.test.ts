@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 
-import { OpenParts } from '../../src/compose/open-parts.ts';
+import { OpenParts } from '../../src/compose/open-features.ts';
 import { hello } from '../support/scripts.ts';
 import { startProxy } from '../support/proxy.ts';
 

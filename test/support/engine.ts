@@ -4,7 +4,7 @@ import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import type { WorkerPool } from '../../src/codex/worker/supervisor.ts';
 import { RequestStrategies } from '../../src/engine/plan/request-strategies.ts';
 import type { DriverDeps } from '../../src/engine/drivers/driver.ts';
-import { wiringOf } from '../../src/compose/wiring.ts';
+import { wiringOf } from '../../src/compose/backend.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { ReasoningMemory } from '../../src/engine/memory/reasoning-memory.ts';
 import { ReasoningOrigins } from '../../src/engine/memory/reasoning-origins.ts';

@@ -1,6 +1,6 @@
 import { Refusals } from '../../src/codex/capabilities/refusals.ts';
 import type { BackendTarget } from '../../src/codex/home/backend.ts';
-import { loadConfig } from '../../src/compose/feature-tables.ts';
+import { loadConfig } from '../../src/compose/features.ts';
 import { createLogger, type Logger, type LogOptions } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { placeRelay, type PlacedRelay } from '../../src/compose/relay.ts';

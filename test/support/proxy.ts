@@ -5,7 +5,7 @@ import path from 'node:path';
 import OpenAI from 'openai';
 
 import { createApp, type App, type AppDeps } from '../../src/compose/app.ts';
-import { ALL_SETTINGS, loadConfig } from '../../src/compose/feature-tables.ts';
+import { ALL_SETTINGS, loadConfig } from '../../src/compose/features.ts';
 import { secretsOf } from '../../src/config/schema.ts';
 import {
   startModelServer,

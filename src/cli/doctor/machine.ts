@@ -5,7 +5,7 @@ import { untrustedState } from '../../codex/home/private-folders.ts';
 import { ConfigError } from '../../config/load.ts';
 import { loadSettings } from '../explain.ts';
 import { ok, problem, warning, type Check } from './finding.ts';
-import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../compose/features.ts';
 import type { Config } from '../../config/schema.ts';
 import { GROUPS } from '../../config/setting-row.ts';
 import type { JsonObject } from '../../kit/json/json.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../compose/features.ts';
 import { serviceVariables } from './install.ts';
 
 describe('serviceVariables', () => {

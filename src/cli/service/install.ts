@@ -2,7 +2,7 @@ import { mkdir, readlink, rm } from 'node:fs/promises';
 import path from 'node:path';
 
 import { readIfPresent, writeAtomically } from '../../codex/home/files.ts';
-import { ALL_SETTINGS } from '../../compose/feature-tables.ts';
+import { ALL_SETTINGS } from '../../compose/features.ts';
 import type { Config } from '../../config/schema.ts';
 import { loadOrCreateApiKey } from '../../http/guards/own-secrets.ts';
 import { shellQuoted } from '../../kit/text/display.ts';

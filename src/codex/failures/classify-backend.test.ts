@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { check, HOST } from '../../../test/support/classified.ts';
 import { failure } from '../../canonical/failure/failure.ts';
-import { ALL_FAILURES } from '../../compose/feature-tables.ts';
+import { ALL_FAILURES } from '../../compose/features.ts';
 import { classify, NO_DETAILS } from './classify.ts';
 
 describe('overload', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ALL_FAILURES } from '../../compose/feature-tables.ts';
+import { ALL_FAILURES } from '../../compose/features.ts';
 import { classify, NO_DETAILS } from './classify.ts';
 import { withoutKeyWords } from './key-words.ts';
 import { mcpErrorText } from './mcp-error.ts';

@@ -1,3 +1,5 @@
+import path from 'node:path';
+
 import { type Config, secretsOf } from '../config/schema.ts';
 import { createAdmission } from '../turns/admission.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
@@ -10,7 +12,7 @@ import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { turnApis } from '../http/routes/table.ts';
 import type { KeyIds } from '../store/key-ids.ts';
-import { ALL_SETTINGS } from './feature-tables.ts';
+import { ALL_SETTINGS } from './features.ts';
 import type { Core } from './feature.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
@@ -23,6 +25,76 @@ import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/request-end.ts';
+import { createThreadedGuide } from '../schemas/threaded-guide.ts';
+import { createThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
+import { createFormatChecks, type FormatChecksOptions } from '../turns/format/check-format.ts';
+import { openWorkFolders, requirePrivateState } from '../codex/home/private-folders.ts';
+import { DEFAULT_WORK_DIR } from '../config/backend-settings.ts';
+
+/** Creates private folders. MCP servers without a folder get one. */
+export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>): Promise<Config> => {
+  await requirePrivateState(config.state.dir);
+  const { workDir, mcpDir, instead } = await openWorkFolders({
+    stateDir: config.state.dir,
+    workDir: config.codex.workDir,
+    isChosen: config.codex.workDir !== path.resolve(DEFAULT_WORK_DIR),
+  });
+  if (instead !== null) logger.warn({ workDir }, `the default working directory is not used: ${instead}`);
+  return {
+    ...config,
+    codex: { ...config.codex, workDir },
+    mcpServers: config.mcpServers.map((server) =>
+      server.transport.kind === 'stdio'
+        ? { ...server, transport: { ...server.transport, cwd: server.transport.cwd ?? mcpDir } }
+        : server,
+    ),
+  };
+};
+
+/** Limits of every job, where they differ from the usual ones. */
+export type ThreadTimes = NonNullable<FormatChecksOptions['times']>;
+
+interface OpenThreadsDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly times: ThreadTimes | undefined;
+}
+
+/** Worker threads for work whose length a client decides. */
+export const openThreads = (config: Config, { logger, metrics, times = {} }: OpenThreadsDeps) => {
+  const tokenizer = createThreadedTokenizer({
+    times,
+    onGuess: (reason) => {
+      metrics.tokenGuesses.inc();
+      logger.warn({ reason }, 'token count estimated');
+    },
+  });
+  const guide = createThreadedGuide({
+    times,
+    clock: systemAmbient.clock,
+    onUnexplained: (reason) => {
+      metrics.toolsUnexplained.inc({ reason });
+      logger.warn({ reason }, 'tool described in prose without parameter docs');
+    },
+  });
+  if (config.api.toolTransport.some(({ choice }) => choice === 'prose')) guide.warmUp();
+  const formats = createFormatChecks({
+    times,
+    clock: systemAmbient.clock,
+    onUnchecked: (reason) => {
+      metrics.formatUnchecked.inc({ reason });
+      logger.warn({ reason }, 'answer not checked against the requested schema');
+    },
+  });
+  return {
+    tokenizer,
+    guide,
+    formats,
+    async close() {
+      await Promise.all([formats.close(), tokenizer.close(), guide.close()]);
+    },
+  };
+};
 
 /** What limits the bodies of requests. */
 export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
