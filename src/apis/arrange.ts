@@ -33,12 +33,11 @@ export class ItemQueue {
 }
 
 /** The list of reasoning texts that an answer with one place for reasoning shows: the summary, or else the raw text. */
-export const shownList = ({ summary }: Pick<Reasoning, 'summary'>): 'summary' | 'content' =>
+export const shownList = ({ summary }: Reasoning): 'summary' | 'content' =>
   summary.some((text) => text !== '') ? 'summary' : 'content';
 
 /** The reasoning texts that such an answer shows. */
-export const shownReasoning = (item: Pick<Reasoning, 'summary' | 'content'>): readonly string[] =>
-  item[shownList(item)] ?? [];
+export const shownReasoning = (item: Reasoning): readonly string[] => item[shownList(item)] ?? [];
 
 /**
  * Drops summaries that follow raw text, which few models write: a stream has shown the raw text by then, and the JSON

@@ -65,10 +65,7 @@ const frameHead = ({ event, note }: Frame): string => {
 export const KEEPALIVE = ': keepalive\n\n';
 
 /** The headers of an error: those of its failure, and when to try again. */
-export const errorHeaders = ({
-  headers,
-  retryAfterSeconds,
-}: Pick<Failure, 'headers' | 'retryAfterSeconds'>): Readonly<Record<string, string>> => ({
+export const errorHeaders = ({ headers, retryAfterSeconds }: Failure): Readonly<Record<string, string>> => ({
   ...headers,
   ...(retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }),
 });

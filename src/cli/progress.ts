@@ -24,7 +24,7 @@ interface ProgressOptions {
   };
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where signals that end the process arrive. */
-  readonly signals?: Pick<NodeJS.Process, 'once' | 'removeListener' | 'kill' | 'pid'>;
+  readonly signals?: NodeJS.Process;
 }
 
 const TICK_MS = 1_000;

@@ -209,7 +209,7 @@ const ECHO_MS = 200;
 
 /** Catches the signals that end this process. `first` and `second` resolve when they arrive. */
 export const watchSignals = (
-  source: Pick<NodeJS.Process, 'on'> = process,
+  source: NodeJS.Process = process,
   now: () => number = () => performance.now(),
 ): { readonly first: Promise<NodeJS.Signals>; readonly second: Promise<NodeJS.Signals> } => {
   const first = Promise.withResolvers<NodeJS.Signals>();

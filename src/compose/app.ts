@@ -59,7 +59,7 @@ export interface AppDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
   /** The log's sink, if it can drop lines. */
-  readonly log?: Pick<LogSink, 'onDropped'>;
+  readonly log?: LogSink;
   /** A backend is chosen, and starts its app-server. */
   readonly onStarting?: (state: BackendState) => void;
   /** Interval for checking the login. */

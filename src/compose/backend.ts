@@ -328,7 +328,7 @@ export interface BackendDeps extends Omit<
   readonly config: Config;
   readonly homes: CodexHomes;
   /** The ids of conversations at each backend and account. */
-  readonly cacheIds: Pick<CacheIds, 'of'>;
+  readonly cacheIds: CacheIds;
   readonly tokenizer: Tokenizer;
   readonly guide: ToolGuide;
   /** Unread bytes of all answers. */

@@ -30,7 +30,7 @@ export interface BackgroundParts {
   readonly metrics: Metrics;
   readonly observer: RequestObserver;
   readonly isAdmin: (keyId: string) => boolean;
-  readonly state: Pick<OpenState, 'store' | 'responses'>;
+  readonly state: OpenState;
   /** For tests. */
   readonly leaseEveryMs?: number;
 }

@@ -20,12 +20,12 @@ const HARMLESS = { note: 'harmless: only tools of codex itself need it, and they
 /** Logs the version and the warnings of codex, each once, and keeps them for the doctor. */
 export class CodexWatch {
   readonly #tested: string;
-  readonly #logger: Pick<Logger, 'warn'>;
+  readonly #logger: Logger;
   readonly #warnings = new Set<string>();
   #runs: string | null | undefined;
   #isFull = false;
 
-  constructor(tested: string, logger: Pick<Logger, 'warn'>) {
+  constructor(tested: string, logger: Logger) {
     this.#tested = tested;
     this.#logger = logger;
   }

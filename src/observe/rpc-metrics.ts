@@ -14,10 +14,7 @@ interface EndedCall {
  * Counts app-server calls, and logs those that failed. Calls lost with their app-server are not logged: its loss is.
  * Neither are interrupts: codex does not answer one if the turn ends at the same moment, and nothing waits for it.
  */
-export const rpcMetrics = (
-  metrics: Pick<Metrics, 'rpcSeconds' | 'rpcErrors'>,
-  logger: Pick<Logger, 'warn'>,
-): ((call: EndedCall) => void) => {
+export const rpcMetrics = (metrics: Metrics, logger: Pick<Logger, 'warn'>): ((call: EndedCall) => void) => {
   const codeLabel = boundedLabel();
   return ({ method, seconds, error, refusals }) => {
     metrics.rpcSeconds.observe({ rpc_method: method }, seconds);
@@ -36,7 +33,7 @@ export const rpcMetrics = (
 
 /** Counts lines of the app-server that are not JSON-RPC messages, and logs each reason once. */
 export const malformedLines = (
-  metrics: Pick<Metrics, 'upstreamMalformedLines'>,
+  metrics: Metrics,
   logger: Pick<Logger, 'warn'>,
 ): ((reason: string) => void) => {
   const logged = new Set<string>();

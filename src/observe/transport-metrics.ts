@@ -59,7 +59,7 @@ export const TRANSPORT_METRICS = {
 const MAX_OUTCOMES = 40;
 
 /** Counts what the transport of a backend does, and logs what an operator should know. */
-export const reportTransport = (metrics: Metrics, logger: Pick<Logger, 'warn' | 'info'>) => {
+export const reportTransport = (metrics: Metrics, logger: Logger) => {
   const outcomeLabel = boundedLabel(MAX_OUTCOMES);
   let isRefused = false;
   return {

@@ -4,9 +4,7 @@ import type { TurnObserver } from './observer.ts';
 import { isJsonObject } from '../kit/json/json.ts';
 
 /** Counts turns, their tokens, and items of unknown types. Shared by all turns, to bound the number of types. */
-export const turnMetrics = (
-  metrics: Pick<Metrics, 'turnsActive' | 'tokens' | 'firstEventSeconds' | 'unknownItems'>,
-): TurnObserver => {
+export const turnMetrics = (metrics: Metrics): TurnObserver => {
   const typeLabel = boundedLabel();
   return {
     onStart() {
@@ -59,7 +57,7 @@ export interface FrameTally {
   ended(): void;
 }
 
-export const frameTally = ({ responseEvents }: Pick<Metrics, 'responseEvents'>): FrameTally => {
+export const frameTally = ({ responseEvents }: Metrics): FrameTally => {
   const counts = new Map<string, number>();
   return {
     sent(frame) {

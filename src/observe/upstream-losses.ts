@@ -15,7 +15,7 @@ interface RelayLosses {
 }
 
 /** Counts and logs losses. A repair is logged once: the backend will need it for every answer. */
-export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'warn'>): RelayLosses => {
+export const reportRelayLosses = (metrics: LossMetrics, logger: Logger): RelayLosses => {
   const logged = new Set<string>();
   return {
     onUnreadable(why, nth) {
@@ -38,8 +38,8 @@ export const reportRelayLosses = (metrics: LossMetrics, logger: Pick<Logger, 'wa
 
 /** Counts the tools that codex adds for itself, and logs each name once: its features have changed. */
 export const reportForeignTools = (
-  metrics: Pick<Metrics, 'foreignTools'>,
-  logger: Pick<Logger, 'warn'>,
+  metrics: Metrics,
+  logger: Logger,
 ): ((names: readonly string[]) => void) => {
   const label = boundedLabel();
   const logged = new Set<string>();
@@ -95,7 +95,7 @@ const LOSSES: Readonly<Record<string, LossRow>> = {
 };
 
 /** Counts the items that codex dropped, and logs the first: the backend will write the next ones alike. */
-export const reportUnreadItems = (metrics: LossMetrics, logger: Pick<Logger, 'warn'>): (() => void) => {
+export const reportUnreadItems = (metrics: LossMetrics, logger: Logger): (() => void) => {
   let isLogged = false;
   const { count, facts } = droppedItem('unread');
   return () => {
@@ -112,7 +112,7 @@ export const reportUnreadItems = (metrics: LossMetrics, logger: Pick<Logger, 'wa
 
 /** Counts the anomalies of a turn. Losses are logged too, each kind once per turn. */
 export const reportAnomalies =
-  (metrics: LossMetrics, logger: Pick<Logger, 'warn'>) =>
+  (metrics: LossMetrics, logger: Logger) =>
   (anomaly: string, { model, nth }: { readonly model: string; readonly nth: number }): void => {
     const loss = LOSSES[anomaly];
     if (loss === undefined) {

@@ -16,10 +16,10 @@ import {
 } from './stored-turn.ts';
 
 export interface AllConversationsDeps {
-  readonly store: Pick<Store, 'segments'>;
-  readonly locks: Pick<ConversationLocks, 'take'>;
-  readonly chains: Pick<Chains, 'drop'>;
-  readonly items: Pick<ReferredItems, 'forget'>;
+  readonly store: Store;
+  readonly locks: ConversationLocks;
+  readonly chains: Chains;
+  readonly items: ReferredItems;
 }
 
 export interface FoundConversation extends SegmentRow {

@@ -14,7 +14,7 @@ import type { ResponseEvents } from './response-events.ts';
 import { isRunning, readResponse, responseBody, type StoredRequest } from './stored-turn.ts';
 
 export interface BackgroundRunsOptions extends Omit<BackgroundRunDeps, 'store'> {
-  readonly store: Pick<Store, 'events' | 'responses' | 'watch'>;
+  readonly store: Store;
   /** The id of this process. */
   readonly instance: string;
   /** How many lost responses this instance may run again now. */
@@ -211,7 +211,7 @@ export class BackgroundRuns {
 }
 
 interface BackgroundRunDeps {
-  readonly store: Pick<Store, 'events' | 'responses'>;
+  readonly store: Store;
   readonly rows: BackgroundRows;
   readonly events: ResponseEvents;
   readonly clock: Clock;
@@ -430,7 +430,7 @@ const interrupted = (): Failure =>
   });
 
 interface BackgroundRowsOptions {
-  readonly store: Pick<Store, 'responses'>;
+  readonly store: Store;
   readonly clock: Clock;
   /** How long a response is kept, from its creation. */
   readonly ttlMs: number;
@@ -448,7 +448,7 @@ export class BackgroundRows {
   }
 
   /** When the row of a response that starts now expires, if it does not end before. */
-  expiryOf({ isStored }: Pick<BackgroundResponse, 'isStored'>): number {
+  expiryOf({ isStored }: BackgroundResponse): number {
     const { clock, ttlMs } = this.#options;
     return clock.now() + (isStored ? ttlMs : UNENDED_TTL_MS);
   }
@@ -493,7 +493,7 @@ export class BackgroundRows {
   }
 
   /** False: it had ended, or is unknown. */
-  async fail(owner: string, id: string, { message }: Pick<Failure, 'message'>): Promise<boolean> {
+  async fail(owner: string, id: string, { message }: Failure): Promise<boolean> {
     const row = await this.#options.store.responses.find(owner, id);
     // The codes of these errors are a closed list.
     return row !== null && this.#end(row, 'failed', { code: 'server_error', message });

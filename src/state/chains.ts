@@ -23,7 +23,7 @@ export interface Chain {
 }
 
 export interface ChainsOptions {
-  readonly store: Pick<Store, 'turns'>;
+  readonly store: Store;
   /** For conversations that were used recently; 0 keeps none. */
   readonly maxBytes: number;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ const HOT_FOR_MS = 60 * 60_000;
  * decryption.
  */
 export class Chains {
-  readonly #store: Pick<Store, 'turns'>;
+  readonly #store: Store;
   readonly #hot: FairCache<Chain>;
 
   constructor({ store, maxBytes, clock, onChange }: ChainsOptions) {

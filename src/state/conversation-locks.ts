@@ -173,8 +173,8 @@ export type OpenConversation = (ask: ConversationAsk, id: string) => Promise<Ope
 
 interface OpenConversationDeps {
   readonly store: Pick<Store, 'conversations'>;
-  readonly chains: Pick<Chains, 'whole'>;
-  readonly locks: Pick<ConversationLocks, 'take'>;
+  readonly chains: Chains;
+  readonly locks: ConversationLocks;
 }
 
 export const createOpenConversation =

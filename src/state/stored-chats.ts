@@ -33,7 +33,7 @@ export interface ChatPage {
 export type ChatAsk = LoadLimits & { readonly caller: string };
 
 export interface StoredChatsDeps {
-  readonly store: Pick<Store, 'chats'>;
+  readonly store: Store;
   readonly clock: Clock;
   /** How long a completion is kept, from its creation. */
   readonly ttlMs: number;
@@ -54,7 +54,7 @@ export class StoredChats {
   }
 
   async add(
-    { caller, signal }: Pick<ChatAsk, 'caller' | 'signal'>,
+    { caller, signal }: ChatAsk,
     { id, model, metadata, messages }: KeptChat,
     object: unknown,
   ): Promise<void> {

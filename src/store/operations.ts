@@ -53,7 +53,7 @@ export type RunOperation = (name: string, args: readonly unknown[]) => Promise<u
 
 /** The methods of a store, each of which runs its operation, and reports how long that took. */
 export const methodsOf = (
-  { operations }: Pick<StoreSchema, 'operations'>,
+  { operations }: StoreSchema,
   runOperation: RunOperation,
   { onOperation }: Pick<StoreOptions, 'onOperation'> = {},
 ): Omit<Store, 'kind' | 'watch' | 'close'> => {

@@ -227,7 +227,7 @@ export interface Frame {
 export type BackgroundResponse = KeptResponse & { readonly queued: object };
 
 /** Null: the client waits for the answer. */
-export const backgroundOf = ({ keeps }: Pick<ParsedRequest, 'keeps'>): BackgroundResponse | null => {
+export const backgroundOf = ({ keeps }: ParsedRequest): BackgroundResponse | null => {
   if (keeps?.kind !== 'response' || keeps.queued === null) return null;
   return { ...keeps, queued: keeps.queued };
 };

@@ -12,8 +12,8 @@ import type { ParsedRequest } from './api.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 
 interface BudgetDeps {
-  readonly metrics: Pick<Metrics, 'modelRequestLimits'>;
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
   readonly clock: Clock;
 }
 

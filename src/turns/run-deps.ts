@@ -33,7 +33,7 @@ export interface RunDeps {
   readonly onIgnored: (names: readonly string[]) => void;
   /** Called with an unexpected error; the client sees only that the turn failed. */
   readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
-  readonly formats: Pick<FormatChecks, 'of' | 'problemWith'>;
+  readonly formats: FormatChecks;
   readonly onFormatMismatch: (call: RunCall) => void;
   readonly repair: Omit<RepairRules, 'check'>;
   /** Opens the budget of an answer. */

@@ -41,7 +41,7 @@ export interface RunHead {
 export interface RunParts extends Pick<Run, 'id' | 'meta' | 'head' | 'ended' | 'cancel'> {
   /** Ends turns that are not being read. */
   readonly abandon: () => void;
-  readonly api: Pick<Api, 'render'>;
+  readonly api: Api;
   readonly events: OneOrMore<AsyncIterable<TurnEvent>>;
   readonly signal: AbortSignal;
   /** Absent: the answer does not begin with it. */

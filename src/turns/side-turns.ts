@@ -26,7 +26,7 @@ export interface SideRules {
 export interface SideDeps {
   readonly engine: Engine;
   readonly models: ModelDirectory;
-  readonly metrics: Pick<Metrics, 'sideRequests'>;
+  readonly metrics: Metrics;
   readonly logger: Pick<Logger, 'info'>;
 }
 

@@ -107,10 +107,7 @@ const MARKERS = [
 ] as const;
 
 /** The first marker in the instructions or messages of a request, or null. */
-export const promptMarker = ({
-  instructions,
-  items,
-}: Pick<TurnRequest, 'instructions' | 'items'>): string | null => {
+export const promptMarker = ({ instructions, items }: TurnRequest): string | null => {
   let left = MAX_CHARS;
   const markerIn = (text: string): string | null => {
     const beginning = text.slice(0, Math.min(MAX_TEXT_CHARS, left));

@@ -65,7 +65,7 @@ export const failureFrom = (
 });
 
 /** The row of a failure. */
-export const catalogueRowOf = ({ kind, row }: Pick<Failure, 'kind' | 'row'>): CatalogueEntry =>
+export const catalogueRowOf = ({ kind, row }: Failure): CatalogueEntry =>
   row ?? FAILURES[kind as FailureCode];
 
 export class GatewayError extends Error {
@@ -110,7 +110,7 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   image_not_generated: 'backend',
 };
 
-export const errorSourceOf = ({ kind, status, row }: Pick<Failure, 'kind' | 'status' | 'row'>): ErrorSource =>
+export const errorSourceOf = ({ kind, status, row }: Failure): ErrorSource =>
   row?.source ?? SOURCES[kind as FailureCode] ?? (status < 500 ? 'client' : 'server');
 
 /** Rewrites a failure. `count` counts the tokens of the input; it resolves with null if that fails or takes too long. */

@@ -259,7 +259,7 @@ export const messageParts = ({
 ];
 
 /** The joined text of a message's parts of one kind. */
-export const wordsOf = ({ parts }: Pick<Message, 'parts'>, kind: 'text' | 'refusal'): string =>
+export const wordsOf = ({ parts }: Message, kind: 'text' | 'refusal'): string =>
   parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
 
 /** The item's share of the answer text; empty for commentary. */

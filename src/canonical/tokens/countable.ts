@@ -49,9 +49,7 @@ export interface Countable {
 }
 
 /** The input of a model request, piece by piece, by the rules in docs/token-counting.md. */
-export function* countableInput(
-  request: Pick<TurnRequest, 'model' | 'instructions' | 'items' | 'tools' | 'format'>,
-): Generator<Countable> {
+export function* countableInput(request: TurnRequest): Generator<Countable> {
   const { model, instructions, items, tools, format } = request;
   yield tokensOnly(TOKENS_OF_REPLY);
   if (instructions !== null && instructions !== '')

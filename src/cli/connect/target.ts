@@ -62,7 +62,7 @@ export const requireWritable = async ({ file, real }: Target): Promise<void> => 
 
 /** Writes the file at once, with this mode. Returns the first folder that had to be created. */
 export const writeTarget = async (
-  { file, real }: Pick<Target, 'file' | 'real'>,
+  { file, real }: Target,
   text: string,
   mode: number,
 ): Promise<string | null> =>

@@ -58,7 +58,7 @@ export const installService = async (task: ServiceTask): Promise<number> => {
 
 /** What the service reads of the environment. */
 export const environmentOf = (
-  { user }: Pick<ServiceTask, 'user'>,
+  { user }: ServiceTask,
   variables: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> => ({ HOME: user.home, ...variables });
 

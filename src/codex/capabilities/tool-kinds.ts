@@ -40,7 +40,7 @@ export interface ToolRules {
 }
 
 /** The rules of a backend whose requests are written here. */
-export const toolRulesOf = ({ isChatgpt, takes }: Pick<BackendProfile, 'isChatgpt' | 'takes'>): ToolRules => {
+export const toolRulesOf = ({ isChatgpt, takes }: BackendProfile): ToolRules => {
   if (isChatgpt) return CHATGPT_TOOLS;
   return takes.has('additional_tools') ? OPENAI_TOOLS : PROVIDER_TOOLS;
 };
@@ -111,7 +111,7 @@ export const isToolSearch = (tool: Tool): boolean =>
   tool.kind === 'hosted' && tool.raw.type === 'tool_search';
 
 /** Whether an additional field of a function or custom tool reaches the backend. */
-export const keepsToolField = (field: string, { isChatgpt }: Pick<BackendProfile, 'isChatgpt'>): boolean =>
+export const keepsToolField = (field: string, { isChatgpt }: BackendProfile): boolean =>
   (isChatgpt ? CHATGPT_TOOLS : OPENAI_TOOLS).keepsField(field);
 
 /** The parts of the tools that do not reach the backend although the tool does. */

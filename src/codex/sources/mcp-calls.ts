@@ -17,7 +17,7 @@ export interface McpToolRef {
 }
 
 /** The MCP tool that a call refers to; null if none. */
-export type FindMcpTool = (call: Pick<ToolCall, 'name' | 'namespace'>) => McpToolRef | null;
+export type FindMcpTool = (call: ToolCall) => McpToolRef | null;
 
 export const NO_MCP_TOOLS: FindMcpTool = () => null;
 

@@ -21,7 +21,7 @@ export interface EngineDeps {
   readonly workers: WorkerPool;
   readonly strategies: RequestStrategies;
   /** What the backend was found to reject. */
-  readonly refusals: Pick<Refusals, 'revision'>;
+  readonly refusals: Refusals;
   /** The reasoning of models before tool calls. */
   readonly reasoning: BackendMemory;
   /** Encrypted reasoning of this backend and its account, and of others. */

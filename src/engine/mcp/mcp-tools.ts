@@ -114,7 +114,7 @@ export interface ListedMcp {
 }
 
 export interface ListMcpOptions {
-  readonly workers: Pick<WorkerPool, 'lease'>;
+  readonly workers: WorkerPool;
   readonly workdir: string;
   /** The longest wait for a server. */
   readonly maxMs: number;

@@ -72,7 +72,7 @@ export interface DraftOptions {
 
 /** The part of drafting that all drivers share. */
 export const draftTurn = (
-  { request }: Pick<Turn, 'request'>,
+  { request }: Turn,
   strategy: RequestStrategy,
   { historyRules, effortsOf, mcp }: Omit<DraftDeps, 'settings'>,
   { reach, history: given = wholeHistory(request.items) }: DraftOptions,

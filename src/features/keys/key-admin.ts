@@ -14,12 +14,12 @@ import { keyError } from './failures.ts';
 
 export interface KeyAdminOptions {
   readonly store: KeyStore;
-  readonly limits: Pick<LimitStore, 'reset' | 'status'>;
+  readonly limits: LimitStore;
   readonly ambient: Ambient;
   /** A key was changed: resolves when this process knows it. Must not reject. */
   readonly onChanged?: () => Promise<void>;
   /** The keys that this process serves; absent: it serves none, so nothing can be held in its memory. */
-  readonly live?: Pick<LiveKeys, 'byId' | 'held'>;
+  readonly live?: LiveKeys;
 }
 
 /** A key that was paused or revoked. */

@@ -21,7 +21,7 @@ export interface KeyGateDeps {
   readonly directory: KeyDirectory;
   readonly reservations: Pick<Reservations, 'reserve'>;
   /** Null: nothing is stored. */
-  readonly storage: Pick<KeyStorage, 'check'> | null;
+  readonly storage: KeyStorage | null;
   readonly prices: ModelPrices;
   /** Null: the model is unknown. */
   readonly modelInfo: (model: string) => Promise<ModelInfo | null>;

@@ -222,8 +222,8 @@ export interface LimitStatus extends KeyLimit {
 
 /** What a key has used of its limits. A key without limits does not use the store. */
 export const readLimitStatus = async (
-  { id, limits }: Pick<ApiKey, 'id' | 'limits'>,
-  store: Pick<LimitStore, 'status'>,
+  { id, limits }: ApiKey,
+  store: LimitStore,
 ): Promise<readonly LimitStatus[]> => {
   if (limits.length === 0) return [];
   const windows = await store.status(id);

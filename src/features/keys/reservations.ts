@@ -7,7 +7,7 @@ import type { KeyLimit } from './key.ts';
 import { claimsOf, limitRefusal, rateHeaders, amountOf, type Expense } from './key-limits.ts';
 
 export interface ReservationOptions {
-  readonly store: Pick<LimitStore, 'reserve' | 'settle' | 'giveBack'>;
+  readonly store: LimitStore;
   readonly ambient: Ambient;
   /** Called if the usage of a request could not be stored: its reserve counts as used. */
   readonly onUnsettled: (error: unknown) => void;

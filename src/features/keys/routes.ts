@@ -22,7 +22,7 @@ export interface KeyRouteDeps {
   /** Null: nothing is stored. */
   readonly admin: KeyAdmin | null;
   /** Null: nothing is stored. */
-  readonly storage: Pick<KeyStorage, 'statusOf'> | null;
+  readonly storage: KeyStorage | null;
   readonly clock: Clock;
   readonly bodies: BodyDeps;
   /** The keys of the settings, or that of the installation. */

@@ -5,11 +5,7 @@ import { telemetrySettings } from './settings.ts';
 const SERVICE = { name: 'codex-app-server-proxy', version: VERSION };
 
 /** Does nothing if the environment names no OTLP endpoint: no SDK is loaded then. */
-export const openTelemetryFeature = async ({
-  environment,
-  logger,
-  ambient,
-}: Pick<Core, 'environment' | 'logger' | 'ambient'>): Promise<OpenFeature> => {
+export const openTelemetryFeature = async ({ environment, logger, ambient }: Core): Promise<OpenFeature> => {
   const settings = telemetrySettings(environment);
   if (settings === null) return {};
   const { traces, metrics, problems } = settings;

@@ -11,7 +11,7 @@ import type { ModelInfo, ModelNames } from '../../canonical/models/model-names.t
 import type { JsonObject } from '../../kit/json/json.ts';
 
 /** Every model, including hidden ones. Unknown properties are null. */
-export const projectCodexModels = ({ list }: Pick<ModelNames, 'list'>) => ({
+export const projectCodexModels = ({ list }: ModelNames) => ({
   object: 'list' as const,
   data: [
     ...list.models.map((model) => projectCodexModel(model, model.id === list.standard, false)),

@@ -11,7 +11,7 @@ import { loggedTraces, traceOf } from './trace-context.ts';
 export interface ExchangesDeps {
   readonly ambient: Ambient;
   readonly logger: Logger;
-  readonly metrics: Pick<Metrics, 'requests' | 'requestSeconds' | 'parseFailures'>;
+  readonly metrics: Metrics;
   /** Must not throw. */
   readonly observer: RequestObserver;
 }

@@ -61,7 +61,7 @@ export interface TraceDeps {
 /** Measures the parts of a request, and captures it completely if capture is on. */
 export const traced = async <Answer>(
   { exchange, method, path, headers }: TracedRequest,
-  { errors }: Pick<Api, 'errors'>,
+  { errors }: Api,
   deps: TraceDeps,
   answer: (trace: RequestTrace, keepTrace: KeepTrace) => Promise<Answer>,
 ): Promise<Answer> => {
@@ -89,7 +89,7 @@ export const traced = async <Answer>(
 export const openTrace = (
   { startedAt, distributed }: Pick<Exchange, 'startedAt' | 'distributed'>,
   recorder: Recorder,
-  { ambient }: Pick<TraceDeps, 'ambient'>,
+  { ambient }: TraceDeps,
 ): RequestTrace => {
   const arrivedAt = performance.now() - Math.max(0, ambient.clock.now() - startedAt);
   return new RequestTrace({ recorder, now: () => performance.now() - arrivedAt, distributed });

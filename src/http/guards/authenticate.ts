@@ -79,7 +79,7 @@ export const configuredKeysOf = (texts: readonly string[], ids: KeyIdMaker): Con
 
 /** Accepts a request if one of its keys is among these. */
 export const acceptConfigured =
-  ({ find }: Pick<ConfiguredKeys, 'find'>): ((credentials: Pick<Credentials, 'headers'>) => Caller) =>
+  ({ find }: ConfiguredKeys): ((credentials: Pick<Credentials, 'headers'>) => Caller) =>
   ({ headers }) => {
     const caller = find(headers);
     if (caller === null) throw unknownKey(headers);

@@ -29,7 +29,7 @@ export interface ConversationRouteDeps {
 export interface KeptConversations {
   readonly conversations: Conversations;
   /** Items that a body refers to. */
-  readonly items: Pick<ReferredItems, 'load'>;
+  readonly items: ReferredItems;
 }
 
 /** Conversations and their items. */

@@ -17,7 +17,7 @@ export const responseStream = async (
   { row, object }: FoundResponse,
   { query, headers }: StreamAsk,
   exchange: Exchange,
-  deps: StreamingDeps & Pick<TurnDeps, 'background' | 'ambient'>,
+  deps: StreamingDeps & TurnDeps,
 ): Promise<Response> => {
   const after = readStartingAfter(query);
   const events = deps.background?.events;

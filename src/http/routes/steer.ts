@@ -5,7 +5,7 @@ import type { RunningResponses } from '../../turns/running-responses.ts';
 import { route, type Route } from '../route.ts';
 
 export interface SteerDeps extends BodyDeps {
-  readonly running: Pick<RunningResponses, 'steer'>;
+  readonly running: RunningResponses;
 }
 
 /** Sends input to the model of a running stream. */

@@ -16,13 +16,12 @@ import { ignoredHeader } from '../answer/turn-headers.ts';
 import { jsonResponse } from '../answer/json-response.ts';
 import { loadLimits } from '../body/read-json.ts';
 import { route, type Route } from '../route.ts';
-import type { StreamingDeps } from '../turn/serve-background.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { responseStream } from './response-stream.ts';
 
 export interface StoredResponseDeps {
   readonly responses: StoredResponses;
-  readonly room: Pick<TurnDeps, 'bodies' | 'background' | 'ambient' | keyof StreamingDeps>;
+  readonly room: TurnDeps;
 }
 
 /** The routes of stored responses. */

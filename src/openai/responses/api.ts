@@ -110,7 +110,7 @@ export const responsesApi = (options: ResponsesOptions): Api<ParsedResponse, Res
 });
 
 /** Throws if the server has no store: a background response could not be retrieved. */
-const readBackground = ({ background }: Pick<CreateResponse, 'background'>, stores: boolean): boolean => {
+const readBackground = ({ background }: CreateResponse, stores: boolean): boolean => {
   if (background !== true) return false;
   if (stores) return true;
   throw gatewayError('unsupported_parameter', {

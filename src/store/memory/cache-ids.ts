@@ -13,7 +13,7 @@ export interface CacheIdsOptions {
 }
 
 export interface SharedIds {
-  readonly memory: Pick<MemoryStore, 'get' | 'claim'>;
+  readonly memory: MemoryStore;
   readonly access: MemoryAccess;
   /** Since the conversation was last used. */
   readonly ttlMs: number;

@@ -10,7 +10,7 @@ import type { MemoryStore } from '../store.ts';
 import type { MemoryAccess } from './memory-access.ts';
 
 export interface StoredReasoningOptions {
-  readonly memory: Pick<MemoryStore, 'get' | 'put' | 'drop'>;
+  readonly memory: MemoryStore;
   readonly access: MemoryAccess;
   /** Since the last request that needed it. */
   readonly ttlMs: number;

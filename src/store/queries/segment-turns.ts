@@ -95,7 +95,7 @@ const sizesFrom = async (
   { db }: Query,
   parts: readonly Part[],
   start: Start,
-  { order, limit }: Pick<Page, 'order' | 'limit'>,
+  { order, limit }: Page,
 ): Promise<readonly TurnSize[]> => {
   const sizes: TurnSize[] = [];
   let { after } = start;

@@ -9,11 +9,7 @@ interface ExpiringTable {
 }
 
 /** Deletes some expired rows of a table that no other row depends on. It has the columns `id` and `expires_at`. */
-export const deleteExpired = async (
-  { db, now }: Pick<Query, 'db' | 'now'>,
-  table: string,
-  limit: number,
-): Promise<number> => {
+export const deleteExpired = async ({ db, now }: Query, table: string, limit: number): Promise<number> => {
   const { numDeletedRows } = await (db as unknown as Kysely<Record<string, ExpiringTable>>)
     .deleteFrom(table)
     .where('id', 'in', (of) =>

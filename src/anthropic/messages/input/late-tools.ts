@@ -30,7 +30,7 @@ export interface WithLateTools extends Conversation {
 interface LateToolsContext {
   readonly read: ReadMessagesTools;
   /** The thread that the conversation continues; null: none. */
-  readonly before: Pick<Thread, 'items' | 'removed' | 'clientNames'> | null;
+  readonly before: Thread | null;
   readonly ignored: string[];
 }
 
@@ -204,10 +204,7 @@ const rawTool = (tool: Tool): JsonObject => {
 };
 
 /** The choice among the tools that were not removed. */
-export const limitedChoice = (
-  choice: ToolChoice,
-  { callable, removed }: Pick<WithLateTools, 'callable' | 'removed'>,
-): ToolChoice => {
+export const limitedChoice = (choice: ToolChoice, { callable, removed }: WithLateTools): ToolChoice => {
   if (removed.length === 0 || (choice.mode !== 'auto' && choice.mode !== 'required')) return choice;
   if (callable.length === 0) return { mode: 'none' };
   return { mode: 'allowed', required: choice.mode === 'required', tools: callable.flatMap(refsOf) };

@@ -308,10 +308,7 @@ interface ReadFormat {
 const NAME = 'codex_output_schema';
 
 /** Reads the output format under its name or its older one. Throws if both are sent and differ. */
-const readFormat = ({
-  output_config: config,
-  output_format: older,
-}: Pick<CreateMessage, 'output_config' | 'output_format'>): ReadFormat => {
+const readFormat = ({ output_config: config, output_format: older }: CreateMessage): ReadFormat => {
   const newer = config?.format;
   if (newer && older && !isSameJson(newer, older)) {
     throw gatewayError('invalid_value', {

@@ -62,7 +62,7 @@ const textsOf = (message: Message): readonly Block[] => {
 };
 
 /** A call without its arguments. */
-export const callHead = ({ callId, name }: Pick<ToolCall, 'callId' | 'name'>) => ({
+export const callHead = ({ callId, name }: ToolCall) => ({
   type: 'tool_use' as const,
   id: callId,
   name,
@@ -72,7 +72,7 @@ export const callHead = ({ callId, name }: Pick<ToolCall, 'callId' | 'name'>) =>
  * The arguments of a call; null if they are cut. `tool_use` holds an object, so any other text becomes the field
  * `arguments`: the client then reports a schema violation, and nothing is lost.
  */
-export const toolInput = ({ input, status }: Pick<ToolCall, 'input' | 'status'>): JsonObject | null => {
+export const toolInput = ({ input, status }: ToolCall): JsonObject | null => {
   const parsed = parseJsonObject(input);
   if (parsed !== null) return parsed;
   if (status === 'incomplete') return null;
@@ -96,7 +96,7 @@ export class ToolInputStream {
   }
 
   /** The rest to send at the end of the call; null if it is cut, or what was sent is not valid JSON. */
-  end(call: Pick<ToolCall, 'input' | 'status'>): string | null {
+  end(call: ToolCall): string | null {
     if (this.#kind === 'object') return parseJsonObject(call.input) === null ? null : '';
     const input = toolInput(call);
     if (input === null) return null;

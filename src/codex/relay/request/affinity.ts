@@ -34,7 +34,7 @@ export const sessionOf = async (
 };
 
 export const affinityKey = (
-  { request }: Pick<Turn, 'request'>,
+  { request }: Turn,
   session: string,
   cacheKeys: AffinityOptions['cacheKeys'],
 ): AffinityKey => {

@@ -18,7 +18,7 @@ import { shapeMcpTools, type McpShape } from './mcp-namespaces.ts';
 
 export interface ToolsContext {
   readonly requestFormat: RequestFormat;
-  readonly profile: Pick<BackendProfile, 'isChatgpt'>;
+  readonly profile: BackendProfile;
   /** Names the item that holds the tools in the codex format; constant within a conversation. */
   readonly session: string;
   readonly mcp: McpShape | null;

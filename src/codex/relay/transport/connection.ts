@@ -5,7 +5,7 @@ const MAX_SHORT_BYTES = 256 * 1024;
 const SHORT_BODY_TIMEOUT_MS = 5_000;
 
 /** Reads the body of an error or token response, up to a time and size limit. */
-export const readShortBody = async (answer: Pick<TransportAnswer, 'body'>): Promise<Buffer> => {
+export const readShortBody = async (answer: TransportAnswer): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
   const timer = setTimeout(() => answer.body.destroy(), SHORT_BODY_TIMEOUT_MS);
