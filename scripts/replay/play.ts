@@ -31,7 +31,7 @@ import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { apisOf } from '../../src/compose/endpoints.ts';
-import { bodyDeps, turnDeps } from '../../src/compose/core.ts';
+import { bodyDeps, turnSettings } from '../../src/compose/core.ts';
 import { engineOf, type EngineParts, wiringOf, driverDeps } from '../../src/compose/backend.ts';
 import { cleaner } from '../../src/features/captures/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
@@ -95,7 +95,7 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
   const serve = serveTurn(api, {
     ...bodyDeps(config, metrics),
-    ...turnDeps(config, logger, metrics, [], () => true),
+    ...turnSettings(config, { logger, metrics, isAdmin: () => true, observers: [] }),
     engine,
     gate: OPEN_GATE,
     models,

@@ -22,6 +22,7 @@ import {
 } from '../codex/worker/supervisor.ts';
 import type { StartWorker, Worker } from '../codex/worker/worker.ts';
 import { type Config, secretsOf } from '../config/schema.ts';
+import type { Base } from './core.ts';
 import { ALL_SETTINGS } from './features.ts';
 import { createCodexAccount, type CodexAccount, type CodexAccountOptions } from '../engine/codex-account.ts';
 import { compactionOf } from '../codex/capabilities/compaction.ts';
@@ -32,14 +33,14 @@ import { BACKEND_STEPS, type BackendStepDeps } from '../engine/steps/order.ts';
 import { withSteps } from '../engine/steps/step.ts';
 import { listMcpTools, type McpAccess, type ListedMcp } from '../engine/mcp/mcp-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../engine/model-directory.ts';
-import type { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
-import type { ReasoningOrigin, ReasoningOrigins } from '../engine/memory/reasoning-origins.ts';
+import { ReasoningMemory } from '../engine/memory/reasoning-memory.ts';
+import { ReasoningOrigins, type ReasoningOrigin } from '../engine/memory/reasoning-origins.ts';
 import type { ToolGuide } from '../engine/prose-tools/prose-request.ts';
 import { transportFor } from '../engine/prose-tools/prose-engine.ts';
 import { createEngine } from '../engine/attempt/run-turn.ts';
 import type { TurnDriver } from '../engine/drivers/driver.ts';
 import type { Tokenizer } from '../engine/count-tokens.ts';
-import type { UnreadTotal } from '../engine/attempt/unread-total.ts';
+import { UnreadTotal } from '../engine/attempt/unread-total.ts';
 import { type JsonObject, present } from '../kit/json/json.ts';
 import type { CodexWatch } from '../observe/codex-watch.ts';
 import { systemAmbient, type Clock } from '../kit/ambient.ts';
@@ -555,18 +556,25 @@ const modelFacts = (catalogue: Catalogue, model: string) => ({
 
 const LOOK_EVERY_MS = 2_000;
 
-type ActiveBackendDeps = Omit<BackendDeps, 'onBlocked' | 'onServed' | 'onUnauthorized'> & {
+export interface ActiveBackendDeps extends Pick<BackendDeps, 'mcp' | 'startWorker'> {
   /** Interval for checking the login. */
   readonly lookEveryMs?: number;
   /** A backend is chosen, and starts its app-server. */
   readonly onStarting?: (state: BackendState) => void;
-};
+}
 
 /** The active backend, which follows changes of the login and of the relay bypass. */
-export const openActiveBackend = async (deps: ActiveBackendDeps): Promise<ActiveBackend> => {
-  const { config, logger, metrics } = deps;
+export const openActiveBackend = async (base: Base, deps: ActiveBackendDeps): Promise<ActiveBackend> => {
+  const { config, logger, metrics, homes, shared, threads } = base;
+  /** They outlive a backend: conversations go on with the next one. */
+  const memories = {
+    cacheIds: shared.cacheIds,
+    unread: openUnreadTotal(config, metrics),
+    reasoning: openReasoningMemory(config, metrics, shared),
+    origins: new ReasoningOrigins(),
+  };
   const bypass = new RelayBypass(systemAmbient.clock);
-  const choose = createChooser(config.upstream, deps.homes, (why) => logger.error(why));
+  const choose = createChooser(config.upstream, homes, (why) => logger.error(why));
   /** Null until the first backend exists: it may meet a block page while it is created. */
   let active: ActiveBackend | null = null;
   /** Repeated block pages open the bypass. */
@@ -592,7 +600,13 @@ export const openActiveBackend = async (deps: ActiveBackendDeps): Promise<Active
         revision: chosen.revision,
         make() {
           deps.onStarting?.(chosen.state);
-          return createBackend(chosen, wire, { ...deps, ...watchFor(wire) });
+          return createBackend(chosen, wire, {
+            ...base,
+            ...threads,
+            ...memories,
+            ...deps,
+            ...watchFor(wire),
+          });
         },
       };
     },
@@ -605,3 +619,21 @@ export const openActiveBackend = async (deps: ActiveBackendDeps): Promise<Active
   });
   return active;
 };
+
+const openUnreadTotal = ({ load }: Config, metrics: Metrics): UnreadTotal =>
+  new UnreadTotal({
+    maxBytes: load.maxBytesInFlightMb * 1024 * 1024,
+    onChange: (bytes) => metrics.bytesUnread.set(bytes),
+  });
+
+const openReasoningMemory = (
+  { upstream }: Config,
+  metrics: Metrics,
+  { reasoning: shared }: Base['shared'],
+): ReasoningMemory =>
+  new ReasoningMemory({
+    maxBytes: upstream.reasoningMemoryMb * 1024 * 1024,
+    clock: systemAmbient.clock,
+    onChange: (bytes) => metrics.bytesRemembered.set(bytes),
+    ...(shared === null ? {} : { shared }),
+  });

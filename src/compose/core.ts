@@ -6,23 +6,21 @@ import { createBodyBudget } from '../turns/body-budget.ts';
 import { requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
 import { modelBudgets } from '../turns/plan-answer.ts';
-import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { configuredKeysOf } from '../http/guards/authenticate.ts';
 import { createTrustedProxies } from '../http/guards/client-address.ts';
 import { createCors } from '../http/guards/cors.ts';
 import { turnApis } from '../http/routes/table.ts';
-import type { KeyIds } from '../store/key-ids.ts';
-import { ALL_SETTINGS } from './features.ts';
-import type { Core } from './feature.ts';
+import { ALL_METRICS, ALL_SETTINGS } from './features.ts';
+import type { Core, Offers, TestTimes } from './feature.ts';
 import type { BodyDeps } from '../http/body/read-json.ts';
 import { paramLabel } from '../http/answer/param-label.ts';
 import { RunningResponses } from '../turns/running-responses.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
-import { frameTally } from '../observe/turn-metrics.ts';
+import { frameTally, turnMetrics } from '../observe/turn-metrics.ts';
 import type { Logger } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
+import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/request-end.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
@@ -30,6 +28,18 @@ import { createThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
 import { createFormatChecks, type FormatChecksOptions } from '../turns/format/check-format.ts';
 import { openWorkFolders, requirePrivateState } from '../codex/home/private-folders.ts';
 import { DEFAULT_WORK_DIR } from '../config/backend-settings.ts';
+import { openCodexBinary } from '../codex/binary.ts';
+import { prepareHomes, type CodexHomes } from '../codex/home/prepare-home.ts';
+import { loadOrCreateApiKey } from '../http/guards/own-secrets.ts';
+import { BackendWatch } from '../observe/backend-health.ts';
+import { CodexWatch } from '../observe/codex-watch.ts';
+import type { LogSink } from '../observe/log-sink.ts';
+import { createSideTurns } from '../turns/side-turns.ts';
+import { TESTED_CODEX } from '../version.ts';
+import { overridesLogin, UPSTREAM_KEY_ENV, type ActiveBackend } from './active-backend.ts';
+import { apisOf } from './endpoints.ts';
+import type { OpenParts } from './open-features.ts';
+import { openServerStore, openSharedMemory } from './open-store.ts';
 
 /** Creates private folders. MCP servers without a folder get one. */
 export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>): Promise<Config> => {
@@ -61,7 +71,7 @@ interface OpenThreadsDeps {
 }
 
 /** Worker threads for work whose length a client decides. */
-export const openThreads = (config: Config, { logger, metrics, times = {} }: OpenThreadsDeps) => {
+const openThreads = (config: Config, { logger, metrics, times = {} }: OpenThreadsDeps) => {
   const tokenizer = createThreadedTokenizer({
     times,
     onGuess: (reason) => {
@@ -108,22 +118,92 @@ export const bodyDeps = (config: Config, metrics: Metrics): BodyDeps => ({
   maxBodyBytes: config.http.maxBodyBytes,
 });
 
-interface CoreParts extends Pick<Core, 'environment' | 'logger' | 'store' | 'apis' | 'models' | 'times'> {
-  readonly ownKey: OwnKey | null;
-  readonly keyIds: KeyIds;
-  readonly metrics: Metrics;
+export interface BaseDeps {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly logger: Logger;
+  /** The log's sink, if it can drop lines. */
+  readonly log?: Pick<LogSink, 'onDropped'>;
+  /** Of jobs in worker threads, where they differ from the usual ones. */
+  readonly threadTimes?: ThreadTimes;
+  readonly times?: TestTimes;
 }
+
+export type Base = Awaited<ReturnType<typeof openBase>>;
+
+/** What a server has before its features and its backend. */
+export const openBase = async (given: Config, deps: BaseDeps, parts: OpenParts) => {
+  const { environment, logger, log, threadTimes, times = {} } = deps;
+  const config = await placeFolders(given, logger);
+  const metrics = createMetrics(ALL_METRICS);
+  log?.onDropped((lines) => metrics.logLinesDropped.inc(lines));
+  const homes = await openHomes(config, environment, logger);
+  const ownKey = config.http.apiKeys.length > 0 ? null : await loadOrCreateApiKey(config.state.dir);
+  const { store, signer, keyIds } = parts.add('store', await openServerStore(config, { logger, metrics }));
+  const shared = parts.add('shared memory', await openSharedMemory(store, config, logger));
+  const threads = parts.add('threads', openThreads(config, { logger, metrics, times: threadTimes }));
+  return {
+    config,
+    environment,
+    logger,
+    times,
+    metrics,
+    homes,
+    ownKey,
+    store,
+    keyIds,
+    shared,
+    threads,
+    apis: apisOf(config, metrics, { tokenizer: threads.tokenizer, signer }),
+    codexWatch: new CodexWatch(TESTED_CODEX, logger),
+    backendWatch: new BackendWatch(systemAmbient.clock),
+  };
+};
+
+const openHomes = async (
+  config: Config,
+  environment: BaseDeps['environment'],
+  logger: Logger,
+): Promise<CodexHomes> =>
+  prepareHomes({
+    stateDir: config.state.dir,
+    binary: await openCodexBinary(config.codex.binary),
+    environment: {
+      ...environment,
+      CODEX_HOME: config.upstream.codexHome ?? undefined,
+      // It may come from the config file.
+      [UPSTREAM_KEY_ENV]: config.upstream.apiKey ?? undefined,
+    },
+    accessToken: config.upstream.accessToken,
+    workDir: config.codex.workDir,
+    allowsFeedback: config.codex.feedback,
+    onUnsavedLogin: (err) =>
+      logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
+  });
 
 /** What features get besides their own settings. */
 export const coreOf = (
-  config: Config,
-  { ownKey, keyIds, metrics, ...parts }: CoreParts,
-  later: Pick<Core, 'turns' | 'exchanges' | 'observer' | 'listMcpTools' | 'login'>,
+  { config, environment, logger, times, metrics, homes, ownKey, store, keyIds, apis }: Base,
+  active: () => ActiveBackend,
+  later: Pick<Core, 'turns' | 'exchanges' | 'observer'>,
 ): Core => ({
-  ...parts,
   ...later,
+  environment,
+  logger,
+  times,
+  store,
+  models: { names: () => active().models.names() },
+  listMcpTools: () => active().backend.listMcpTools(),
+  login: {
+    homes,
+    overriddenBy: overridesLogin(config),
+    async follow() {
+      // The first look may have begun before the change.
+      await active().look();
+      await active().look();
+    },
+  },
   ambient: systemAmbient,
-  apis: turnApis(parts.apis),
+  apis: turnApis(apis),
   bodies: bodyDeps(config, metrics),
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
@@ -155,77 +235,97 @@ const translatorSettings = (config: Config): object => {
   };
 };
 
-/** The dependencies of all turns besides the engine. */
+interface TurnParts {
+  readonly core: Core;
+  readonly active: ActiveBackend;
+  readonly offers: Offers;
+}
+
+/** What runs turns, besides what is kept between them. */
 export const turnDeps = (
-  config: Config,
-  logger: Logger,
-  metrics: Metrics,
-  /** Observers of every turn. */
-  observers: readonly TurnObserver[],
-  isAdmin: (keyId: string) => boolean,
-): Omit<
-  TurnDeps,
-  | 'engine'
-  | 'models'
-  | 'tokens'
-  | 'formats'
-  | 'captures'
-  | 'sideTurns'
-  | 'states'
-  | 'background'
-  | 'gate'
-  | keyof BodyDeps
-> => ({
-  ambient: systemAmbient,
-  running: new RunningResponses(),
-  admission: createAdmission({
-    maxRunning: config.load.maxConcurrentTurns,
-    isAdmin,
-    maxQueued: config.load.maxQueuedTurns,
-    queueTimeoutMs: config.load.queueTimeoutMs,
-    backgroundTimeoutMs: config.load.backgroundQueueTimeoutMs,
-    clock: systemAmbient.clock,
-    onChange({ inside, waiting }) {
-      metrics.turnsRunning.set(inside);
-      metrics.turnsQueued.set(waiting);
-    },
-    onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
-    onRefused: (reason) => metrics.refused.inc({ reason }),
+  { config, logger, metrics, threads, backendWatch }: Base,
+  { core, active, offers }: TurnParts,
+): Omit<TurnDeps, 'states' | 'background'> => ({
+  ...core.bodies,
+  engine: active.engine,
+  models: active.models,
+  tokens: threads.tokenizer,
+  formats: threads.formats,
+  sideTurns: createSideTurns(
+    { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
+    { engine: active.engine, models: active.models, logger, metrics },
+  ),
+  captures: offers.captures,
+  gate: offers.gate,
+  ...turnSettings(config, {
+    logger,
+    metrics,
+    isAdmin: offers.isAdmin,
+    observers: [turnMetrics(metrics), backendWatch],
   }),
-  fetchImage: createImageFetcher({
-    enabled: config.images.fetchEnabled,
-    allowPrivate: config.images.fetchPrivate,
-  }),
-  passesImageUrls: config.images.urls === 'auto',
-  onParsed: ({ client, dialect }, transport) => {
-    metrics.turnRequests.inc({ transport });
-    metrics.clientRequests.inc({ family: client.name, tier: client.source });
-    if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
-  },
-  observersOf: (parsed, call) => [
-    ...observers,
-    turnTotal((turn) => call.note({ turn })),
-    ...(config.log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
-  ],
-  onObserverError: (err) => {
-    metrics.observerErrors.inc();
-    logger.error({ err }, 'observer failed');
-  },
-  frameTally: () => frameTally(metrics),
-  onIgnored: (names) => {
-    for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
-  },
-  onBug: (err, { requestId }) => logger.error({ requestId, err }, 'turn failed unexpectedly'),
-  onFormatMismatch: ({ requestId }) => {
-    metrics.formatMismatches.inc();
-    logger.warn({ requestId }, 'the answer does not match the requested format');
-  },
-  openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger, clock: systemAmbient.clock }),
-  repair: {
-    attempts: config.tools.repairAttempts,
-    inStreams: config.tools.repairStreams,
-    onRepair: (result) => metrics.toolRepairs.inc({ result }),
-  },
-  keepaliveMs: config.http.sseKeepaliveMs,
-  strictParams: config.api.strictParams,
 });
+
+interface TurnSettingDeps {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly isAdmin: (keyId: string) => boolean;
+  /** Observers of every turn. */
+  readonly observers: readonly TurnObserver[];
+}
+
+/** What turns need of the configuration. */
+export const turnSettings = (config: Config, { logger, metrics, isAdmin, observers }: TurnSettingDeps) =>
+  ({
+    ambient: systemAmbient,
+    running: new RunningResponses(),
+    admission: createAdmission({
+      maxRunning: config.load.maxConcurrentTurns,
+      isAdmin,
+      maxQueued: config.load.maxQueuedTurns,
+      queueTimeoutMs: config.load.queueTimeoutMs,
+      backgroundTimeoutMs: config.load.backgroundQueueTimeoutMs,
+      clock: systemAmbient.clock,
+      onChange({ inside, waiting }) {
+        metrics.turnsRunning.set(inside);
+        metrics.turnsQueued.set(waiting);
+      },
+      onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
+      onRefused: (reason) => metrics.refused.inc({ reason }),
+    }),
+    fetchImage: createImageFetcher({
+      enabled: config.images.fetchEnabled,
+      allowPrivate: config.images.fetchPrivate,
+    }),
+    passesImageUrls: config.images.urls === 'auto',
+    onParsed: ({ client, dialect }, transport) => {
+      metrics.turnRequests.inc({ transport });
+      metrics.clientRequests.inc({ family: client.name, tier: client.source });
+      if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
+    },
+    observersOf: (parsed, call) => [
+      ...observers,
+      turnTotal((turn) => call.note({ turn })),
+      ...(config.log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
+    ],
+    onObserverError: (err) => {
+      metrics.observerErrors.inc();
+      logger.error({ err }, 'observer failed');
+    },
+    frameTally: () => frameTally(metrics),
+    onIgnored: (names) => {
+      for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
+    },
+    onBug: (err, { requestId }) => logger.error({ requestId, err }, 'turn failed unexpectedly'),
+    onFormatMismatch: ({ requestId }) => {
+      metrics.formatMismatches.inc();
+      logger.warn({ requestId }, 'the answer does not match the requested format');
+    },
+    openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger, clock: systemAmbient.clock }),
+    repair: {
+      attempts: config.tools.repairAttempts,
+      inStreams: config.tools.repairStreams,
+      onRepair: (result) => metrics.toolRepairs.inc({ result }),
+    },
+    keepaliveMs: config.http.sseKeepaliveMs,
+    strictParams: config.api.strictParams,
+  }) satisfies Partial<TurnDeps>;

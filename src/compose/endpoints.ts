@@ -2,7 +2,6 @@ import type { CodexHomes } from '../codex/home/prepare-home.ts';
 import { type Config, shownSettings, shownSources } from '../config/schema.ts';
 import type { Exchanges } from '../http/exchange/exchanges.ts';
 import { createDocPages } from '../http/front.ts';
-import type { OwnKey } from '../http/guards/own-secrets.ts';
 import { createCountLine } from '../http/routes/input-tokens.ts';
 import { routeTable, type RouteDeps } from '../http/routes/table.ts';
 import type { Route } from '../http/route.ts';
@@ -12,6 +11,7 @@ import { VERSION } from '../version.ts';
 import { aboutServer } from './banner.ts';
 import { ALL_SETTINGS } from './features.ts';
 import type { ActiveBackend } from './active-backend.ts';
+import type { Base } from './core.ts';
 import type { OpenState } from './state.ts';
 import { FAMILY } from '../canonical/models/model-names.ts';
 import { USUAL_OUTPUT, USUAL_WINDOW } from '../connect/client.ts';
@@ -104,20 +104,24 @@ const clientsOf = (): ClientsRouteDeps['clients'] => {
   };
 };
 
-interface RouteParts extends Pick<RouteDeps, 'apis' | 'turns' | 'backendHealth'> {
+interface RouteParts extends Pick<RouteDeps, 'turns'> {
+  readonly base: Base;
+  readonly active: ActiveBackend;
   readonly hasConsole: boolean;
   readonly exchanges: () => Exchanges;
   readonly state: Pick<OpenState, 'responses' | 'kept'>;
-  readonly active: ActiveBackend;
-  readonly homes: CodexHomes;
-  readonly ownKey: OwnKey | null;
-  readonly metrics: Metrics;
 }
 
 /** The routes that belong to no feature, each with the parts that it needs. */
-export const routesOf = (config: Config, parts: RouteParts): readonly Route[] => {
-  const { apis, turns, backendHealth, state, active, homes, ownKey } = parts;
-  const { hasConsole, metrics, exchanges } = parts;
+export const routesOf = ({
+  base,
+  turns,
+  active,
+  hasConsole,
+  exchanges,
+  state,
+}: RouteParts): readonly Route[] => {
+  const { config, apis, metrics, homes, ownKey, backendWatch } = base;
   return routeTable({
     apis,
     turns,
@@ -139,7 +143,7 @@ export const routesOf = (config: Config, parts: RouteParts): readonly Route[] =>
       docs: createDocPages(),
     },
     isReady: () => active.backend.ready() && !exchanges().isDraining,
-    backendHealth,
+    backendHealth: () => backendWatch.health(),
   });
 };
 

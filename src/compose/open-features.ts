@@ -6,7 +6,7 @@ import type { Upgrades } from '../http/listen/upgrade.ts';
 import type { Route } from '../http/route.ts';
 import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { RequestObserver } from '../observe/request-observer.ts';
+import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
 import { OPEN_GATE } from '../turns/turn-gate.ts';
 import type { Core, Feature, Offers, OpenFeature, RouteRow } from './feature.ts';
 
@@ -42,8 +42,9 @@ export class OpenParts {
   }
 }
 
-interface OpenFeatures {
-  readonly observers: readonly RequestObserver[];
+export interface OpenFeatures {
+  /** Tells all of them about a request. */
+  readonly observer: RequestObserver;
   /** Null: there are no WebSockets. */
   readonly upgrades: Upgrades | null;
   /** What is offered by all of them. */
@@ -96,7 +97,13 @@ export const openFeatures = async (
   }
   return {
     offers,
-    observers: opened.flatMap(([, { observer = [] }]) => observer),
+    observer: allObservers(
+      opened.flatMap(([, { observer = [] }]) => observer),
+      (err) => {
+        metrics.observerErrors.inc();
+        core.logger.error({ err }, 'observer of requests failed');
+      },
+    ),
     upgrades: opened.flatMap(([, { upgrades = [] }]) => upgrades)[0] ?? null,
     routesWith: (routes) =>
       mergeRoutes(

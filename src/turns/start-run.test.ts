@@ -5,7 +5,7 @@ import { modelList } from '../../test/support/models.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
 import { noState } from '../../test/support/turn-state.ts';
-import { turnDeps } from '../compose/core.ts';
+import { turnSettings } from '../compose/core.ts';
 import { loadConfig } from '../compose/features.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
@@ -121,7 +121,12 @@ const prepared = async (
       note() {},
     },
     {
-      ...turnDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), logger, metrics, [], () => true),
+      ...turnSettings(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), {
+        logger,
+        metrics,
+        isAdmin: () => true,
+        observers: [],
+      }),
       ambient,
       engine: {
         plan(_request, { budget }) {
