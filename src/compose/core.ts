@@ -25,7 +25,8 @@ import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/request-end.ts';
 import { createThreadedGuide } from '../schemas/threaded-guide.ts';
 import { createThreadedTokenizer } from '../tokenizer/threaded-tokenizer.ts';
-import { createFormatChecks, type FormatChecksOptions } from '../turns/format/check-format.ts';
+import type { ThreadTimes } from '../threads/thread-pool.ts';
+import { createFormatChecks } from '../turns/format/check-format.ts';
 import { openWorkFolders, requirePrivateState } from '../codex/home/private-folders.ts';
 import { DEFAULT_WORK_DIR } from '../config/backend-settings.ts';
 import { openCodexBinary } from '../codex/binary.ts';
@@ -61,13 +62,10 @@ export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>)
   };
 };
 
-/** Limits of every job, where they differ from the usual ones. */
-export type ThreadTimes = NonNullable<FormatChecksOptions['times']>;
-
 interface OpenThreadsDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly times: ThreadTimes | undefined;
+  readonly times: Partial<ThreadTimes> | undefined;
 }
 
 /** Worker threads for work whose length a client decides. */
@@ -124,7 +122,7 @@ export interface BaseDeps {
   /** The log's sink, if it can drop lines. */
   readonly log?: Pick<LogSink, 'onDropped'>;
   /** Of jobs in worker threads, where they differ from the usual ones. */
-  readonly threadTimes?: ThreadTimes;
+  readonly threadTimes?: Partial<ThreadTimes>;
   readonly times?: TestTimes;
 }
 

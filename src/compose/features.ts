@@ -4,7 +4,7 @@ import { forwarding } from '../features/forwarding/feature.ts';
 import { namedKeys } from '../features/keys/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
 import { requestLog } from '../features/request-log/feature.ts';
-import { signIn } from '../features/sign-in/feature.ts';
+import { webSignIn } from '../features/sign-in/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import { websocket } from '../features/websocket/feature.ts';
@@ -28,7 +28,7 @@ export const FEATURES: readonly Feature[] = [
   requestLog,
   forwarding,
   mcp,
-  signIn,
+  webSignIn,
   websocket,
 ];
 

@@ -31,6 +31,6 @@ export const SIGN_IN_TABLES = {
 } as const satisfies FeatureTables;
 
 /** Signing in to the account of the backend, and out again, without a terminal. */
-export const signIn = feature('sign-in', SIGN_IN_TABLES, {
+export const webSignIn = feature('sign-in', SIGN_IN_TABLES, {
   open: async (core) => (await import('./open.ts')).openSignIn(core),
 });

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { gatewayError, GatewayError } from '../../canonical/failure/failure.ts';
@@ -6,21 +6,73 @@ import type { Ambient } from '../../kit/ambient.ts';
 import { within } from '../../kit/async/wait.ts';
 import { forgetOldest } from '../../kit/collections/recent.ts';
 import { quoted } from '../../kit/text/display.ts';
-import { readIfPresent } from '../../codex/home/files.ts';
+import { readIfPresent, exists } from '../../codex/home/files.ts';
 import { readLoginFile, replaceLogin } from '../../codex/home/login-file.ts';
 import type { KeptLogin } from '../../codex/home/login-store.ts';
 import type { CompletedLogin } from '../../codex/protocol/methods.ts';
-import { startLoginAppServer, type LoginAppServer, type LoginAppServerOptions } from './login-app-server.ts';
 import { readLogin } from '../../codex/login/read-login.ts';
 import { UntrustedPath } from '../../codex/home/trusted-path.ts';
 import { RequestTimeout, RpcError } from '../../codex/rpc/errors.ts';
 import { hideTokens } from '../../kit/text/hide-secrets.ts';
 import { signInError } from './failures.ts';
+import type { AppServerOptions } from '../../codex/app-server.ts';
+import type { CodexBinary } from '../../codex/binary.ts';
+import { childEnvironment, type Environment } from '../../codex/home/environment.ts';
+import { startWorker, type Worker } from '../../codex/worker/worker.ts';
+import { chosenForSignIn, openScratchHome } from '../../codex/login/scratch-home.ts';
+
+interface LoginAppServerOptions extends Pick<
+  AppServerOptions,
+  'clientInfo' | 'initializeTimeoutMs' | 'onLoginCompleted'
+> {
+  readonly binary: CodexBinary;
+  readonly stateDir: string;
+  readonly environment: Environment;
+  /** The `auth.json` that it starts with; absent: none. */
+  readonly auth?: string;
+}
+
+/** An app-server that only signs in or out, in a temporary home that is removed when it has stopped. */
+interface LoginAppServer {
+  readonly worker: Worker;
+  /** Where codex writes the login. */
+  readonly authFile: string;
+}
+
+const startLoginAppServer = async (options: LoginAppServerOptions): Promise<LoginAppServer> => {
+  const { binary, stateDir, environment, auth, ...client } = options;
+  const home = await openScratchHome(stateDir);
+  const authFile = path.join(home.path, 'auth.json');
+  try {
+    if (auth !== undefined) await writeFile(authFile, auth, { mode: 0o600 });
+  } catch (error) {
+    await home.remove();
+    throw error;
+  }
+  const worker = await startWorker({
+    ...client,
+    binaryPath: binary.path,
+    // It opens no browser, so it needs no more than a worker.
+    environment: childEnvironment(environment, {
+      codexHome: home.path,
+      apiKeyEnv: null,
+      certificateFile: null,
+      login: chosenForSignIn(environment),
+    }),
+    cwd: home.path,
+    hasHome: () => exists(authFile),
+    // It may quote an answer of the issuer.
+    onStderr: () => {},
+    onListenerError: () => {},
+    cleanUp: () => home.remove(),
+  });
+  return { worker, authFile };
+};
 
 /** `device`: the user enters a code on a page, in any browser. `browser`: a browser on the machine of the server. */
-export type SignInMethod = 'device' | 'browser';
+type SignInMethod = 'device' | 'browser';
 
-export type SignInStatus = 'pending' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
+type SignInStatus = 'pending' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
 
 /** A sign-in to the account of the backend that needs no terminal. It never contains a token. */
 export interface SignInSession {
@@ -68,7 +120,7 @@ const CHANGE_MS = 10_000;
 const OPENING_MS = 5_000;
 const MAX_REMEMBERED = 8;
 
-interface Pending {
+interface PendingSignIn {
   readonly id: string;
   readonly server: LoginAppServer;
   readonly timer: NodeJS.Timeout;
@@ -81,7 +133,7 @@ interface Pending {
 export class SignInSessions {
   readonly #options: SignInSessionsOptions;
   readonly #sessions = new Map<string, SignInSession>();
-  #pending: Pending | null = null;
+  #pending: PendingSignIn | null = null;
   #isStarting = false;
   #isClosed = false;
   /** App-servers that run, and those that are being started. */
@@ -244,7 +296,7 @@ export class SignInSessions {
   }
 
   /** Of several ends only the first one counts. */
-  #take(id: string): Pending | null {
+  #take(id: string): PendingSignIn | null {
     const pending = this.#pending;
     if (pending?.id !== id) return null;
     this.#pending = null;
@@ -252,7 +304,7 @@ export class SignInSessions {
     return pending;
   }
 
-  #settle({ id, server }: Pending, outcome: Outcome): void {
+  #settle({ id, server }: PendingSignIn, outcome: Outcome): void {
     this.#stop(server);
     const session = { ...this.find(id), ...outcome };
     this.#remember(session);

@@ -12,7 +12,7 @@ import { errorEvent, eventObject, laneOf, readClientEvent, type CreateEvent } fr
 import { websocketError } from './feature.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 import { Lanes, type LanesOptions } from './lanes.ts';
-import { binaryMessage, Inbox, ResponseStream, SocketWriter, type Received } from './messages.ts';
+import { binaryMessage, Inbox, ResponseStream, SocketWriter, type ClientMessage } from './messages.ts';
 import { serveCreate, type CreateDeps, type Creation, type ServedBy } from './serve-create.ts';
 import { Steering } from './steering.ts';
 
@@ -51,7 +51,7 @@ export interface ConnectionOptions {
 }
 
 /** Why a connection is closed as soon as nothing runs. */
-interface Ending {
+interface CloseReason {
   readonly code: number;
   readonly error: GatewayError;
 }
@@ -73,7 +73,7 @@ export class Connection {
   readonly #openedAt: number;
   #lastUsedAt: number;
   #requests = 0;
-  #ending: Ending | null = null;
+  #ending: CloseReason | null = null;
 
   constructor(ws: WebSocket, socket: Duplex, options: ConnectionOptions, deps: CreateDeps) {
     const { identity, headers, checkKey, memory, queue, times } = options;
@@ -185,7 +185,7 @@ export class Connection {
     }
   }
 
-  async #take({ bytes, isBinary }: Received): Promise<void> {
+  async #take({ bytes, isBinary }: ClientMessage): Promise<void> {
     this.#lastUsedAt = this.#now();
     let lane: string | null = null;
     try {

@@ -13,14 +13,14 @@ import type { HeldBytes } from '../../turns/body-budget.ts';
 import { inLane } from './events.ts';
 
 /** A message of the client, and the room that it takes. */
-export interface Received {
+export interface ClientMessage {
   readonly bytes: Buffer;
   readonly isBinary: boolean;
 }
 
 export interface InboxOptions {
   /** Called with one message after the other, each when the one before it was dealt with. */
-  readonly onMessage: (message: Received) => Promise<void>;
+  readonly onMessage: (message: ClientMessage) => Promise<void>;
   /** The message that is arriving cannot be read to its end. */
   readonly onRefused: (error: GatewayError) => void;
   /** Opens the room for a message that is arriving. */
@@ -35,7 +35,7 @@ const AT_ONCE_BYTES = 64 * 1024;
 export class Inbox {
   readonly #ws: WebSocket;
   readonly #options: InboxOptions;
-  readonly #messages: Received[] = [];
+  readonly #messages: ClientMessage[] = [];
   #isBusy = false;
   /** Bytes of the message that is arriving. */
   #arriving = 0;

@@ -114,7 +114,7 @@ const takeWaiting = ({ body, streamId }: Creation, { steering }: ServedBy): Stee
   return typeof parent === 'string' ? steering.take(parent, streamId) : null;
 };
 
-interface Answering {
+interface AnswerDeps {
   /** Steering input for the response that this one continues. */
   readonly waiting: SteerTarget | null;
   readonly stream: ResponseStream;
@@ -126,7 +126,7 @@ interface Answering {
 /** Runs the turn of a response and writes its events. Throws if it cannot be started. */
 const answer = async (
   creation: Creation,
-  { waiting, stream, trace, by, deps: { api, turns } }: Answering,
+  { waiting, stream, trace, by, deps: { api, turns } }: AnswerDeps,
 ): Promise<Creation | null> => {
   const { exchange, streamId, held, generates } = creation;
   let target: SteerTarget | null = null;
@@ -150,7 +150,7 @@ const answer = async (
   return steers.length === 0 ? null : successor(creation, target, by);
 };
 
-interface Writing extends Pick<Answering, 'stream' | 'trace'> {
+interface EventWriter extends Pick<AnswerDeps, 'stream' | 'trace'> {
   readonly exchange: OpenExchange;
   readonly api: Api;
   readonly turns: TurnDeps;
@@ -162,7 +162,7 @@ interface Writing extends Pick<Answering, 'stream' | 'trace'> {
 const write = async (
   run: Run,
   headers: Readonly<Record<string, string>>,
-  { stream, trace, exchange, api, turns, signal }: Writing,
+  { stream, trace, exchange, api, turns, signal }: EventWriter,
 ): Promise<JsonObject | null> => {
   const tally = turns.frameTally();
   exchange.atEnd(() => tally.ended());

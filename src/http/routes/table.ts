@@ -1,13 +1,11 @@
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import { atCodexPaths, ownPaths, type OwnPathsDeps } from '../codex/own-paths.ts';
+import { atCodexPaths, ownPaths, type OwnPathsDeps, modelsForCodex } from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front.ts';
-import { modelListRoute, modelRoute } from './models.ts';
-import { readiness } from './readiness.ts';
 import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { route, type Route } from '../route.ts';
@@ -18,7 +16,79 @@ import { steerRoute } from './steer.ts';
 import type { StoredResponses } from '../../state/stored-responses.ts';
 import { storedResponseRoutes } from './stored-responses.ts';
 import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
-import { unsupportedRoutes } from './unsupported.ts';
+import {
+  projectAnthropicModels as anthropicModels,
+  projectAnthropicModel as anthropicModel,
+} from '../../anthropic/models.ts';
+import { usableNames } from '../../canonical/models/model-names.ts';
+import { projectModels, projectOneModel } from '../../openai/models/project.ts';
+import { isForAnthropic } from '../answer/error-response.ts';
+import { jsonResponse } from '../answer/json-response.ts';
+import type { TurnGate } from '../../turns/turn-gate.ts';
+import { INFER_OR_READ } from '../guards/scopes.ts';
+import { gatewayError } from '../../canonical/failure/failure.ts';
+import { quoted } from '../../kit/text/display.ts';
+
+/** Unsupported APIs that clients try: those of OpenAI that no app-server can serve. */
+const PATHS = ['/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];
+
+/** Answers with an error, so that a client neither waits nor retries. */
+const unsupportedRoutes = (served: readonly string[]): readonly Route[] =>
+  PATHS.map((path) =>
+    route(`POST ${path}`, {}, (http) => {
+      throw gatewayError('endpoint_not_supported', {
+        message: `POST ${quoted(new URL(http.url).pathname)} is not supported. Supported endpoints: ${served.join(', ')}.`,
+      });
+    }),
+  );
+
+interface ReadinessDeps {
+  readonly isReady: () => boolean;
+  readonly backendHealth: () => BackendHealth;
+}
+
+/**
+ * `/readyz` reports whether there is a worker; `/readyz?backend` also whether recent requests to the backend succeeded.
+ * They are separate because a load balancer that removes a server with a failing backend would never see it recover:
+ * only requests show that.
+ */
+export const readiness = (http: Request, { isReady, backendHealth }: ReadinessDeps): Response => {
+  const isAbout = new URL(http.url).searchParams.has('backend');
+  const health = backendHealth();
+  const ready = isReady() && !(isAbout && health.state === 'failing');
+  const status = ready ? 'ready' : 'not ready';
+  return Response.json(isAbout ? { status, backend: shown(health) } : { status }, {
+    status: ready ? 200 : 503,
+  });
+};
+
+const shown = (health: BackendHealth): object =>
+  health.state === 'unknown' ? health : { ...health, since: new Date(health.since).toISOString() };
+
+interface ModelRouteDeps {
+  readonly models: ModelDirectory;
+  /** A key sees only the models that it may use. */
+  readonly modelFilter: TurnGate['modelFilter'];
+  readonly codex: Pick<OwnPathsDeps, 'codexModels'>;
+}
+
+/** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
+const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): Route =>
+  route('GET /v1/models', { scopes: INFER_OR_READ }, async (http, exchange) => {
+    const { signal } = exchange;
+    const mayUse = modelFilter(exchange.caller());
+    const names = usableNames(await models.names(), mayUse);
+    if (!isForAnthropic(http)) {
+      return jsonResponse({ ...projectModels(names), ...modelsForCodex(http, codex, mayUse) }, {}, signal);
+    }
+    return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
+  });
+
+const modelRoute = ({ models, modelFilter }: Pick<ModelRouteDeps, 'models' | 'modelFilter'>): Route =>
+  route('GET /v1/models/:id{.+}', { scopes: INFER_OR_READ }, async (http, exchange, { id = '' }) => {
+    const names = usableNames(await models.names(), modelFilter(exchange.caller()));
+    return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
+  });
 
 export interface RouteDeps {
   readonly apis: readonly Api[];
