@@ -16,7 +16,7 @@ import {
 import { failure, type Failure } from '../../canonical/failure/failure.ts';
 import type { KnownNotification } from '../protocol/methods.ts';
 import type { SourceSignal } from './source.ts';
-import { MAX_ITEMS } from './item-limit.ts';
+import { MAX_ITEMS } from './turn-items.ts';
 describe('the end of a turn', () => {
   const half = [BEGUN, added(message('')), text('Half')];
   const cut: SourceSignal = { kind: 'answer-ended', how: 'cut' };

@@ -247,8 +247,8 @@ export class RelaySource extends ItemsSource<RelaySourceOptions> {
   }
 
   #endIfFatal(events: TurnEvent[]): void {
-    const { fatalOutcome, ended } = this.items;
-    if (fatalOutcome !== null && !ended) this.items.end(fatalOutcome, this.usage, events);
+    const { fatalOutcome } = this.items;
+    if (fatalOutcome !== null && !this.items.ended) this.items.end(fatalOutcome, this.usage, events);
   }
 
   #begin(raw: JsonObject, index: Json | undefined, events: TurnEvent[]): AnswerItem {

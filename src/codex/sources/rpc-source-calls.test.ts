@@ -18,7 +18,7 @@ import {
 } from '../../../test/support/item-events.ts';
 import { ModelBudget } from '../../canonical/context/model-budget.ts';
 import { failure } from '../../canonical/failure/failure.ts';
-import { MAX_ITEMS } from './item-limit.ts';
+import { MAX_ITEMS } from './turn-items.ts';
 describe('calls', () => {
   it("end the turn when the model's answer has ended", () => {
     const { one, run } = start();

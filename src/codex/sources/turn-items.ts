@@ -7,7 +7,6 @@ import type { Usage } from '../../canonical/events/usage.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Progress } from './answer-events.ts';
 import { ItemIds } from './item-ids.ts';
-import { itemLimitOutcome } from './item-limit.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   startFields,
@@ -26,6 +25,15 @@ import type { SourceOptions } from './source.ts';
 
 /** A model that keeps calling undeclared tools would be called again without end. */
 const MAX_UNDECLARED_CALLS = 16;
+
+/** More than any answer has. The app-server's time for output items grows quadratically: 40,000 take a minute. */
+export const MAX_ITEMS = 5_000;
+const TOO_MANY_ITEMS: Outcome = {
+  kind: 'failed',
+  failure: failure('too_many_output_items', {
+    message: `The answer of the upstream has too many output items: at most ${MAX_ITEMS} are accepted.`,
+  }),
+};
 
 const COMPLETED: Outcome = { kind: 'completed' };
 const UNANSWERED = { message: 'The model called a tool that was not declared, and nothing else followed.' };
@@ -156,8 +164,8 @@ export class TurnItems {
   /** How the turn ends after too many items or undeclared calls, or a call of a withdrawn tool. */
   get fatalOutcome(): Outcome | null {
     if (this.#isOverCalls) return { kind: 'incomplete', reason: 'max_tool_calls' };
-    const beyond = itemLimitOutcome(Math.max(this.#seenItems, this.#all.size));
-    if (beyond !== null || this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return beyond;
+    if (Math.max(this.#seenItems, this.#all.size) > MAX_ITEMS) return TOO_MANY_ITEMS;
+    if (this.#undeclaredCalls <= MAX_UNDECLARED_CALLS) return null;
     const message = 'The model keeps calling tools that were not declared.';
     return { kind: 'failed', failure: failure('upstream_error', { message }) };
   }

@@ -58,10 +58,11 @@ export class Mailbox implements AsyncIterable<TurnEvent> {
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnEvent> {
     try {
       for (;;) {
-        await yieldToLoop();
-        const event = this.#take();
-        if (event !== undefined) yield event;
-        else if (this.#end !== null) throw this.#end.error;
+        if (this.#queue.length > 0) {
+          await yieldToLoop();
+          const event = this.#take();
+          if (event !== undefined) yield event;
+        } else if (this.#end !== null) throw this.#end.error;
         else if (this.#closed) return;
         else {
           await new Promise<void>((resolve) => {

@@ -264,7 +264,7 @@ export class TurnAttempt {
       signal.throwIfAborted();
       this.#mcp = await McpTurn.open(draft.mcp, this.#deps.mcp, { signal, ids, trace });
       if (this.#mcp !== null) this.#tools = new ToolSpans(trace);
-      const starting = this.#turn.start(this.#mcp, (received) => this.#receive(received));
+      const starting = this.#turn.start(this.#mcp, this.#receive);
       this.#begin(await unlessAborted(starting, signal));
     } catch (error) {
       if (signal.aborted) throw error;
@@ -294,7 +294,7 @@ export class TurnAttempt {
     this.#turn.begin();
   }
 
-  #receive(signal: TurnSignal): void {
+  readonly #receive = (signal: TurnSignal): void => {
     const source = this.#source;
     if (source === null) {
       this.#early?.push(signal);
@@ -325,7 +325,7 @@ export class TurnAttempt {
         this.#turn.heard(source);
     }
     if (this.#mcp !== null) this.#watch.tools(source.runsTools ? this.#mcp.callMs : null);
-  }
+  };
 
   #accepted(): TurnEvent {
     const { draft } = this.#params;
@@ -347,7 +347,8 @@ export class TurnAttempt {
 
   /** The same events, or with the end of an answer that has become too large. */
   #withinSize(events: readonly TurnEvent[]): readonly TurnEvent[] {
-    const chars = events.reduce((sum, event) => sum + this.#size.of(event), 0);
+    let chars = 0;
+    for (const event of events) chars += this.#size.of(event);
     if (this.#params.context.budget.write(chars) || this.#source?.ended !== false) return events;
     return [...events, ...this.#source.end({ kind: 'failed', failure: failure('answer_too_large') })];
   }

@@ -118,7 +118,9 @@ async function* inParts(
       const either = AbortSignal.any([signal, part.signal]);
       let reported: Usage | null = null;
       try {
-        for await (const event of ids.answer(plan.run(either, settle))) {
+        ids.nextAnswer();
+        for await (const received of plan.run(either, settle)) {
+          const event = ids.rename(received);
           if (event.type === 'turn-ended') {
             reported = event.usage;
             if (event.outcome.kind === 'completed' && steering.hasInput() && part.refusal === null) break;

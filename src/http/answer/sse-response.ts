@@ -144,13 +144,10 @@ class SseBody {
     }
   }
 
-  async #write(
-    frames: AsyncIterable<Frame>,
-    change: (frame: Frame) => Frame = (frame) => frame,
-  ): Promise<void> {
+  async #write(frames: AsyncIterable<Frame>, change?: (frame: Frame) => Frame): Promise<void> {
     for await (const one of frames) {
       if (this.#over) return;
-      const frame = change(one);
+      const frame = change === undefined ? one : change(one);
       if (isHeavyFrame(frame, HIGH_WATER_CHARS)) await this.#addLong(frame);
       else {
         const text = encodeFrame(frame);
