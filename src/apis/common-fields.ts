@@ -1,7 +1,7 @@
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
 import { detectClient, type DetectedClient } from './clients/detect-client.ts';
 import { parameterName, type ParameterNames } from './parameters.ts';
-import type { ParsedRequest, WithReferences } from '../turns/api.ts';
+import type { WithReferences, RequestBasics } from '../turns/api.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Item } from '../canonical/request/item.ts';
 import { append } from '../kit/collections/lists.ts';
@@ -28,10 +28,7 @@ export interface AnswerLimits {
   readonly parallelCalls: boolean;
 }
 
-interface CommonFields extends Pick<
-  ParsedRequest,
-  'request' | 'choices' | 'model' | 'stream' | 'ignored' | 'nameOf'
-> {
+interface CommonFields extends RequestBasics {
   readonly client: DetectedClient;
 }
 

@@ -1,21 +1,21 @@
 import type { Usage } from '../canonical/events/usage.ts';
 import { isHeavy, writeJsonSteps } from '../kit/json/json-writer.ts';
 import type { Sliced } from '../kit/async/event-loop.ts';
-import type { Frame } from '../turns/api.ts';
+import type { Frame, FrameNote } from '../turns/api.ts';
 import type { Failure } from '../canonical/failure/failure.ts';
 
 /** Marks usage that this server counted itself: in a header, or in a comment if the headers are already sent. */
 export const COUNTED = { header: 'x-proxy-usage', value: 'counted' } as const;
 
 /** The note for a frame with the usage of these turns. */
-export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): Pick<Frame, 'note'> =>
+export const usageNote = (turns: readonly { readonly usage: Usage | null }[]): FrameNote =>
   turns.some(({ usage }) => usage?.isCounted === true) ? { note: `${COUNTED.header}: ${COUNTED.value}` } : {};
 
 /** Marks an answer that should have been stored, and could not: in a header, or in a comment at the end of a stream. */
 export const UNSTORED = { header: 'x-proxy-store', value: 'failed' } as const;
 
 /** The note at the end of the stream of these turns. */
-export const storeNote = (turns: readonly { readonly isUnstored?: true }[]): Pick<Frame, 'note'> =>
+export const storeNote = (turns: readonly { readonly isUnstored?: true }[]): FrameNote =>
   turns.some(({ isUnstored }) => isUnstored === true)
     ? { note: `${UNSTORED.header}: ${UNSTORED.value}` }
     : {};

@@ -20,11 +20,14 @@ export const explain = (error: unknown): string | null => {
   return `Cannot use ${path} (${code}): check PROXY_STATE_DIR, PROXY_CODEX_WORKDIR and CODEX_HOME.`;
 };
 
+/** Where the server listens. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Explains why the server cannot listen, and what to do. */
-export const explainListening = (
-  error: unknown,
-  { host, port }: { readonly host: string; readonly port: number },
-): unknown => {
+export const explainListening = (error: unknown, { host, port }: ListenAddress): unknown => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return error;
   if (code === 'EADDRINUSE') {
@@ -50,8 +53,7 @@ export const loadSettings = async (
 };
 
 /** The address at which programs on this machine reach the server. */
-export const addressOf = ({ host, port }: Pick<Config['http'], 'host' | 'port'>): string =>
-  `http://${nameOf(host)}:${port}`;
+export const addressOf = ({ host, port }: ListenAddress): string => `http://${nameOf(host)}:${port}`;
 
 /** An address to connect to for an address to listen on. */
 const nameOf = (host: string): string => {

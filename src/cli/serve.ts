@@ -14,14 +14,13 @@ import { startingFetch } from '../http/listen/starting.ts';
 import { within } from '../kit/async/wait.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { createLogger, type Logger } from '../observe/log.ts';
-import { createLogSink, type LogSink } from '../observe/log-sink.ts';
+import { createLogSink, type LineWriter, type LogSink } from '../observe/log-sink.ts';
 import type { RunCommand, CommandContext } from './read-command-line.ts';
 import { explainListening, PlainError, loadSettings } from './explain.ts';
 import { commandLine, secretSettings, thisInvocation } from './invocation.ts';
 import { standardOutput } from './standard-output.ts';
 import { createPrettyLine } from '../observe/pretty-log.ts';
 import { createProgressLine } from './progress.ts';
-
 /** Time for the last log lines. */
 const LAST_LINES_MS = 2_000;
 
@@ -166,11 +165,11 @@ const STANDARD_OUTPUT = 1;
 
 /** Formats log lines as configured: for people in a terminal, as JSON for programs. */
 export const logLines = (
-  sink: Pick<LogSink, 'write'>,
+  sink: LineWriter,
   format: Config['log']['format'],
   { environment }: Pick<CommandContext, 'environment'>,
   isTerminal = isatty(STANDARD_OUTPUT),
-): Pick<LogSink, 'write'> => {
+): LineWriter => {
   if (format === 'json' || (format === 'auto' && !isTerminal)) return sink;
   // no-color.org: any value but the empty one.
   const colour = isTerminal && (environment['NO_COLOR'] ?? '') === '';

@@ -10,9 +10,9 @@ import {
   launchdManager,
   systemdManager,
   type ServiceManager,
-  type ServiceUser,
   toolsIn,
   type ManagedState,
+  type SystemUser,
 } from './service/manager.ts';
 import {
   findProgram,
@@ -29,7 +29,7 @@ import { ConfigError } from '../config/load.ts';
 /** The machine that a service is installed on. */
 export interface ServiceMachine {
   readonly platform: string;
-  readonly user: Omit<ServiceUser, 'environment'>;
+  readonly user: SystemUser;
   readonly program: FoundProgram;
 }
 

@@ -71,13 +71,16 @@ export interface AppServerOptions {
   readonly onClose?: () => void;
 }
 
-export interface EndedCall {
-  readonly method: ClientMethod;
-  readonly seconds: number;
+interface CallEnd {
   /** Null: answered. Otherwise the error code, or why there was no answer. */
   readonly error: number | 'timeout' | 'closed' | null;
   /** For an unanswered call: how often the app-server replied that it is overloaded. */
   readonly refusals?: number;
+}
+
+export interface EndedCall extends CallEnd {
+  readonly method: ClientMethod;
+  readonly seconds: number;
 }
 
 export interface ConnectedAppServer extends AppServer {
@@ -168,7 +171,7 @@ const typedClient = (
   request: async <M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: RequestOptions) => {
     const limits = TURN_CALLS.has(method) ? { timeoutMs: TURN_CALL_TIMEOUT_MS, ...options } : options;
     const calledAt = performance.now();
-    const ended = (how: Pick<EndedCall, 'error' | 'refusals'>): void =>
+    const ended = (how: CallEnd): void =>
       onCall?.({ method, seconds: (performance.now() - calledAt) / 1000, ...how });
     try {
       const result = await peer.request(method, params, limits);
@@ -198,7 +201,7 @@ const ignoredInSignIn = (): readonly string[] =>
 const isTooLate = (method: ClientMethod, error: unknown): boolean =>
   method === 'turn/interrupt' && error instanceof RpcError && error.code === RPC_CODES.invalidRequest;
 
-const endOf = (error: unknown): Pick<EndedCall, 'error' | 'refusals'> => {
+const endOf = (error: unknown): CallEnd => {
   if (error instanceof RpcError) return { error: error.code };
   if (error instanceof RequestTimeout) return { error: 'timeout', refusals: error.refusals };
   return { error: 'closed' };

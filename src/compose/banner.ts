@@ -2,10 +2,8 @@ import type { PresentToken } from '../codex/login/login-watch.ts';
 import { TOKEN_ENDS_SOON_MS } from '../codex/login/read-login.ts';
 import { assertNever } from '../kit/assert-never.ts';
 import { shownTime, shellQuoted } from '../kit/text/display.ts';
-import type { PageFacts } from '../http/front.ts';
+import type { AboutServer } from '../http/front.ts';
 import type { OwnKey } from '../http/guards/own-secrets.ts';
-
-type AboutServer = Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
 
 /** The key as the banner shows it. A key is shown only by the start that created it. */
 export const shownKey = (own: OwnKey | null, platform: string): BannerFacts['key'] => {

@@ -19,7 +19,7 @@ import type { TurnDeps } from '../http/turn/start-turn.ts';
 import { systemAmbient } from '../kit/ambient.ts';
 import { contentLog } from '../observe/content-log.ts';
 import { frameTally, turnMetrics } from '../observe/turn-metrics.ts';
-import type { Logger } from '../observe/log.ts';
+import type { Logger, WarningLogger } from '../observe/log.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { TurnObserver } from '../observe/observer.ts';
 import { turnTotal } from '../observe/request-end.ts';
@@ -43,7 +43,7 @@ import type { OpenParts } from './open-features.ts';
 import { openServerStore, openSharedMemory } from './open-store.ts';
 
 /** Creates private folders. MCP servers without a folder get one. */
-export const placeFolders = async (config: Config, logger: Pick<Logger, 'warn'>): Promise<Config> => {
+export const placeFolders = async (config: Config, logger: WarningLogger): Promise<Config> => {
   await requirePrivateState(config.state.dir);
   const { workDir, mcpDir, instead } = await openWorkFolders({
     stateDir: config.state.dir,

@@ -1,13 +1,17 @@
 import { isJsonObject, type Json, type JsonObject } from '../kit/json/json.ts';
 import { withValueAt, type KeyPath } from './formats/format.ts';
 
-/** The server as a client sees it. */
-export interface ServerFacts {
-  /** Without a path: `http://127.0.0.1:11435`. */
-  readonly url: string;
+/** A key of the server. */
+export interface ServerKey {
   readonly key: string;
   /** The file with the key, for clients that can read it from there; null if the key is a setting. */
   readonly keyFile: string | null;
+}
+
+/** The server as a client sees it. */
+export interface ServerFacts extends ServerKey {
+  /** Without a path: `http://127.0.0.1:11435`. */
+  readonly url: string;
   readonly model: ModelFacts;
 }
 

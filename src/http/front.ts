@@ -18,18 +18,25 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
-export interface PageFacts {
-  readonly version: string;
+/** How to reach the model through this server. */
+export interface AboutServer {
   /** Describes the active backend. */
   readonly backend: string;
   /** Says where to find the key. */
   readonly key: string;
-  /** Such as `http://127.0.0.1:11435`. */
-  readonly origin: string;
-  /** Whether the console is served. */
-  readonly hasConsole: boolean;
   /** The key as written on a command line. */
   readonly keyInCommand: string;
+}
+
+interface PageHead {
+  readonly version: string;
+  /** Whether the console is served. */
+  readonly hasConsole: boolean;
+}
+
+interface PageFacts extends AboutServer, PageHead {
+  /** Such as `http://127.0.0.1:11435`. */
+  readonly origin: string;
 }
 
 const STYLE = `
@@ -124,9 +131,9 @@ export const acceptsHtml = (accept: string | null): boolean =>
     .some((range) => /^\s*text\/html\s*(?:;|$)/i.test(range) && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(range));
 
 /** What the page shows about this server. */
-interface FrontFacts extends Pick<PageFacts, 'version' | 'hasConsole'> {
+interface FrontFacts extends PageHead {
   /** Paths and addresses are shown only on this machine. */
-  readonly about: (isLocal: boolean) => Pick<PageFacts, 'backend' | 'key' | 'keyInCommand'>;
+  readonly about: (isLocal: boolean) => AboutServer;
 }
 
 export interface FrontDeps {

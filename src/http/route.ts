@@ -3,16 +3,20 @@ import type { Scope } from './guards/scopes.ts';
 import type { ErrorForm } from '../turns/api.ts';
 import type { Exchange } from './exchange/exchange.ts';
 
-/** A row of the route table. */
-export interface Route {
-  readonly method: 'DELETE' | 'GET' | 'POST';
-  readonly path: string;
+/** Who may call a route, and how they see errors. */
+export interface RouteAccess {
   /** `open`: needs no key. `local`: needs no key from a caller on this machine. */
   readonly access: 'key' | 'local' | 'open';
   /** The caller needs one of these; absent: `infer`. */
   readonly scopes?: readonly Scope[];
   /** The errors of its API; absent: those that the client expects. */
   readonly errors?: ErrorForm;
+}
+
+/** A row of the route table. */
+export interface Route extends RouteAccess {
+  readonly method: 'DELETE' | 'GET' | 'POST';
+  readonly path: string;
   handle(
     http: Request,
     exchange: Exchange,
@@ -21,7 +25,7 @@ export interface Route {
 }
 
 /** Who may call a route. A scope alone is short for a key with that scope. */
-type RouteCallers = Scope | Partial<Pick<Route, 'access' | 'scopes' | 'errors'>>;
+type RouteCallers = Scope | Partial<RouteAccess>;
 
 /** Declares a route. */
 export const route = (

@@ -17,7 +17,7 @@ import type { BodyBudget } from '../turns/body-budget.ts';
 import { isLocalCaller, isOnThisMachine, reachedAt } from './guards/local-caller.ts';
 import { requestIdOf } from './guards/request-id.ts';
 import { INFER, requireScope } from './guards/scopes.ts';
-import type { Route } from './route.ts';
+import type { Route, RouteAccess } from './route.ts';
 
 export interface ServerDeps {
   readonly routes: readonly Route[];
@@ -143,9 +143,11 @@ const uploadFailure = (why: Stall): GatewayError =>
         },
   );
 
-type RouteMatch = Pick<Route, 'path' | 'access' | 'scopes' | 'errors' | 'handle'> & {
+interface RouteMatch extends RouteAccess {
+  readonly path: string;
   readonly params: Readonly<Record<string, string>>;
-};
+  handle: Route['handle'];
+}
 
 type Answer = (
   http: Request,

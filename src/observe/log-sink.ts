@@ -9,7 +9,10 @@ export interface LogDrain {
   writeNow(text: string): void;
 }
 
-export interface LogSink extends DestinationStream {
+/** Takes the lines of the log, each as JSON. */
+export type LineWriter = DestinationStream;
+
+export interface LogSink extends LineWriter {
   /** Waits until all lines are written, but no longer than this. */
   flush(timeoutMs: number): Promise<void>;
   /** Writes what can be written without waiting, at the end of the process. */

@@ -5,6 +5,9 @@ import { redactFields, redactText } from './redact.ts';
 /** Without `child`, whose bindings would bypass the redaction. */
 export type Logger = Pick<PinoLogger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace'>;
 
+/** All that most parts log: what an operator should look at. */
+export type WarningLogger = Pick<Logger, 'warn'>;
+
 export interface LogOptions {
   readonly level: string;
   /** Default: lines are discarded. */

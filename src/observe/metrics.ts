@@ -259,11 +259,13 @@ type MetricOf<Row extends MetricRow> = {
 /** The metrics of a table: what a feature gets of all metrics. */
 export type MetricsOf<Table extends MetricTable> = { readonly [Name in keyof Table]: MetricOf<Table[Name]> };
 
-export type Metrics = MetricsOf<typeof METRICS> & {
-  /** The metrics in Prometheus format, and their content type. */
+/** The metrics in Prometheus format, and their content type. */
+export interface MetricsPage {
   readonly print: () => Promise<string>;
   readonly contentType: string;
-};
+}
+
+export type Metrics = MetricsOf<typeof METRICS> & MetricsPage;
 
 const createMetric = (row: MetricRow, registry: Registry): Counter | Gauge | Histogram => {
   const common = { name: row.name, help: row.help, labelNames: [...row.labels], registers: [registry] };

@@ -1,5 +1,5 @@
 import { boundedLabel } from './metric-row.ts';
-import type { Logger } from './log.ts';
+import type { WarningLogger } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
 /** How a call of the app-server ended. */
@@ -14,7 +14,7 @@ interface EndedCall {
  * Counts app-server calls, and logs those that failed. Calls lost with their app-server are not logged: its loss is.
  * Neither are interrupts: codex does not answer one if the turn ends at the same moment, and nothing waits for it.
  */
-export const rpcMetrics = (metrics: Metrics, logger: Pick<Logger, 'warn'>): ((call: EndedCall) => void) => {
+export const rpcMetrics = (metrics: Metrics, logger: WarningLogger): ((call: EndedCall) => void) => {
   const codeLabel = boundedLabel();
   return ({ method, seconds, error, refusals }) => {
     metrics.rpcSeconds.observe({ rpc_method: method }, seconds);
@@ -32,10 +32,7 @@ export const rpcMetrics = (metrics: Metrics, logger: Pick<Logger, 'warn'>): ((ca
 };
 
 /** Counts lines of the app-server that are not JSON-RPC messages, and logs each reason once. */
-export const malformedLines = (
-  metrics: Metrics,
-  logger: Pick<Logger, 'warn'>,
-): ((reason: string) => void) => {
+export const malformedLines = (metrics: Metrics, logger: WarningLogger): ((reason: string) => void) => {
   const logged = new Set<string>();
   return (reason) => {
     metrics.upstreamMalformedLines.inc();

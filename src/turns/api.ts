@@ -101,16 +101,24 @@ export interface LoadedItems {
 
 export const NOTHING_LOADED: LoadedItems = { items: new Map(), chain: [] };
 
-/** A parsed request: the turns to run, and how the API shows their events. */
-export interface ParsedRequest<Meta = unknown> {
+/** What every API reads in the same way. */
+export interface RequestBasics {
   readonly request: TurnRequest;
-  /** Requests that differ from the first in their items only. */
-  readonly further?: readonly TurnRequest[];
   /** How many answers to each request: each is a turn of its own. */
   readonly choices: number;
   /** The model as the client named it. */
   readonly model: string;
   readonly stream: boolean;
+  /** Fields that this API does not read, by their place in the body. */
+  readonly ignored: readonly string[];
+  /** The client's name for a part of the request. */
+  nameOf(path: Path): string;
+}
+
+/** A parsed request: the turns to run, and how the API shows their events. */
+export interface ParsedRequest<Meta = unknown> extends RequestBasics {
+  /** Requests that differ from the first in their items only. */
+  readonly further?: readonly TurnRequest[];
   readonly meta: Meta;
   /** The same, once it is known what is sent; absent: nothing of it is shown. */
   readonly metaFor?: (sent: SentSettings) => Meta;
@@ -126,10 +134,6 @@ export interface ParsedRequest<Meta = unknown> {
   };
   /** How tool calls are written in the answer; absent: the API has one way. */
   readonly dialect?: Dialect;
-  /** Fields that this API does not read, by their place in the body. */
-  readonly ignored: readonly string[];
-  /** The client's name for a part of the request. */
-  nameOf(path: Path): string;
   /** The place of the output format in the body, for error messages. */
   readonly formatPlace: string;
   /** Set if the request is only for the title of a conversation. */
@@ -212,13 +216,17 @@ export interface FormEntry {
   readonly isFile: boolean;
 }
 
+/** For people and tools that read the bytes. */
+export interface FrameNote {
+  /** A comment in front of the frame, which clients skip. */
+  readonly note?: string;
+}
+
 /** One server-sent event before it is bytes. */
-export interface Frame {
+export interface Frame extends FrameNote {
   /** Null: a frame without an `event:` line, as Chat sends them. */
   readonly event: string | null;
   readonly data: unknown;
-  /** For people and tools that read the bytes: a comment in front of the frame, which clients skip. */
-  readonly note?: string;
   /** A frame that was encoded before: its bytes, in place of the data. */
   readonly text?: string;
 }

@@ -9,7 +9,7 @@ import type { Clock } from '../kit/ambient.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';
-import type { RunCall, RunDeps } from './run-deps.ts';
+import type { RunCall, RunDeps, NotedRequest } from './run-deps.ts';
 
 interface BudgetDeps {
   readonly metrics: Metrics;
@@ -20,7 +20,7 @@ interface BudgetDeps {
 /** Opens the budget of an answer. Its retries are recorded; an answer that the limit ends is counted and logged. */
 export const modelBudgets =
   (limit: number, { metrics, logger, clock }: BudgetDeps) =>
-  ({ requestId, note }: Pick<RunCall, 'requestId' | 'note'>, trace: Trace): ModelBudget =>
+  ({ requestId, note }: NotedRequest, trace: Trace): ModelBudget =>
     new ModelBudget(limit, {
       clock,
       onExceeded() {

@@ -45,8 +45,14 @@ export interface RunDeps {
 }
 
 /** Who started a run, and what it takes over from them. */
-export interface RunCall {
+/** A request in the log, as far as its parts need it. */
+export interface NotedRequest {
   readonly requestId: string;
+  /** Adds to what is known about the request. */
+  readonly note: (notes: RequestNotes) => void;
+}
+
+export interface RunCall extends NotedRequest {
   /** By the ambient clock. */
   readonly startedAt: number;
   /** The id of the client's key. */
@@ -61,8 +67,6 @@ export interface RunCall {
   readonly state: TurnState;
   /** Cancels the run when aborted: a foreground run ends with its HTTP exchange. Null: only `cancel` does. */
   readonly signal: AbortSignal | null;
-  /** Adds to what is known about the request. */
-  readonly note: (notes: RequestNotes) => void;
   /** The backend has accepted the turns. Must not throw. */
   readonly onAccepted?: () => Promise<void>;
   /** See `TurnContext`. */

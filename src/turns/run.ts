@@ -6,15 +6,22 @@ import { untilAborted } from '../kit/async/wait.ts';
 import { mapAll, type OneOrMore } from '../kit/collections/lists.ts';
 import type { Api, Frame, InputTokens } from './api.ts';
 
+/** A run, without the way in which it is read. */
+interface RunHandle {
+  readonly id: string;
+  /** Data: with it and the events, any process can render or project the answer. */
+  readonly meta: unknown;
+  cancel(reason?: unknown): void;
+  /** Resolves when nothing runs any more and the reply is complete. */
+  readonly ended: Promise<void>;
+}
+
 /**
  * One answer in the making: the turns of a request, from their start to their last event. It owns its admission slots,
  * the bytes of its body and its observers, and gives them back when its turns have ended. The one who shows it to a client
  * (as JSON, as a stream) only reads it, and decides whether it ends when that client leaves.
  */
-export interface Run {
-  readonly id: string;
-  /** Data: with it and the events, any process can render or project the answer. */
-  readonly meta: unknown;
+export interface Run extends RunHandle {
   /** What is known when the turns are accepted, for the head of the answer. */
   readonly head: RunHead;
   /** How many turns it has. */
@@ -25,9 +32,6 @@ export interface Run {
   events(): AsyncIterable<Frame>;
   /** The whole answer, when it has ended. In place of its frames. */
   reply(): Promise<OneOrMore<Reply>>;
-  cancel(reason?: unknown): void;
-  /** Resolves when nothing runs any more and the reply is complete. */
-  readonly ended: Promise<void>;
 }
 
 export interface RunHead {
@@ -38,7 +42,8 @@ export interface RunHead {
   readonly servedModel?: string;
 }
 
-export interface RunParts extends Pick<Run, 'id' | 'meta' | 'head' | 'ended' | 'cancel'> {
+export interface RunParts extends RunHandle {
+  readonly head: RunHead;
   /** Ends turns that are not being read. */
   readonly abandon: () => void;
   readonly api: Api;
@@ -74,7 +79,7 @@ export const foregroundRun = ({ api, events, signal, abandon, inputTokens, ...pa
 };
 
 /** A run without a client. It runs while its frames are read. */
-export interface DetachedRun extends Pick<Run, 'id' | 'meta' | 'cancel' | 'ended'> {
+export interface DetachedRun extends RunHandle {
   /** Once. Throws the reason as soon as the run is cancelled. */
   events(): AsyncIterable<Frame>;
 }

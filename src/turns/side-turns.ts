@@ -6,13 +6,13 @@ import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { Logger } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { ParsedRequest } from './api.ts';
-import type { RunCall } from './run-deps.ts';
+import type { NotedRequest } from './run-deps.ts';
 
 /** How a request for a mere title is answered; null: the request is for something else. */
 export type SideTurns = (
   parsed: ParsedRequest,
   request: TurnRequest,
-  call: Pick<RunCall, 'requestId' | 'note'>,
+  call: NotedRequest,
 ) => Promise<Omit<ShortOptions, 'prepare'>> | null;
 
 export interface SideRules {

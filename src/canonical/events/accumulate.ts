@@ -1,23 +1,22 @@
 import type { Json } from '../../kit/json/json.ts';
-import type { Outcome, ItemDelta, ItemEnded, TurnEnded, TurnEvent } from './turn-event.ts';
-import type { Usage } from './usage.ts';
+import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent, TurnResult } from './turn-event.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { endItem, type ItemStatus, type Produced, type ItemContent, type Slot } from '../request/item.ts';
 
 /** The complete result of a turn, folded from its events. */
-export interface Reply {
-  /** In the order they started, which is the order of `output_index`. */
-  readonly items: readonly Produced[];
-  readonly outcome: Outcome;
-  readonly usage: Usage | null;
+/** A turn that has ended, without its items. */
+interface ReplyEnd extends TurnResult {
   /** When the turn ended, in milliseconds since the Unix epoch. */
   readonly endedAt: number;
-  /** It should have been stored, and could not be. */
-  readonly isUnstored?: true;
+}
+
+export interface Reply extends ReplyEnd {
+  /** In the order they started, which is the order of `output_index`. */
+  readonly items: readonly Produced[];
 }
 
 /** What the last event says about the whole turn. */
-export const endOf = ({ outcome, usage, at, isUnstored }: TurnEnded): Omit<Reply, 'items'> => ({
+export const endOf = ({ outcome, usage, at, isUnstored }: TurnEnded): ReplyEnd => ({
   outcome,
   usage,
   endedAt: at,
@@ -62,7 +61,7 @@ export class Accumulator {
   readonly #open = new Map<string, { readonly head: Produced; readonly content: ItemContentBuilder }>();
   /** By id, in the order they started; `ended` is null while an item is open. */
   readonly #items = new Map<string, { readonly index: number; ended: Produced | null }>();
-  #end: Omit<Reply, 'items'> | null = null;
+  #end: ReplyEnd | null = null;
 
   add(event: TurnEvent): void {
     switch (event.type) {

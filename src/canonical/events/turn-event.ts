@@ -85,15 +85,19 @@ export interface ItemEnded {
   readonly item: Produced;
 }
 
-export interface TurnEnded {
-  readonly type: 'turn-ended';
+/** How a turn ended, and what it used. */
+export interface TurnResult {
   readonly outcome: Outcome;
   /** Null if the upstream reported no usage. */
   readonly usage: Usage | null;
-  /** This server ended the answer (limit or stop sequence), so the upstream never reports its usage. */
-  readonly isEndedHere?: true;
   /** The answer should have been stored, and could not be. */
   readonly isUnstored?: true;
+}
+
+export interface TurnEnded extends TurnResult {
+  readonly type: 'turn-ended';
+  /** This server ended the answer (limit or stop sequence), so the upstream never reports its usage. */
+  readonly isEndedHere?: true;
   /** Milliseconds since the Unix epoch. Part of the event so that a replay renders the same output. */
   readonly at: number;
 }

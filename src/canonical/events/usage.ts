@@ -1,9 +1,13 @@
-/** Token counts, as reported by the upstream unless `isCounted` is set. */
-export interface Usage {
+/** The tokens that have a price. */
+export interface BilledTokens {
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
-  readonly cacheWriteInputTokens: number;
   readonly outputTokens: number;
+}
+
+/** Token counts, as reported by the upstream unless `isCounted` is set. */
+export interface Usage extends BilledTokens {
+  readonly cacheWriteInputTokens: number;
   readonly reasoningTokens: number;
   readonly totalTokens: number;
   /** Usage of the image model; not included in the other counts. */

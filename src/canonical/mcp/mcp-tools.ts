@@ -2,15 +2,18 @@ import type { Json } from '../../kit/json/json.ts';
 import { mcpLabelForm } from './mcp-server.ts';
 
 /** A tool as its MCP server describes it. */
-export interface McpToolInfo {
+export interface AnnotatedTool {
   /** The server's own name for it; the name in model requests may differ. */
   readonly name: string;
+  readonly annotations: Json | null;
+}
+
+export interface McpToolInfo extends AnnotatedTool {
   /** A display name. */
   readonly title: string | null;
   readonly description: string | null;
   readonly inputSchema: Json;
   readonly outputSchema: Json | null;
-  readonly annotations: Json | null;
 }
 
 /** A server's tools, or why they are unknown; `trouble` completes a sentence about the server. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import type { McpServer } from './mcp-server.ts';
-import type { McpToolInfo } from './mcp-tools.ts';
+import type { AnnotatedTool } from './mcp-tools.ts';
 import type { RawTool } from '../request/tool.ts';
 
 /** Selects tools of a server. A null field does not restrict. */
@@ -25,19 +25,13 @@ export interface McpUse {
   readonly approval: McpApproval;
 }
 
-export const isAmong = (
-  { names, readOnly }: McpFilter,
-  tool: Pick<McpToolInfo, 'name' | 'annotations'>,
-): boolean =>
+export const isAmong = ({ names, readOnly }: McpFilter, tool: AnnotatedTool): boolean =>
   (names === null || names.has(tool.name)) && (readOnly === null || isReadOnly(tool) === readOnly);
 
-const isReadOnly = ({ annotations }: Pick<McpToolInfo, 'annotations'>): boolean =>
+const isReadOnly = ({ annotations }: AnnotatedTool): boolean =>
   isJsonObject(annotations) && annotations['readOnlyHint'] === true;
 
-export const needsApproval = (
-  { always, never, otherwise }: McpApproval,
-  tool: Pick<McpToolInfo, 'name' | 'annotations'>,
-): boolean => {
+export const needsApproval = ({ always, never, otherwise }: McpApproval, tool: AnnotatedTool): boolean => {
   if (never !== null && isAmong(never, tool)) return false;
   return otherwise === 'always' || (always !== null && isAmong(always, tool));
 };

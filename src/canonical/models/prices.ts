@@ -1,4 +1,4 @@
-import type { Usage } from '../events/usage.ts';
+import type { BilledTokens } from '../events/usage.ts';
 
 /** Whether a name matches a pattern, in which `*` matches any text. Takes time in proportion to the lengths. */
 export const matchesPattern = (pattern: string, name: string): boolean => {
@@ -37,10 +37,7 @@ export const priceOf = (prices: ModelPrices, model: string): ModelPrice | null =
 const rank = (pattern: string, model: string): number => (pattern === model ? Infinity : pattern.length);
 
 /** In millionths of the currency, rounded up. */
-export const costOf = (
-  { input, cachedInput, output }: ModelPrice,
-  used: Pick<Usage, 'inputTokens' | 'cachedInputTokens' | 'outputTokens'>,
-): number => {
+export const costOf = ({ input, cachedInput, output }: ModelPrice, used: BilledTokens): number => {
   const cached = Math.min(used.cachedInputTokens, used.inputTokens);
   return Math.ceil((used.inputTokens - cached) * input + cached * cachedInput + used.outputTokens * output);
 };

@@ -105,16 +105,24 @@ export interface Reasoning {
   readonly notes?: ItemNotes;
 }
 
-/** A call of a client's tool. */
-export interface ToolCall {
-  readonly kind: 'tool-call';
-  readonly id?: string;
-  readonly tool: 'function' | 'custom';
-  readonly callId: string;
+/** The name by which a tool is called. */
+export interface CalledName {
   readonly name: string;
   readonly namespace?: string;
+}
+
+/** What the model wrote in a call. */
+export interface CallContent extends CalledName {
+  readonly tool: 'function' | 'custom';
   /** Exactly as the model wrote it: JSON for a function, any text for a custom tool. */
   readonly input: string;
+}
+
+/** A call of a client's tool. */
+export interface ToolCall extends CallContent {
+  readonly kind: 'tool-call';
+  readonly id?: string;
+  readonly callId: string;
   /** Other API fields, such as the caller and whether the output may come later. */
   readonly more?: JsonObject;
   readonly status?: ItemStatus;
@@ -201,17 +209,21 @@ export type Slot =
   | 'output'
   | { readonly list: 'summary' | 'reasoning'; readonly index: number };
 
-/** The content of an item, collected from its deltas. */
-export interface ItemContent {
+/** What a message consists of. */
+interface MessageContent {
   readonly text: string;
   /** Null if the model did not refuse. */
   readonly refusal: string | null;
+  readonly annotations: readonly Json[];
+  readonly logprobs: readonly Json[];
+}
+
+/** The content of an item, collected from its deltas. */
+export interface ItemContent extends MessageContent {
   readonly input: string;
   readonly output: string;
   readonly summary: readonly string[];
   readonly reasoning: readonly string[];
-  readonly annotations: readonly Json[];
-  readonly logprobs: readonly Json[];
 }
 
 /** The ended item with the content received so far. */
@@ -239,12 +251,7 @@ export const endItem = (head: Produced, content: ItemContent, status: ItemStatus
 };
 
 /** The parts of an output message: a text, possibly empty, unless the message is only a refusal. */
-export const messageParts = ({
-  text,
-  refusal,
-  annotations,
-  logprobs,
-}: Pick<ItemContent, 'text' | 'refusal' | 'annotations' | 'logprobs'>): readonly Part[] => [
+export const messageParts = ({ text, refusal, annotations, logprobs }: MessageContent): readonly Part[] => [
   ...(text !== '' || refusal === null
     ? [
         {

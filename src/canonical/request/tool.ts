@@ -1,17 +1,21 @@
 import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
 import { itemFacts } from './item-facts.ts';
-import type { HostedCall, ImagePart, Item, Opaque, ToolCall, Produced } from './item.ts';
+import type { HostedCall, ImagePart, Item, Opaque, ToolCall, Produced, CalledName } from './item.ts';
 
 /** A tool of a request. */
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;
 
 /** A function, run by the client. */
-export interface FunctionTool {
-  readonly kind: 'function';
-  readonly name: string;
+/** The description of a function and of its arguments. */
+export interface FunctionSignature {
   readonly description: string | null;
   /** The JSON schema of the arguments, as sent by the client. */
   readonly parameters: JsonObject | null;
+}
+
+export interface FunctionTool extends FunctionSignature {
+  readonly kind: 'function';
+  readonly name: string;
   readonly strict: boolean | null;
   /** Other fields from the client, such as when to load the tool and who may call it. */
   readonly more?: JsonObject;
@@ -67,7 +71,9 @@ export type RawTool = JsonObject & { readonly type: string };
 export type ToolRef = CalledRef | { readonly kind: 'hosted'; readonly raw: RawTool };
 
 /** A tool as named by a call. */
-export type CalledRef = Pick<ToolCall, 'name' | 'namespace'> & { readonly kind: ToolCall['tool'] };
+export interface CalledRef extends CalledName {
+  readonly kind: ToolCall['tool'];
+}
 
 export type ToolChoice =
   | { readonly mode: 'auto' }
@@ -113,7 +119,7 @@ export const refOfCall = ({ tool: kind, name, namespace }: ToolCall): CalledRef 
 });
 
 /** The name of a tool in prompts. The dot is unambiguous, because function names cannot contain one. */
-export const titleOf = ({ name, namespace }: Pick<CalledRef, 'name' | 'namespace'>): string =>
+export const titleOf = ({ name, namespace }: CalledName): string =>
   namespace === undefined ? name : `${namespace}.${name}`;
 
 /** A key that is equal for references to the same tool. */

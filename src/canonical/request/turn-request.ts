@@ -6,12 +6,16 @@ import type { Tool, ToolChoice } from './tool.ts';
  * A request for one model answer, independent of the API. It is plain data that can be stored as JSON and read by
  * another process. `TurnContext` has everything else. Whether the answer is streamed is not part of it.
  */
-export interface TurnRequest {
+/** The tools of a request, and the items that may contain calls of them. */
+export interface ToolsInUse {
+  readonly items: readonly Item[];
+  readonly tools: readonly Tool[];
+}
+
+export interface TurnRequest extends ToolsInUse {
   /** The backend's model name, with aliases resolved. */
   readonly model: string;
   readonly instructions: string | null;
-  readonly items: readonly Item[];
-  readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice;
   /** False: at most one call per answer. Null: not specified, so several are allowed. */
   readonly parallelToolCalls: boolean | null;

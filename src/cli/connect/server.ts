@@ -7,9 +7,15 @@ import { FAMILY } from '../../canonical/models/model-names.ts';
 import type { Config } from '../../config/schema.ts';
 import { readApiKey } from '../../http/guards/own-secrets.ts';
 import { isJsonObject, parseJsonObject, textIn, type JsonObject } from '../../kit/json/json.ts';
-import { PlainError, addressOf } from '../explain.ts';
+import { PlainError, addressOf, type ListenAddress } from '../explain.ts';
 import type { KeptKey, Records } from './record.ts';
-import { USUAL_OUTPUT, USUAL_WINDOW, type ModelFacts, type ServerFacts } from '../../connect/client.ts';
+import {
+  USUAL_OUTPUT,
+  USUAL_WINDOW,
+  type ModelFacts,
+  type ServerFacts,
+  type ServerKey,
+} from '../../connect/client.ts';
 import { KEY_PROOF_PATH, proofKeyOf, proofOf } from '../../features/keys/key-secret.ts';
 import { socketAddress } from '../../http/exchange/connection-info.ts';
 
@@ -64,7 +70,7 @@ export const findServer = async (config: Config, wanted: ServerSearch): Promise<
 
 const foundServer = (
   url: string,
-  { key, keyFile }: UsableKey,
+  { key, keyFile }: ServerKey,
   asked: JsonObject | null,
   wanted: ServerSearch,
 ): FoundServer => {
@@ -72,7 +78,7 @@ const foundServer = (
   return { facts: { url, key, keyFile, model }, notes: asked === null ? [silentNote(url, model)] : [] };
 };
 
-const silentServer = (url: string, kept: UsableKey | null, wanted: ServerSearch): FoundServer => {
+const silentServer = (url: string, kept: ServerKey | null, wanted: ServerSearch): FoundServer => {
   if (kept === null)
     throw new PlainError(
       `No server answers at ${url}. It has to make a key for this client: start it first (${wanted.startCommand}).`,
@@ -80,17 +86,15 @@ const silentServer = (url: string, kept: UsableKey | null, wanted: ServerSearch)
   return foundServer(url, kept, null, wanted);
 };
 
-type UsableKey = Pick<ServerFacts, 'key' | 'keyFile'>;
-
 /** Longer names are not accepted. */
 const MAX_NAME_CHARS = 100;
 
 /** Makes a named key that can only run turns. Null: there is no answer. */
 const makeKey = async (
   url: string,
-  own: UsableKey,
+  own: ServerKey,
   { client, records }: ServerSearch,
-): Promise<(UsableKey & Pick<FoundServer, 'notes'>) | null> => {
+): Promise<(ServerKey & Pick<FoundServer, 'notes'>) | null> => {
   const name = `connect: ${client} on ${hostname()}`.slice(0, MAX_NAME_CHARS);
   const made = await callServer('POST', `${url}/v1/codex/keys`, own.key, { name, scopes: ['infer'] });
   if (made === null) return null;
@@ -130,7 +134,7 @@ export const revokeKey = async (
   }
 };
 
-const ownUrl = (http: Pick<Config['http'], 'host' | 'port'>): string => {
+const ownUrl = (http: ListenAddress): string => {
   if (http.port === 0)
     throw new PlainError('With PORT=0 the address changes with each start: name it with --url.');
   return addressOf(http);
@@ -147,7 +151,7 @@ const givenUrl = (text: string): string => {
 };
 
 /** The key in the state directory is that of the server on this machine, and goes to no other one. */
-const ownKeyOf = async (config: Config, url: string, startCommand: string): Promise<UsableKey> => {
+const ownKeyOf = async (config: Config, url: string, startCommand: string): Promise<ServerKey> => {
   const [configured] = config.http.apiKeys;
   if (configured !== undefined) return { key: configured, keyFile: null };
   if (!isThisMachine(url, addressOf(config.http)))
@@ -204,7 +208,7 @@ const errorIn = ({ error }: JsonObject): { readonly code: string; readonly messa
 /** The model as the server describes it. Null: there is no answer. */
 const askModel = async (
   url: string,
-  { key }: UsableKey,
+  { key }: ServerKey,
   model: string,
 ): Promise<JsonObject | 'rejected' | null> => {
   const answer = await callServer('GET', `${url}/v1/models/${encodeURIComponent(model)}`, key);

@@ -5,11 +5,10 @@ import { ConfigError } from '../../config/load.ts';
 import { objectsIn, textIn, type JsonObject } from '../../kit/json/json.ts';
 import { HARMLESS_WARNING, versionMismatch, type CodexReport } from '../../observe/codex-watch.ts';
 import { TESTED_CODEX } from '../../version.ts';
-import { loadSettings, addressOf } from '../explain.ts';
+import { loadSettings, addressOf, type ListenAddress } from '../explain.ts';
 import { ok, problem, warning, type Check, type Finding, skipped } from './finding.ts';
 import { startProbe } from './probe.ts';
 import { tinyTurn } from './turns.ts';
-import type { Config } from '../../config/schema.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -126,7 +125,7 @@ export const judgePrompt = (body: JsonObject | null, wire: 'on' | 'off'): Findin
 };
 
 /** Checks whether this server is running at the address, and its health. */
-export const serverCheck = ({ host, port }: Pick<Config['http'], 'host' | 'port'>): Check => ({
+export const serverCheck = ({ host, port }: ListenAddress): Check => ({
   name: 'server',
   limitMs: 5_000,
   run: async (signal) => {

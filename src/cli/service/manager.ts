@@ -194,10 +194,14 @@ export interface ServiceManager {
   lingers(run: RunTool): Promise<boolean | null>;
 }
 
-export interface ServiceUser {
+/** The user that the service runs as. */
+export interface SystemUser {
   readonly home: string;
   readonly id: number;
   readonly name: string;
+}
+
+export interface ServiceUser extends SystemUser {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

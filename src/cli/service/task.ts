@@ -2,9 +2,8 @@ import path from 'node:path';
 
 import type { CommandContext, Flags } from '../read-command-line.ts';
 import { commandLine, thisInvocation } from '../invocation.ts';
-import type { ManagerStep, ServiceManager, ServiceUser, RunTool } from './manager.ts';
-import type { Config } from '../../config/schema.ts';
-import { addressOf } from '../explain.ts';
+import type { ManagerStep, ServiceManager, RunTool, SystemUser } from './manager.ts';
+import { addressOf, type ListenAddress } from '../explain.ts';
 
 /** The Node and the script that a service runs. */
 interface Program {
@@ -107,7 +106,7 @@ export interface ServiceTask {
   readonly flags: Flags;
   readonly world: CommandContext;
   readonly manager: ServiceManager;
-  readonly user: Omit<ServiceUser, 'environment'>;
+  readonly user: SystemUser;
   readonly program: FoundProgram;
   readonly run: RunTool;
 }
@@ -149,9 +148,7 @@ export const runSteps = async (
 const LIMIT_MS = 3_000;
 
 /** Whether this server answers at its address. */
-export const isServing = async (
-  http: Pick<Config['http'], 'host' | 'port'>,
-): Promise<'ready' | 'not ready' | 'no answer'> => {
+export const isServing = async (http: ListenAddress): Promise<'ready' | 'not ready' | 'no answer'> => {
   const answer = await fetch(`${addressOf(http)}/readyz`, { signal: AbortSignal.timeout(LIMIT_MS) })
     .then((response) => response.text())
     .catch(() => '');

@@ -3,7 +3,7 @@ import type { Item, LoadedTools } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { Rejection } from '../../canonical/failure/rejection.ts';
 import type { HostedTool, RawTool, Tool } from '../../canonical/request/tool.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { ToolsInUse } from '../../canonical/request/turn-request.ts';
 import { quoted } from '../../kit/text/display.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
 import { isResponsesOnly } from './request-formats.ts';
@@ -81,7 +81,7 @@ export const typeIs = ({ type }: RawTool): string => `is of type '${quoted(type)
 
 /** Tools that cannot be sent to the backend. */
 export const refusedTools = (
-  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
+  { tools, items }: ToolsInUse,
   rules: ToolRules,
   requestFormat: RequestFormat,
 ): readonly Rejection[] => {
@@ -115,10 +115,7 @@ export const keepsToolField = (field: string, { isChatgpt }: BackendProfile): bo
   (isChatgpt ? CHATGPT_TOOLS : OPENAI_TOOLS).keepsField(field);
 
 /** The parts of the tools that do not reach the backend although the tool does. */
-export const lostToolFields = (
-  { tools, items }: Pick<TurnRequest, 'tools' | 'items'>,
-  rules: ToolRules,
-): readonly Path[] => {
+export const lostToolFields = ({ tools, items }: ToolsInUse, rules: ToolRules): readonly Path[] => {
   const fieldsOf = (tool: Tool): readonly string[] => {
     if (tool.kind === 'namespace') return [];
     if (tool.kind === 'hosted') return tool.model === undefined || rules.keepsModel ? [] : ['model'];

@@ -1,5 +1,11 @@
 import type { Item } from '../../canonical/request/item.ts';
-import { FLAT_NAMESPACE, NO_PARAMETERS, toolsLeft, type FunctionTool } from '../../canonical/request/tool.ts';
+import {
+  FLAT_NAMESPACE,
+  NO_PARAMETERS,
+  toolsLeft,
+  type FunctionTool,
+  type FunctionSignature,
+} from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { JsonObject } from '../../kit/json/json.ts';
 import type { ParamsOf } from '../protocol/methods.ts';
@@ -104,7 +110,7 @@ const dynamicTools = ({ tools, toolChoice }: TurnRequest): readonly DynamicTool[
 
 type DynamicTool = NonNullable<ParamsOf<'thread/start'>['dynamicTools']>[number];
 /** Members of a namespace were read as functions or converted to them. */
-type RawFunction = Pick<FunctionTool, 'name'> & Partial<Pick<FunctionTool, 'description' | 'parameters'>>;
+type RawFunction = Pick<FunctionTool, 'name'> & Partial<FunctionSignature>;
 
 const dynamicFunction = ({ name, description, parameters }: RawFunction) => ({
   type: 'function' as const,

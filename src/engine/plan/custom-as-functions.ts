@@ -15,7 +15,7 @@ import {
   type ToolRef,
 } from '../../canonical/request/tool.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
-import type { TurnRequest } from '../../canonical/request/turn-request.ts';
+import type { TurnRequest, ToolsInUse } from '../../canonical/request/turn-request.ts';
 import { isJsonObject, listIn, type Json, type JsonObject } from '../../kit/json/json.ts';
 
 /** The beginning of the arguments, complete and incomplete. */
@@ -137,7 +137,7 @@ const inputIn = (written: string): string => {
 };
 
 /** Whether a request has custom tools, or calls of them. */
-export const hasCustomTools = (request: Pick<TurnRequest, 'tools' | 'items'>): boolean =>
+export const hasCustomTools = (request: ToolsInUse): boolean =>
   itemFacts(request.items).hasCustomCall || customRefs(allTools(request)).length > 0;
 
 /** The request for a backend without custom tools: each becomes a function with one text. */
@@ -151,7 +151,7 @@ export const withoutCustomTools = (request: TurnRequest): TurnRequest => ({
 /** The events for the caller: calls of those functions become custom calls again. */
 export async function* customAgain(
   events: AsyncIterable<TurnEvent>,
-  request: Pick<TurnRequest, 'tools' | 'items'>,
+  request: ToolsInUse,
 ): AsyncGenerator<TurnEvent> {
   const custom = new Set(customRefs(allTools(request)).map((ref) => refKey({ ...ref, kind: 'function' })));
   const isCustom = (item: Produced): item is Produced<ToolCall> =>

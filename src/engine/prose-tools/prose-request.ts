@@ -11,7 +11,7 @@ import {
   type FunctionTool,
   type NamespaceTool,
 } from '../../canonical/request/tool.ts';
-import type { Item, Message, ToolCall, Part, ToolOutput } from '../../canonical/request/item.ts';
+import type { Item, Message, ToolCall, Part, ToolOutput, CallContent } from '../../canonical/request/item.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { TurnCaller } from '../../canonical/context/turn-context.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -94,9 +94,7 @@ const membersOf = ({ name: namespace, raw }: NamespaceTool): readonly ProseTool[
   });
 
 /** Maps what a model wrote to a call of a client tool; null: there is no such tool. */
-export const callsOf = (
-  tools: readonly ProseTool[],
-): ((written: WrittenCall) => Pick<ToolCall, 'tool' | 'name' | 'namespace' | 'input'> | null) => {
+export const callsOf = (tools: readonly ProseTool[]): ((written: WrittenCall) => CallContent | null) => {
   const byTitle = new Map(tools.map((tool) => [tool.title, tool]));
   return ({ name: title, input }) => {
     const tool = byTitle.get(title);

@@ -6,6 +6,7 @@ import {
   type Message,
   type Produced,
   type ToolCall,
+  type CallContent,
 } from '../../canonical/request/item.ts';
 import type { ItemDelta, ItemEnded, TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
 import { statusAfter } from '../../canonical/events/well-formed.ts';
@@ -19,7 +20,7 @@ import type { WrittenCall } from './written-call.ts';
 
 export interface TakeCallsOptions {
   /** The call of a client tool; null: there is no such tool. */
-  readonly callOf: (written: WrittenCall) => Pick<ToolCall, 'tool' | 'name' | 'namespace' | 'input'> | null;
+  readonly callOf: (written: WrittenCall) => CallContent | null;
   /** False: only the first call is kept. */
   readonly isParallel: boolean;
   readonly ids: IdSource;

@@ -21,7 +21,7 @@ import {
 
 import { within } from '../../kit/async/wait.ts';
 import type { Clock } from '../../kit/ambient.ts';
-import type { Logger } from '../../observe/log.ts';
+import type { WarningLogger } from '../../observe/log.ts';
 import type { RequestObserver } from '../../observe/request-observer.ts';
 import { inferencesIn, modelRequestMetrics } from './model-requests.ts';
 import { PresetIds, RequestSpan } from './request-spans.ts';
@@ -34,7 +34,7 @@ export interface Telemetry {
 }
 
 export interface TelemetryDeps {
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: WarningLogger;
   readonly clock: Clock;
   /** The name and the version of this server. */
   readonly service: { readonly name: string; readonly version: string };
@@ -121,7 +121,7 @@ const TROUBLE_EVERY_MS = 60_000;
 const MAX_TROUBLE_CHARS = 500;
 
 /** Logs the trouble of exporters, at most one line a minute, with the number of those before it. */
-export const exportTrouble = (logger: Pick<Logger, 'warn'>, clock: Clock): DiagLogger => {
+export const exportTrouble = (logger: WarningLogger, clock: Clock): DiagLogger => {
   let loggedAt: number | null = null;
   let unlogged = 0;
   const warn = (message: string, ...more: unknown[]): void => {

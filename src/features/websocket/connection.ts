@@ -13,7 +13,13 @@ import { websocketError } from './feature.ts';
 import type { ConnectionMemory } from './connection-memory.ts';
 import { Lanes, type LanesOptions } from './lanes.ts';
 import { binaryMessage, Inbox, ResponseStream, SocketWriter, type ClientMessage } from './messages.ts';
-import { serveCreate, type CreateDeps, type Creation, type ServedBy } from './serve-create.ts';
+import {
+  serveCreate,
+  type CreateDeps,
+  type Creation,
+  type CreationRoom,
+  type ServedBy,
+} from './serve-create.ts';
 import { Steering } from './steering.ts';
 
 /** Codes of close frames: RFC 6455, and the registry of IANA. */
@@ -222,7 +228,7 @@ export class Connection {
     }
   }
 
-  #openResponse(bytes: number): Pick<Creation, 'bytes' | 'held' | 'exchange'> {
+  #openResponse(bytes: number): CreationRoom {
     const exchange = this.#openExchange();
     const { bodies } = this.#deps.turns;
     const held = bodies.open(this.caller, exchange.signal, (error) => exchange.abort(error));

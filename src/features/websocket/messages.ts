@@ -182,21 +182,20 @@ export class SocketWriter {
 /** Longer events are serialised in slices: a response repeats its request, which may be megabytes. */
 const LONG_CHARS = 64 * 1024;
 
+/** Where events are written. */
+type EventSink = Pick<SocketWriter, 'send' | 'isFull' | 'drained'>;
+
 /** The events of one response, on its lane, numbered from 0. */
 export class ResponseStream {
   readonly streamId: string | null;
-  readonly #writer: Pick<SocketWriter, 'send' | 'isFull' | 'drained'>;
+  readonly #writer: EventSink;
   readonly #signal: AbortSignal;
   #next = 0;
   /** A long event that is being serialised. */
   #long: Promise<void> | null = null;
 
   /** Nothing is written once the signal is aborted. */
-  constructor(
-    writer: Pick<SocketWriter, 'send' | 'isFull' | 'drained'>,
-    streamId: string | null,
-    signal: AbortSignal,
-  ) {
+  constructor(writer: EventSink, streamId: string | null, signal: AbortSignal) {
     this.#writer = writer;
     this.streamId = streamId;
     this.#signal = signal;

@@ -33,7 +33,7 @@ export interface ServedBy {
   /** Rejects if the key of the connection may not be used any more. */
   checkKey(): Promise<void>;
   /** Opens what a response of this size needs; null: the connection is about to be closed. */
-  openResponse(bytes: number): Pick<Creation, 'bytes' | 'held' | 'exchange'> | null;
+  openResponse(bytes: number): CreationRoom | null;
 }
 
 export interface CreateDeps {
@@ -43,15 +43,19 @@ export interface CreateDeps {
 }
 
 /** A response to be created. */
-export interface Creation {
-  readonly streamId: string | null;
-  readonly generates: boolean;
-  /** Without its input as soon as that was read. */
-  body: JsonObject;
+/** What a response needs while it runs. */
+export interface CreationRoom {
   /** The size of the message. */
   readonly bytes: number;
   readonly held: HeldBytes;
   readonly exchange: OpenExchange;
+}
+
+export interface Creation extends CreationRoom {
+  readonly streamId: string | null;
+  readonly generates: boolean;
+  /** Without its input as soon as that was read. */
+  body: JsonObject;
   /** The response that it continues with steering input, in place of a request of the client. */
   readonly steered: SteerTarget | null;
 }

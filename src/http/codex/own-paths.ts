@@ -10,11 +10,15 @@ import { INFER_OR_READ } from '../guards/scopes.ts';
 import { route, type Route } from '../route.ts';
 import { projectCredits } from './project.ts';
 
-export interface OwnPathsDeps {
-  /** The account of the active backend. */
-  readonly codexAccount: () => CodexAccount;
+/** The models of codex's own endpoints. */
+export interface CodexModelSource {
   /** The models in codex's own format, each with its long prompts. */
   readonly codexModels: () => readonly JsonObject[];
+}
+
+export interface OwnPathsDeps extends CodexModelSource {
+  /** The account of the active backend. */
+  readonly codexAccount: () => CodexAccount;
   readonly clock: Clock;
   /** A key sees only the models that it may use. */
   readonly modelFilter: TurnGate['modelFilter'];
@@ -52,7 +56,7 @@ export const ownPaths = ({
 /** Recognises codex by the version in the query of the model list, and answers in its format. */
 export const modelsForCodex = (
   http: Request,
-  { codexModels }: Pick<OwnPathsDeps, 'codexModels'>,
+  { codexModels }: CodexModelSource,
   mayUse: ModelFilter | null,
 ): { readonly models?: readonly JsonObject[] } =>
   new URL(http.url).searchParams.has('client_version') ? { models: usableModels(codexModels(), mayUse) } : {};

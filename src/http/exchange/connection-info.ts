@@ -7,7 +7,15 @@ import { isLoopbackAddress } from '../guards/local-caller.ts';
 export type Stall = 'silent' | 'slow';
 
 /** Facts about the connection of a request that a `Request` does not contain. */
-export interface ConnectionInfo {
+/** Where the peer of a connection is. */
+export interface PeerPlace {
+  /** Whether the peer is on this machine; it may be a reverse proxy. */
+  readonly isFromLoopback: boolean;
+  /** The address and port at which a peer on this machine reached this server; null: the peer is on another one. */
+  readonly localAddress: string | null;
+}
+
+export interface ConnectionInfo extends PeerPlace {
   /**
    * Calls the listener once if the client sends nothing of its body, or less than the minimum rate, for this long. Only
    * time counts in which the body is being read.
@@ -15,10 +23,6 @@ export interface ConnectionInfo {
   onStall(timeoutMs: number, listener: (why: Stall) => void): () => void;
   /** The address of the peer, which may be a reverse proxy; empty if the connection is closed. */
   readonly address: string;
-  /** Whether the peer is on this machine; it may be a reverse proxy. */
-  readonly isFromLoopback: boolean;
-  /** The address and port at which a peer on this machine reached this server; null: the peer is on another one. */
-  readonly localAddress: string | null;
   /** Calls the listener once when the client has taken the whole answer, or the connection is gone. */
   onTaken(listener: () => void): void;
   /** Ends the connection: the rest of the answer is dropped. */

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { isLocalCaller, isLoopbackAddress, isOnThisMachine } from './local-caller.ts';
 
-const here = { isFromLoopback: true };
+const here = { isFromLoopback: true, localAddress: '127.0.0.1:1' };
+const elsewhere = { isFromLoopback: false, localAddress: null };
 const asked = (headers: Record<string, string>) =>
   isLocalCaller(new Headers({ host: '127.0.0.1:1', ...headers }), here);
 
@@ -40,10 +41,7 @@ describe('isLocalCaller', () => {
 
   it('requires a connection from this machine', () => {
     const headers = new Headers({ host: 'localhost' });
-    expect([isLocalCaller(headers, { isFromLoopback: false }), isLocalCaller(headers, undefined)]).toEqual([
-      false,
-      false,
-    ]);
+    expect([isLocalCaller(headers, elsewhere), isLocalCaller(headers, undefined)]).toEqual([false, false]);
   });
 });
 
@@ -55,7 +53,7 @@ describe('isOnThisMachine', () => {
       on({ origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-origin' }),
       on({ origin: 'https://proxy.example', 'x-forwarded-for': '10.0.0.1' }),
       on({ host: 'rebound.example' }),
-      isOnThisMachine(new Headers({ host: 'localhost' }), { isFromLoopback: false }),
+      isOnThisMachine(new Headers({ host: 'localhost' }), elsewhere),
     ]).toEqual([true, false, false, false]);
   });
 });

@@ -1,4 +1,4 @@
-import type { ConnectionInfo } from '../exchange/connection-info.ts';
+import type { PeerPlace } from '../exchange/connection-info.ts';
 
 /** Headers of a request that was forwarded. */
 const FORWARDED = [
@@ -28,11 +28,8 @@ export const isLoopbackAddress = (address: string): boolean => LOOPBACK_ADDRESS.
  * reverse proxy makes every connection local, and DNS rebinding lets a page reach this machine under its own host name: so
  * `host` must name this machine. A tunnel cannot be recognised.
  */
-export const isOnThisMachine = (
-  headers: Headers,
-  connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
-): boolean => {
-  if (connectionInfo?.isFromLoopback !== true) return false;
+export const isOnThisMachine = (headers: Headers, peer: PeerPlace | undefined): boolean => {
+  if (peer?.isFromLoopback !== true) return false;
   return namesThisMachine(headers) && !isForwarded(headers);
 };
 
@@ -46,19 +43,14 @@ const isFromPage = (headers: Headers): boolean =>
   (headers.get(FETCH_SITE) ?? 'none') !== 'none' || FROM_PAGE.some((name) => headers.has(name));
 
 /** Whether a program on this machine sends the request for itself, and not for a web page. */
-export const isLocalCaller = (
-  headers: Headers,
-  connectionInfo: Pick<ConnectionInfo, 'isFromLoopback'> | undefined,
-): boolean => isOnThisMachine(headers, connectionInfo) && !isFromPage(headers);
+export const isLocalCaller = (headers: Headers, peer: PeerPlace | undefined): boolean =>
+  isOnThisMachine(headers, peer) && !isFromPage(headers);
 
 /**
  * The address at which a program on this machine, at any of its addresses, reached this server; null for all others. The
  * program names this machine as `host`, whatever the address: a page in a browser cannot choose that.
  */
-export const reachedAt = (
-  headers: Headers,
-  connectionInfo: Pick<ConnectionInfo, 'localAddress'> | undefined,
-): string | null =>
+export const reachedAt = (headers: Headers, peer: PeerPlace | undefined): string | null =>
   !namesThisMachine(headers) || isForwarded(headers) || isFromPage(headers)
     ? null
-    : (connectionInfo?.localAddress ?? null);
+    : (peer?.localAddress ?? null);

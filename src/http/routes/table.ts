@@ -1,7 +1,13 @@
 import type { ModelDirectory } from '../../engine/model-directory.ts';
 import type { BackendHealth } from '../../observe/backend-health.ts';
-import type { Metrics } from '../../observe/metrics.ts';
-import { atCodexPaths, ownPaths, type OwnPathsDeps, modelsForCodex } from '../codex/own-paths.ts';
+import type { MetricsPage } from '../../observe/metrics.ts';
+import {
+  atCodexPaths,
+  ownPaths,
+  type CodexModelSource,
+  type OwnPathsDeps,
+  modelsForCodex,
+} from '../codex/own-paths.ts';
 import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
@@ -65,11 +71,14 @@ export const readiness = (http: Request, { isReady, backendHealth }: ReadinessDe
 const shown = (health: BackendHealth): object =>
   health.state === 'unknown' ? health : { ...health, since: new Date(health.since).toISOString() };
 
-interface ModelRouteDeps {
+interface VisibleModels {
   readonly models: ModelDirectory;
   /** A key sees only the models that it may use. */
   readonly modelFilter: TurnGate['modelFilter'];
-  readonly codex: Pick<OwnPathsDeps, 'codexModels'>;
+}
+
+interface ModelRouteDeps extends VisibleModels {
+  readonly codex: CodexModelSource;
 }
 
 /** The model list, in OpenAI's or Anthropic's form: both APIs have it at this path. */
@@ -84,7 +93,7 @@ const modelListRoute = ({ models, modelFilter, codex }: ModelRouteDeps): Route =
     return jsonResponse(anthropicModels(names, new URL(http.url).searchParams), {}, signal);
   });
 
-const modelRoute = ({ models, modelFilter }: Pick<ModelRouteDeps, 'models' | 'modelFilter'>): Route =>
+const modelRoute = ({ models, modelFilter }: VisibleModels): Route =>
   route('GET /v1/models/:id{.+}', { scopes: INFER_OR_READ }, async (http, exchange, { id = '' }) => {
     const names = usableNames(await models.names(), modelFilter(exchange.caller()));
     return Response.json(isForAnthropic(http) ? anthropicModel(names, id) : projectOneModel(names, id));
@@ -101,7 +110,7 @@ export interface RouteDeps {
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
   /** Null: not served. */
-  readonly metrics: Pick<Metrics, 'print' | 'contentType'> | null;
+  readonly metrics: MetricsPage | null;
   readonly front: FrontDeps;
   readonly isReady: () => boolean;
   /** The results of recent requests. */
@@ -143,7 +152,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
   ];
 };
 
-const metricsRoute = (metrics: Pick<Metrics, 'print' | 'contentType'>): Route =>
+const metricsRoute = (metrics: MetricsPage): Route =>
   route(
     'GET /metrics',
     { access: 'local', scopes: ['read'] },

@@ -35,6 +35,7 @@ import {
   missing,
 } from '../../apis/validation.ts';
 import { quoted } from '../../kit/text/display.ts';
+import type { PlacedItems } from '../responses/input/input-items.ts';
 
 const functionCallSchema = z.object({ name: idText, arguments: longText });
 
@@ -134,10 +135,7 @@ const part = (type: PartType, value: unknown, at: string): Part => {
   }
 };
 
-export interface ReadMessages {
-  readonly items: readonly Item[];
-  /** The location of each item in the body. */
-  readonly places: readonly string[];
+export interface ReadMessages extends PlacedItems {
   /** Locations of fields without effect. */
   readonly unread: readonly string[];
 }

@@ -23,6 +23,7 @@ import type { KeptChat } from '../../turns/api.ts';
 import { asksForCompaction } from '../../canonical/request/compaction.ts';
 import type { CreateResponse } from '../responses/input/parameters.ts';
 import { parseResponse, toTurnRequest } from '../responses/input/to-turn.ts';
+import type { PlacedItems } from '../responses/input/input-items.ts';
 
 type BasicFields = Pick<CreateChat, 'model' | 'stream' | 'stream_options' | 'n'>;
 
@@ -150,7 +151,7 @@ const readConversation = (parsed: CreateChat, ignored: string[]): ReadMessages =
 };
 
 /** Replaces a conversation of only empty messages: the app-server needs at least one item. */
-const EMPTY_ANSWER: Pick<ReadMessages, 'items' | 'places'> = {
+const EMPTY_ANSWER: PlacedItems = {
   items: [{ kind: 'message', role: 'assistant', parts: [{ kind: 'text', text: '' }] }],
   places: ['messages[0]'],
 };

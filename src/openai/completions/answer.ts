@@ -1,6 +1,6 @@
 import type { Reply } from '../../canonical/events/accumulate.ts';
 import { isMessage, wordsOf } from '../../canonical/request/item.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEvent, TurnResult } from '../../canonical/events/turn-event.ts';
 import { mapAll, type OneOrMore } from '../../kit/collections/lists.ts';
 import { FINGERPRINT, finishReason } from '../chat/project.ts';
 import {
@@ -73,7 +73,6 @@ const choiceOf = (index: number, text: string, finish: string | null) => ({
   finish_reason: finish,
 });
 
-const reasonOf = ({ outcome }: Pick<TurnEnded, 'outcome'>): string =>
-  finishReason(outcome, { isLegacy: false });
+const reasonOf = ({ outcome }: TurnResult): string => finishReason(outcome, { isLegacy: false });
 
 const refusalOf = (itemId: string): string => `${itemId} refusal`;

@@ -1,5 +1,5 @@
 import type { Reply } from '../../canonical/events/accumulate.ts';
-import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEnded, TurnEvent, TurnResult } from '../../canonical/events/turn-event.ts';
 import { addUsage, type Usage } from '../../canonical/events/usage.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import { type Json, type JsonObject, isJsonObject } from '../../kit/json/json.ts';
@@ -109,7 +109,7 @@ const known = (settings: Readonly<Record<string, string>>): Readonly<Record<stri
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' ? value : null);
 
 /** The tokens of the image model if the backend counts them, else those of the turn as text tokens. */
-const projectUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
+const projectUsage = (turns: readonly TurnResult[], policy: UsagePolicy) => {
   const parsed = turns.map((turn) => turn.usage);
   // A partial sum is not exact.
   if (policy === 'exact' && parsed.includes(null)) return null;

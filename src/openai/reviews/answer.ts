@@ -3,11 +3,11 @@ import { answerText, isMessage } from '../../canonical/request/item.ts';
 import type { TurnEvent } from '../../canonical/events/turn-event.ts';
 import { objectsIn, textIn, isJsonObject, jsonObjectWithin, type JsonObject } from '../../kit/json/json.ts';
 import { errorBody } from '../shared/error-body.ts';
-import { projectUsage, type ResponseMeta } from '../responses/output/project.ts';
+import { projectUsage, type AnswerMeta } from '../responses/output/project.ts';
 import { DONE } from '../../apis/sse.ts';
 import type { Frame } from '../../turns/api.ts';
 
-export interface ReviewMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
+export interface ReviewMeta extends AnswerMeta {
   /** The requested model name. */
   readonly model: string;
 }

@@ -1,4 +1,4 @@
-import type { TurnEnded, TurnEvent } from '../../canonical/events/turn-event.ts';
+import type { TurnEnded, TurnEvent, TurnResult } from '../../canonical/events/turn-event.ts';
 import { interleave } from '../../kit/async/interleave.ts';
 import type { OneOrMore } from '../../kit/collections/lists.ts';
 import type { Frame } from '../../turns/api.ts';
@@ -41,7 +41,7 @@ export async function* renderChoices(
 export type UsagePolicy = 'exact' | 'zeros';
 
 /** The total usage of all choices; null if the upstream did not report all of it. */
-export const projectCompletionUsage = (turns: readonly Pick<TurnEnded, 'usage'>[], policy: UsagePolicy) => {
+export const projectCompletionUsage = (turns: readonly TurnResult[], policy: UsagePolicy) => {
   const parsed = turns.map((turn) => turn.usage);
   // A partial sum is not exact.
   if (policy === 'exact' && parsed.includes(null)) return null;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
-import type { FunctionTool, HostedTool, Tool } from '../../../canonical/request/tool.ts';
+import type { FunctionTool, HostedTool, Tool, FunctionSignature } from '../../../canonical/request/tool.ts';
 import { idText, jsonObject, listOf, longText, MAX_WORDS } from '../../../apis/bounds.ts';
 import { checkTools, type SchemaBudget } from '../../../apis/schema-problem.ts';
 import { noteUnread, notAnObject, parseBody } from '../../../apis/validation.ts';
@@ -17,7 +17,7 @@ import { quoted } from '../../../kit/text/display.ts';
 interface ClientTool {
   readonly name: string;
   /** What the model needs to know, with the settings of the declaration. */
-  readonly define: (declared: JsonObject) => Pick<FunctionTool, 'description' | 'parameters'>;
+  readonly define: (declared: JsonObject) => FunctionSignature;
   /** The settings that a declaration may have. */
   readonly settings: readonly string[];
 }

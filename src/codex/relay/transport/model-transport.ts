@@ -39,9 +39,12 @@ export interface AnswerBody extends AsyncIterable<Buffer> {
   destroy(): unknown;
 }
 
-export interface TransportAnswer {
+export interface TransportHead {
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
+}
+
+export interface TransportAnswer extends TransportHead {
   readonly body: AnswerBody;
 }
 

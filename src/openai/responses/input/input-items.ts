@@ -117,9 +117,13 @@ type ItemType = keyof typeof schemas;
 const isItemType = (type: string): type is ItemType => type !== 'raw' && Object.hasOwn(schemas, type);
 
 /** The parsed items, their locations in the body, and the names of unread fields. */
-export interface ReadItems {
+/** Items, and the location of each in the body. */
+export interface PlacedItems {
   readonly items: readonly Item[];
   readonly places: readonly string[];
+}
+
+export interface ReadItems extends PlacedItems {
   readonly unread: readonly string[];
 }
 

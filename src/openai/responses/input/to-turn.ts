@@ -22,7 +22,7 @@ import {
   type CreateResponse,
 } from './parameters.ts';
 import { readFormat, readToolChoice } from './format.ts';
-import { readInput, referencesIn, type ReadItems } from './input-items.ts';
+import { readInput, referencesIn, type ReadItems, type PlacedItems } from './input-items.ts';
 import { recallOnce, type Recall } from './item-references.ts';
 import type { Continues } from '../../../turns/api.ts';
 import { append } from '../../../kit/collections/lists.ts';
@@ -185,16 +185,12 @@ const chainPlace = ({ conversation }: CreateResponse): string =>
   conversation === null || conversation === undefined ? 'previous_response_id' : 'conversation';
 
 /** The items of the conversation so far, then those of the body. */
-const afterChain = (
-  chain: readonly Item[],
-  { items, places }: ReadItems,
-  chainAt: string,
-): Pick<ReadItems, 'items' | 'places'> =>
+const afterChain = (chain: readonly Item[], { items, places }: ReadItems, chainAt: string): PlacedItems =>
   chain.length === 0
     ? { items, places }
     : { items: [...chain, ...items], places: [...chain.map(() => chainAt), ...places] };
 
-const checkInput = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
+const checkInput = ({ items, places }: PlacedItems): void => {
   refuseStrayTrigger({ items, places });
   const problem = findPairingProblem(items);
   if (problem === null) return;
@@ -222,7 +218,7 @@ const duplicate = (message: string, param: string): GatewayError =>
   gatewayError('invalid_value', { param, message });
 
 /** A compaction applies to the whole conversation. */
-const refuseStrayTrigger = ({ items, places }: Pick<ReadItems, 'items' | 'places'>): void => {
+const refuseStrayTrigger = ({ items, places }: PlacedItems): void => {
   const index = itemFacts(items).hasRaw ? items.findIndex(isCompactionTrigger) : -1;
   if (index === -1 || (index > 0 && index === items.length - 1)) return;
   const param = places[index] ?? 'input';

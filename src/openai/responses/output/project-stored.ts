@@ -10,7 +10,7 @@ import {
 import { assertNever } from '../../../kit/assert-never.ts';
 import { present, type JsonObject, isJsonObject, listIn, textIn, type Json } from '../../../kit/json/json.ts';
 import { breakpointOf } from '../../shared/field-schemas.ts';
-import { projectItem, textPart, projectUsage, type ResponseMeta } from './project.ts';
+import { projectItem, textPart, projectUsage, type AnswerMeta } from './project.ts';
 import { invalidChoice } from '../../../apis/validation.ts';
 import type { Reply } from '../../../canonical/events/accumulate.ts';
 import { isKeptByCompaction } from '../../../canonical/request/compaction.ts';
@@ -206,7 +206,7 @@ const projectInputPart = (part: Part): JsonObject => {
 };
 
 /** What a compacted conversation needs besides the reply. */
-export interface CompactionMeta extends Pick<ResponseMeta, 'id' | 'createdAt' | 'usagePolicy'> {
+export interface CompactionMeta extends AnswerMeta {
   /** The conversation from the request. */
   readonly items: readonly Item[];
 }

@@ -18,10 +18,15 @@ import type { CreateResponse } from '../input/parameters.ts';
 import { wrapSummary } from '../wrapped-summary.ts';
 
 /** What a response object needs besides the reply. */
-export interface ResponseMeta {
+/** What every answer of this API shows of its own. */
+export interface AnswerMeta {
   readonly id: string;
   /** Unix seconds. */
   readonly createdAt: number;
+  readonly usagePolicy: 'exact' | 'zeros';
+}
+
+export interface ResponseMeta extends AnswerMeta {
   /** The request body to echo, without its input, which is large and not echoed. */
   readonly echo: Omit<CreateResponse, 'input'>;
   readonly tools: readonly Tool[];
@@ -31,7 +36,6 @@ export interface ResponseMeta {
   readonly includeEncryptedReasoning: boolean;
   /** Whether the client is codex. */
   readonly isForCodex: boolean;
-  readonly usagePolicy: 'exact' | 'zeros';
   readonly isStored: boolean;
   /** Whether the response runs without a client. */
   readonly isBackground: boolean;

@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject, type JsonObject } from '../../../../kit/
 import { endToEnd } from '../../../end-to-end-headers.ts';
 import { isKeepalive } from '../../answer/keepalive.ts';
 import { isNeutral } from '../../answer/neutral-event.ts';
-import type { TransportAnswer, TransportRequest } from '../model-transport.ts';
+import type { TransportAnswer, TransportRequest, TransportHead } from '../model-transport.ts';
 import { AnswerQueue } from './answer-queue.ts';
 import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
 import { readErrorFrame, toFailedEvent, type ErrorFrame } from './error-frame.ts';
@@ -148,13 +148,13 @@ export class SocketAnswer implements SocketListener {
     }
   }
 
-  #begin(head: Omit<TransportAnswer, 'body'> = this.#head()): void {
+  #begin(head: TransportHead = this.#head()): void {
     if (this.#isBegun) return;
     this.#isBegun = true;
     this.#begun.resolve({ ...head, body: this.#queue });
   }
 
-  #head(): Omit<TransportAnswer, 'body'> {
+  #head(): TransportHead {
     const { head, uses, openedAt } = this.#socket;
     const isFresh = uses <= 1 && this.#options.nowMs - openedAt < HEAD_FRESH_MS;
     const headers = {
