@@ -147,7 +147,7 @@ export const listRoutes = (): readonly ListedRoute[] =>
         tokenizer: { textOf: notCalled },
         signer: untouched,
       }),
-      turns: { gate: untouched } as never,
+      turns: { runs: { gate: untouched, running: untouched } } as never,
       countLine: { enter: notCalled },
       storedResponses: untouched,
       kept: null,

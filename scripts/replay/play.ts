@@ -20,7 +20,7 @@ import { createFormatChecks } from '../../src/turns/format/check-format.ts';
 import { openExchange } from '../../src/http/exchange/exchange.ts';
 import { OPEN_GATE } from '../../src/turns/turn-gate.ts';
 import { serveTurn } from '../../src/http/turn/serve-turn.ts';
-import { createSideTurns } from '../../src/turns/side-turns.ts';
+import type { FetchImage } from '../../src/turns/attachments/fetch-image.ts';
 import { atOnce } from '../../src/kit/async/event-loop.ts';
 import { listIn, textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { playedSigner } from './played-signer.ts';
@@ -31,7 +31,7 @@ import { createLogger } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createThreadedGuide } from '../../src/schemas/threaded-guide.ts';
 import { apisOf } from '../../src/compose/endpoints.ts';
-import { bodyDeps, turnSettings } from '../../src/compose/core.ts';
+import { bodyDeps, runDeps, turnSettings } from '../../src/compose/core.ts';
 import { engineOf, type EngineParts, wiringOf, driverDeps } from '../../src/compose/backend.ts';
 import { cleaner } from '../../src/features/captures/redacted.ts';
 import { createThreadedTokenizer } from '../../src/tokenizer/threaded-tokenizer.ts';
@@ -93,18 +93,24 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
   });
   const engine = engineOf(...enginePartsOf(trace, config, { logger, metrics, tokenizer, guide }));
   const models = { names: async () => namesOf(objectIn(body, 'models'), config.clients) };
-  const serve = serveTurn(api, {
-    ...bodyDeps(config, metrics),
-    ...turnSettings(config, { logger, metrics, isAdmin: () => true, observers: [] }),
+  const runs = runDeps(config, {
+    logger,
+    metrics,
+    isAdmin: () => true,
+    observers: [],
     engine,
     gate: OPEN_GATE,
     models,
     tokens: tokenizer,
-    sideTurns: createSideTurns(
-      { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-      { engine, models, logger, metrics },
-    ),
     formats,
+  });
+  const fetchImage: FetchImage = async (url) =>
+    textIn(images.find((one) => one['url'] === url) ?? {}, 'image');
+  const serve = serveTurn(api, {
+    ...bodyDeps(config, metrics),
+    ...turnSettings(config, { logger, metrics }),
+    models,
+    runs: { ...runs, images: { ...runs.images, fetch: fetchImage } },
     captures: { open: () => ({ ...now, name: '' }) },
     background: null,
     states: {
@@ -116,7 +122,6 @@ export const play = async (trace: readonly TraceRecord[]): Promise<readonly Trac
         release() {},
       }),
     },
-    fetchImage: async (url) => textIn(images.find((one) => one['url'] === url) ?? {}, 'image'),
   });
   try {
     const answer = serve(http, exchange).then(

@@ -1,7 +1,13 @@
 import path from 'node:path';
 
 import { type Config, secretsOf } from '../config/schema.ts';
-import { createAdmission } from '../turns/admission.ts';
+import { createAdmission, type Admission } from '../turns/admission.ts';
+import type { AnswerRules, OnBug, RunDeps, RunReports } from '../turns/run-deps.ts';
+import type { TurnGate } from '../turns/turn-gate.ts';
+import type { FormatChecks } from '../turns/format/check-format.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { TokenCounter } from '../engine/count-tokens.ts';
+import type { ModelDirectory } from '../engine/model-directory.ts';
 import { createBodyBudget } from '../turns/body-budget.ts';
 import { requestsOf } from '../turns/api.ts';
 import { createImageFetcher } from '../turns/attachments/fetch-image.ts';
@@ -245,85 +251,126 @@ export const turnDeps = (
   { core, active, offers }: TurnParts,
 ): Omit<TurnDeps, 'states' | 'background'> => ({
   ...core.bodies,
-  engine: active.engine,
+  ...turnSettings(config, { logger, metrics }),
   models: active.models,
-  tokens: threads.tokenizer,
-  formats: threads.formats,
-  sideTurns: createSideTurns(
-    { ...config.clients, keepaliveMs: config.http.sseKeepaliveMs },
-    { engine: active.engine, models: active.models, logger, metrics },
-  ),
   captures: offers.captures,
-  gate: offers.gate,
-  ...turnSettings(config, {
+  runs: runDeps(config, {
     logger,
     metrics,
     isAdmin: offers.isAdmin,
     observers: [turnMetrics(metrics), backendWatch],
+    engine: active.engine,
+    models: active.models,
+    tokens: threads.tokenizer,
+    formats: threads.formats,
+    gate: offers.gate,
   }),
 });
 
 interface TurnSettingDeps {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly isAdmin: (keyId: string) => boolean;
-  /** Observers of every turn. */
-  readonly observers: readonly TurnObserver[];
 }
 
-/** What turns need of the configuration. */
-export const turnSettings = (config: Config, { logger, metrics, isAdmin, observers }: TurnSettingDeps) =>
+/** What serving a turn needs of the configuration, besides its run. */
+export const turnSettings = (config: Config, { logger, metrics }: TurnSettingDeps) =>
   ({
     ambient: systemAmbient,
-    running: new RunningResponses(),
-    admission: createAdmission({
-      maxRunning: config.load.maxConcurrentTurns,
-      isAdmin,
-      maxQueued: config.load.maxQueuedTurns,
-      queueTimeoutMs: config.load.queueTimeoutMs,
-      backgroundTimeoutMs: config.load.backgroundQueueTimeoutMs,
-      clock: systemAmbient.clock,
-      onChange({ inside, waiting }) {
-        metrics.turnsRunning.set(inside);
-        metrics.turnsQueued.set(waiting);
-      },
-      onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
-      onRefused: (reason) => metrics.refused.inc({ reason }),
-    }),
-    fetchImage: createImageFetcher({
-      enabled: config.images.fetchEnabled,
-      allowPrivate: config.images.fetchPrivate,
-    }),
-    passesImageUrls: config.images.urls === 'auto',
     onParsed: ({ client, dialect }, transport) => {
       metrics.turnRequests.inc({ transport });
       metrics.clientRequests.inc({ family: client.name, tier: client.source });
       if (dialect !== undefined) metrics.outputModes.inc({ mode: dialect.mode });
     },
-    observersOf: (parsed, call) => [
-      ...observers,
-      turnTotal((turn) => call.note({ turn })),
-      ...(config.log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
-    ],
-    onObserverError: (err) => {
-      metrics.observerErrors.inc();
-      logger.error({ err }, 'observer failed');
-    },
     frameTally: () => frameTally(metrics),
-    onIgnored: (names) => {
-      for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
-    },
-    onBug: (err, { requestId }) => logger.error({ requestId, err }, 'turn failed unexpectedly'),
-    onFormatMismatch: ({ requestId }) => {
-      metrics.formatMismatches.inc();
-      logger.warn({ requestId }, 'the answer does not match the requested format');
-    },
-    openBudget: modelBudgets(config.load.maxModelRequests, { metrics, logger, clock: systemAmbient.clock }),
-    repair: {
-      attempts: config.tools.repairAttempts,
-      inStreams: config.tools.repairStreams,
-      onRepair: (result) => metrics.toolRepairs.inc({ result }),
-    },
+    onBug: logBug(logger),
     keepaliveMs: config.http.sseKeepaliveMs,
-    strictParams: config.api.strictParams,
   }) satisfies Partial<TurnDeps>;
+
+const logBug =
+  (logger: Logger): OnBug =>
+  (err, { requestId }) =>
+    logger.error({ requestId, err }, 'turn failed unexpectedly');
+
+interface RunParts extends TurnSettingDeps {
+  readonly isAdmin: (keyId: string) => boolean;
+  /** Observers of every turn. */
+  readonly observers: readonly TurnObserver[];
+  readonly engine: Engine;
+  readonly models: ModelDirectory;
+  readonly tokens: TokenCounter;
+  readonly formats: FormatChecks;
+  readonly gate: TurnGate;
+}
+
+export const runDeps = (config: Config, parts: RunParts): RunDeps => ({
+  engine: parts.engine,
+  gate: parts.gate,
+  tokens: parts.tokens,
+  formats: parts.formats,
+  ambient: systemAmbient,
+  running: new RunningResponses(),
+  admission: admissionOf(config, parts),
+  images: {
+    fetch: createImageFetcher({
+      enabled: config.images.fetchEnabled,
+      allowPrivate: config.images.fetchPrivate,
+    }),
+    passesUrls: config.images.urls === 'auto',
+  },
+  rules: answerRules(config, parts),
+  reports: runReports(config, parts),
+});
+
+const admissionOf = ({ load }: Config, { metrics, isAdmin }: RunParts): Admission =>
+  createAdmission({
+    maxRunning: load.maxConcurrentTurns,
+    isAdmin,
+    maxQueued: load.maxQueuedTurns,
+    queueTimeoutMs: load.queueTimeoutMs,
+    backgroundTimeoutMs: load.backgroundQueueTimeoutMs,
+    clock: systemAmbient.clock,
+    onChange({ inside, waiting }) {
+      metrics.turnsRunning.set(inside);
+      metrics.turnsQueued.set(waiting);
+    },
+    onWaited: (ms) => metrics.queueSeconds.observe(ms / 1000),
+    onRefused: (reason) => metrics.refused.inc({ reason }),
+  });
+
+const answerRules = (
+  { clients, http, load, tools, api }: Config,
+  { engine, models, logger, metrics }: RunParts,
+): AnswerRules => ({
+  repair: {
+    attempts: tools.repairAttempts,
+    inStreams: tools.repairStreams,
+    onRepair: (result) => metrics.toolRepairs.inc({ result }),
+  },
+  openBudget: modelBudgets(load.maxModelRequests, { metrics, logger, clock: systemAmbient.clock }),
+  sideTurns: createSideTurns(
+    { ...clients, keepaliveMs: http.sseKeepaliveMs },
+    { engine, models, logger, metrics },
+  ),
+  keepaliveMs: http.sseKeepaliveMs,
+  strictParams: api.strictParams,
+});
+
+const runReports = ({ log }: Config, { logger, metrics, observers }: RunParts): RunReports => ({
+  observersOf: (parsed, call) => [
+    ...observers,
+    turnTotal((turn) => call.note({ turn })),
+    ...(log.content ? [contentLog(logger, call.requestId, requestsOf(parsed), parsed.choices)] : []),
+  ],
+  onObserverError: (err) => {
+    metrics.observerErrors.inc();
+    logger.error({ err }, 'observer failed');
+  },
+  onIgnored: (names) => {
+    for (const param of new Set(names.map(paramLabel))) metrics.ignoredParams.inc({ param });
+  },
+  onBug: logBug(logger),
+  onFormatMismatch: ({ requestId }) => {
+    metrics.formatMismatches.inc();
+    logger.warn({ requestId }, 'the answer does not match the requested format');
+  },
+});

@@ -105,7 +105,7 @@ export const turnsOf = async (
     nameOf: (path) => parsed.nameOf(path),
   });
   return mapAll(requests, (one): Turn => ({
-    request: deps.strictParams ? { ...one, isStrict: true } : one,
+    request: deps.rules.strictParams ? { ...one, isStrict: true } : one,
     context: {
       caller: { keyId: caller },
       conversation:

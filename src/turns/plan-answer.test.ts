@@ -25,10 +25,12 @@ const open = async (resolve: (request: TurnRequest) => TurnRequest = (request) =
     },
     ambient: { clock: { now: () => 0 } },
     tokens: {},
-    keepaliveMs: 1_000,
-    repair: { attempts: 1, inStreams: true, onRepair() {} },
     formats: {},
-    sideTurns: () => null,
+    rules: {
+      keepaliveMs: 1_000,
+      repair: { attempts: 1, inStreams: true, onRepair() {} },
+      sideTurns: () => null,
+    },
   } as unknown as RunDeps;
   const turn = turnOf();
   const answer = await planAnswer(turn, {

@@ -55,17 +55,17 @@ export const planAnswer = async (
   { parsed, call, deps, resolve, openBudget }: AnswerDeps,
 ): Promise<PlannedAnswer> => {
   const { clock } = deps.ambient;
-  const side = await deps.sideTurns(parsed, turn.request, call);
+  const side = await deps.rules.sideTurns(parsed, turn.request, call);
   const stepDeps: AnswerStepDeps = {
     clock,
     isStream: parsed.stream,
-    keepaliveMs: deps.keepaliveMs,
+    keepaliveMs: deps.rules.keepaliveMs,
     tokenizer: deps.tokens,
     short: side === null ? null : { ...side, prepare: (request) => resolve(request, first) },
     restate: parsed.restate ?? null,
     stopEarly: parsed.dialect?.stopEarly ?? null,
     repair: {
-      ...deps.repair,
+      ...deps.rules.repair,
       check: ({ parameters }, input, caller) => deps.formats.problemWith(input, parameters ?? {}, caller),
     },
   };

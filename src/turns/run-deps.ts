@@ -1,7 +1,7 @@
 import type { ModelBudget } from '../canonical/context/model-budget.ts';
 import type { Trace, TraceContext } from '../canonical/context/trace.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { RepairRules } from '../engine/steps/repair-calls.ts';
+import type { RepairLimits } from '../engine/steps/repair-calls.ts';
 import type { TokenCounter } from '../engine/count-tokens.ts';
 import type { Ambient } from '../kit/ambient.ts';
 import type { TurnObserver } from '../observe/observer.ts';
@@ -24,18 +24,22 @@ export interface RunDeps {
   readonly running: RunningResponses;
   readonly ambient: Ambient;
   readonly tokens: TokenCounter;
-  readonly fetchImage: FetchImage;
-  /** Whether images by URL are left to a backend that fetches them itself. */
-  readonly passesImageUrls: boolean;
-  readonly observersOf: (parsed: ParsedRequest, call: RunCall) => readonly TurnObserver[];
-  readonly onObserverError: (error: unknown) => void;
-  /** Called with the parameters of a request that had no effect. */
-  readonly onIgnored: (names: readonly string[]) => void;
-  /** Called with an unexpected error; the client sees only that the turn failed. */
-  readonly onBug: (error: unknown, call: Pick<RunCall, 'requestId'>) => void;
   readonly formats: FormatChecks;
-  readonly onFormatMismatch: (call: RunCall) => void;
-  readonly repair: Omit<RepairRules, 'check'>;
+  readonly images: ImageSource;
+  readonly rules: AnswerRules;
+  readonly reports: RunReports;
+}
+
+/** Where the images of a request come from. */
+export interface ImageSource {
+  readonly fetch: FetchImage;
+  /** Whether images by URL are left to a backend that fetches them itself. */
+  readonly passesUrls: boolean;
+}
+
+/** What the configuration says about every answer. */
+export interface AnswerRules {
+  readonly repair: RepairLimits;
   /** Opens the budget of an answer. */
   readonly openBudget: (call: RunCall, trace: Trace) => ModelBudget;
   readonly sideTurns: SideTurns;
@@ -43,6 +47,19 @@ export interface RunDeps {
   readonly keepaliveMs: number;
   readonly strictParams: boolean;
 }
+
+/** Called about what a run does. */
+export interface RunReports {
+  readonly observersOf: (parsed: ParsedRequest, call: RunCall) => readonly TurnObserver[];
+  readonly onObserverError: (error: unknown) => void;
+  /** Called with the parameters of a request that had no effect. */
+  readonly onIgnored: (names: readonly string[]) => void;
+  readonly onBug: OnBug;
+  readonly onFormatMismatch: (call: RunCall) => void;
+}
+
+/** Called with an unexpected error; the client sees only that the turn failed. */
+export type OnBug = (error: unknown, request: { readonly requestId: string }) => void;
 
 /** Who started a run, and what it takes over from them. */
 /** A request in the log, as far as its parts need it. */

@@ -5,7 +5,7 @@ import { modelList } from '../../test/support/models.ts';
 import { planOf } from '../../test/support/plan.ts';
 import { collect, fixedAmbient } from '../../test/support/turn-events.ts';
 import { noState } from '../../test/support/turn-state.ts';
-import { turnSettings } from '../compose/core.ts';
+import { runDeps } from '../compose/core.ts';
 import { loadConfig } from '../compose/features.ts';
 import { gatewayError } from '../canonical/failure/failure.ts';
 import { NO_TRACE } from '../canonical/context/trace.ts';
@@ -121,23 +121,23 @@ const prepared = async (
       note() {},
     },
     {
-      ...turnSettings(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), {
+      ...runDeps(loadConfig({ PROXY_STATE_DIR: '/nowhere' }), {
         logger,
         metrics,
         isAdmin: () => true,
         observers: [],
+        engine: {
+          plan(_request, { budget }) {
+            asksModel = () => budget.take();
+            return planOf((own) => turn.events(own));
+          },
+        },
+        models: { names: async () => context.models },
+        tokens: { countTexts: async () => 0 },
+        formats,
+        gate,
       }),
       ambient,
-      engine: {
-        plan(_request, { budget }) {
-          asksModel = () => budget.take();
-          return planOf((own) => turn.events(own));
-        },
-      },
-      tokens: { countTexts: async () => 0 },
-      sideTurns: () => null,
-      formats,
-      gate,
       admission: {
         async enter() {
           await admit();
@@ -304,7 +304,7 @@ const entered = (entering: Promise<GatePass>) => {
     { choices: 1 } as ParsedRequest,
     { caller: 'key', held: { bytes: 1 }, state: noState, trace: NO_TRACE } as unknown as RunCall,
     {
-      deps: { gate: { ...OPEN_GATE, enter: () => entering } },
+      gate: { ...OPEN_GATE, enter: () => entering },
       owned,
       signal: new AbortController().signal,
       asked: () => 0,

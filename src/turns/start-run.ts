@@ -26,7 +26,7 @@ import { recordAnswer, recorderOf } from './record-answer.ts';
 import { detachedRun, foregroundRun, lateTurn, type DetachedRun, type Run, type RunParts } from './run.ts';
 import type { RunCall, RunDeps } from './run-deps.ts';
 import { namesWithoutEffect, refusalOf } from './translate.ts';
-import type { GateAsk, GatePass } from './turn-gate.ts';
+import type { GateAsk, GatePass, TurnGate } from './turn-gate.ts';
 
 /** Notes when the first of the answers begins, and when each of them is complete. */
 const answerMoments = (trace: Trace): TurnObserver => {
@@ -92,7 +92,7 @@ export class Owned {
 }
 
 interface GateEntry {
-  readonly deps: Pick<RunDeps, 'gate'>;
+  readonly gate: TurnGate;
   readonly owned: Owned;
   readonly signal: AbortSignal;
   readonly asked: GateAsk['asked'];
@@ -106,10 +106,10 @@ export const enterGate = (
   turns: OneOrMore<Turn>,
   parsed: ParsedRequest,
   { caller, held, state, trace }: RunCall,
-  { deps, owned, signal, asked }: GateEntry,
+  { gate, owned, signal, asked }: GateEntry,
 ): Promise<GatePass> => {
   const entering = measured(trace.begin('reserve'), () =>
-    deps.gate.enter({
+    gate.enter({
       caller,
       requests: mapAll(turns, ({ request }) => request),
       choices: parsed.choices,
@@ -189,7 +189,7 @@ export const prepareRun = async (
       const events = lateTurn(first, {
         clock: deps.ambient.clock,
         signal: prepared.signal,
-        onBug: (error) => deps.onBug(error, call),
+        onBug: (error) => deps.reports.onBug(error, call),
       });
       return detachedRun(partsOf(api, parsed, call, { ...all, events: [events] }));
     },
@@ -222,7 +222,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
   await yieldToLoop(signal);
   const budgets: ModelBudget[] = [];
   const openBudget = (): ModelBudget => {
-    const budget = deps.openBudget(call, trace);
+    const budget = deps.rules.openBudget(call, trace);
     budgets.push(budget);
     return budget;
   };
@@ -230,17 +230,17 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
   const turns = await turnsOf(parsed, call, { deps, openBudget, steering: running });
   // The database works while the plan is made.
   const entering = enterGate(turns, parsed, call, {
-    deps,
+    gate: deps.gate,
     owned,
     signal,
     asked: () => budgets.filter(({ used }) => used > 0).length,
   });
   running?.countBy(entering);
   const resolve = async (request: TurnRequest, { takesImageUrls }: Plan): Promise<TurnRequest> => {
-    const resolved = await resolveAttachments(request, counted(deps.fetchImage, held, trace), {
+    const resolved = await resolveAttachments(request, counted(deps.images.fetch, held, trace), {
       signal,
       nameOf: (path) => parsed.nameOf(path),
-      passesUrls: () => deps.passesImageUrls && takesImageUrls === true,
+      passesUrls: () => deps.images.passesUrls && takesImageUrls === true,
     });
     await yieldToLoop(signal);
     return resolved;
@@ -249,7 +249,7 @@ const plan = async (parsed: ParsedRequest, call: RunCall, { deps, owned }: RunPa
     mapAll(turns, (turn) => planAnswer(turn, { parsed, call, deps, resolve, openBudget })),
   );
   const rejections = planned.flatMap((answer) => answer.plan.refused);
-  const refused = refusalOf(parsed, rejections, deps.strictParams);
+  const refused = refusalOf(parsed, rejections, deps.rules.strictParams);
   if (refused !== null) throw refused;
   const checking = deps.formats.of(parsed.request.format, parsed.formatPlace, caller);
   const keepsFormat = await unlessAborted(checking, signal);
@@ -272,7 +272,7 @@ const start = async (
   const { caller, held } = call;
   const { clock } = deps.ambient;
   const isBackground = backgroundOf(parsed) !== null;
-  const observers = deps.observersOf(parsed, call);
+  const observers = deps.reports.observersOf(parsed, call);
   // Nothing is committed while a turn waits here: a refusal is still a status.
   const places = await measured(call.trace.begin('queue'), () =>
     deps.admission.enter({
@@ -294,7 +294,7 @@ const start = async (
   const pace = held.bytes > LARGE_BYTES ? 'one-by-one' : 'at-once';
   const watchers = [
     ...observers,
-    ...formatObserver(keepsFormat, () => deps.onFormatMismatch(call)),
+    ...formatObserver(keepsFormat, () => deps.reports.onFormatMismatch(call)),
     owned.until(places.length),
     answerMoments(call.trace),
   ];
@@ -304,28 +304,28 @@ const start = async (
     tap(turn, [pass.watch(), ...watchers], {
       clock,
       startedAt: call.startedAt,
-      onObserverError: deps.onObserverError,
+      onObserverError: deps.reports.onObserverError,
       signal,
     }),
   );
   const committed = await allPastCommitPoint(events, {
-    idleMs: parsed.stream && !isBackground ? deps.keepaliveMs : null,
+    idleMs: parsed.stream && !isBackground ? deps.rules.keepaliveMs : null,
     clock,
     stop: () => stop.abort(),
     onBug(error) {
-      if (!signal.aborted) deps.onBug(error, call);
+      if (!signal.aborted) deps.reports.onBug(error, call);
     },
   }).catch(inWordsOfCodex(parsed, clock));
   const { accepted } = committed[0];
   // Of a turn that is still silent: what was known before it ran.
   const paths = (accepted ?? plans[0]).ignored;
-  const late = refusalOf(parsed, rejectionsFor(turns[0].request, paths), deps.strictParams);
+  const late = refusalOf(parsed, rejectionsFor(turns[0].request, paths), deps.rules.strictParams);
   if (late !== null) {
     await Promise.all(committed.map((turn) => turn.giveUp()));
     throw late;
   }
   const ignored = namesWithoutEffect(parsed, paths);
-  deps.onIgnored(ignored);
+  deps.reports.onIgnored(ignored);
   call.note({ ignored, servedModel: accepted?.servedModel ?? null });
   await call.onAccepted?.();
   return {

@@ -12,14 +12,17 @@ import type { Plan } from '../engine.ts';
 import { FreshIds, Settling, type Step } from './step.ts';
 import { holdBack, release, usageOf, type HoldVerdict } from './hold-back.ts';
 
-export interface RepairRules {
+export interface RepairLimits {
   /** How often the model may try again. */
   readonly attempts: number;
   /** Whether streams are held back for it. */
   readonly inStreams: boolean;
+  readonly onRepair: (result: RepairResult) => void;
+}
+
+export interface RepairRules extends RepairLimits {
   /** Describes what is wrong with the arguments of a call; null: nothing, or unknown. */
   readonly check: (tool: FunctionTool, input: string, caller: string) => Promise<string | null>;
-  readonly onRepair: (result: RepairResult) => void;
 }
 
 /** `passed_on`: the last attempt is invalid too, and the client gets it. */

@@ -48,6 +48,7 @@ const serveCount =
   ): Route['handle'] =>
   async (http, exchange) => {
     const { signal } = exchange;
+    const { engine, formats, images, rules, tokens: tokenizer } = deps.runs;
     const caller = exchange.caller();
     const held = deps.bodies.open(caller, signal, (error) => exchange.abort(error));
     exchange.atEnd(() => held.letGo());
@@ -67,18 +68,18 @@ const serveCount =
     const { parsed: ask, state } = await translateBody(api, body, source, deps);
     state.release();
     exchange.note({ model: ask.model, client: ask.client });
-    const request = deps.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
-    const plan = deps.engine.plan(request, {
+    const request = rules.strictParams ? { ...ask.request, isStrict: true as const } : ask.request;
+    const plan = engine.plan(request, {
       caller: { keyId: caller },
       conversation: '',
       // No model is called.
       budget: new ModelBudget(0),
       trace: NO_TRACE,
     });
-    const refused = refusalOf(ask, plan.refused, deps.strictParams);
+    const refused = refusalOf(ask, plan.refused, rules.strictParams);
     if (refused !== null) throw refused;
-    await unlessAborted(deps.formats.of(request.format, ask.formatPlace, caller), signal);
-    const { items } = await resolveAttachments(request, deps.fetchImage, {
+    await unlessAborted(formats.of(request.format, ask.formatPlace, caller), signal);
+    const { items } = await resolveAttachments(request, images.fetch, {
       signal,
       nameOf: (path) => ask.nameOf(path),
       // Checked, but not fetched for a count.
@@ -86,7 +87,7 @@ const serveCount =
     });
     const pass = await line.enter(caller, 1, signal);
     exchange.atEnd(() => pass.leave());
-    const counting = { tokenizer: deps.tokens, clock: deps.ambient.clock, caller, signal };
+    const counting = { tokenizer, clock: deps.ambient.clock, caller, signal };
     const tokens = await countInput({ ...request, items }, counting);
     return jsonResponse(project(tokens), ignoredHeader(namesWithoutEffect(ask, plan.ignored)), signal);
   };

@@ -7,7 +7,7 @@ describe('routeTable', () => {
   it('has no path for metrics that are not served', () => {
     const deps = {
       apis: [],
-      turns: {},
+      turns: { runs: {} },
       models: {},
       codex: {},
       front: {},

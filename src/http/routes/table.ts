@@ -122,7 +122,7 @@ export const turnApis = (apis: readonly Api[]): readonly Api[] => [...apis, ...a
 
 /** The routes that belong to no feature. */
 export const routeTable = (deps: RouteDeps): readonly Route[] => {
-  const { gate } = deps.turns;
+  const { gate, running } = deps.turns.runs;
   const modelFilter = (caller: string) => gate.modelFilter(caller);
   const mayKeep = (caller: string) => gate.keep(caller);
   return [
@@ -130,7 +130,7 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
       route(`POST ${api.path}`, { errors: api.errors }, serveTurn(api, deps.turns)),
     ),
     ...countRoutes(deps.apis, deps.turns, deps.countLine),
-    steerRoute(deps.turns),
+    steerRoute({ ...deps.turns, running }),
     ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
     cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
     ...conversationRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),

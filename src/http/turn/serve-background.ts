@@ -139,7 +139,7 @@ const startBackground = async (
         },
         onAccepted: () => run.accepted(),
       },
-      deps,
+      deps.runs,
     );
     if (signal.aborted) {
       prepared.giveUp();

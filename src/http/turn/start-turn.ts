@@ -9,7 +9,7 @@ import type { StoredRequest } from '../../state/stored-turn.ts';
 import { backgroundOf, requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
-import type { RunCall, RunDeps } from '../../turns/run-deps.ts';
+import type { OnBug, RunCall, RunDeps } from '../../turns/run-deps.ts';
 import { prepareRun, type PreparedRun } from '../../turns/start-run.ts';
 import { translateBody, type TranslateDeps, type TranslatedBody } from '../../turns/translate.ts';
 import type { LocalResponses } from '../../turns/turn-state.ts';
@@ -26,7 +26,8 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { OneOrMore } from '../../kit/collections/lists.ts';
 import type { RequestSummary } from '../../observe/request-end.ts';
 
-export interface TurnDeps extends RunDeps, TranslateDeps {
+export interface TurnDeps extends TranslateDeps {
+  readonly runs: RunDeps;
   readonly bodies: BodyBudget;
   readonly models: ModelDirectory;
   /** Called for every parsed request. */
@@ -36,6 +37,9 @@ export interface TurnDeps extends RunDeps, TranslateDeps {
   /** Where whole requests are captured; null: nowhere. */
   readonly captures: Captures | null;
   readonly maxBodyBytes: number;
+  /** How often an idle stream is kept alive. */
+  readonly keepaliveMs: number;
+  readonly onBug: OnBug;
   /** Null: nothing is stored, so nothing runs without a client. */
   readonly background: BackgroundDeps | null;
 }
@@ -129,7 +133,7 @@ export const prepareTurn = (
     note: (facts) => exchange.note(facts),
     ...(isSteered === undefined ? {} : { isSteered }),
   };
-  return prepareRun(api, parsed, call, deps);
+  return prepareRun(api, parsed, call, deps.runs);
 };
 
 export const COUNTED_HEADER = { [COUNTED.header]: COUNTED.value };
