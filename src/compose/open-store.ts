@@ -7,7 +7,7 @@ import { failureOf } from '../canonical/failure/failure.ts';
 import { KeyIds, withShownIds } from '../store/key-ids.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { startSweeper } from '../store/sweeper.ts';
-import { uuidV7 } from '../codex/relay/request/uuid-v7.ts';
+import { uuidV7 } from '../codex/relay/request/affinity.ts';
 import type { Config } from '../config/schema.ts';
 import { REMEMBERED_FOR_MS, type SharedReasoning } from '../engine/memory/reasoning-memory.ts';
 import { loadOrCreateSecret } from '../http/guards/own-secrets.ts';

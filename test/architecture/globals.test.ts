@@ -66,7 +66,7 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/compose/open-store.ts: randomBytes': 'a key',
   'src/cli/doctor/probe.ts: randomUUID': 'a key',
   'src/codex/home/prepare-home.ts: randomUUID': 'the id of this installation',
-  'src/codex/relay/request/uuid-v7.ts: randomUUID': 'the random part of an id; the time is a parameter',
+  'src/codex/relay/request/affinity.ts: randomUUID': 'the random part of an id; the time is a parameter',
   'src/cli/doctor.ts: randomUUID': 'a prompt that is in no cache',
   'src/codex/home/files.ts: randomUUID': 'the name of a temporary file',
   'src/codex/home/run-directories.ts: randomBytes': 'the name of a directory',

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
-import { UUID_V7 } from '../../src/codex/relay/request/uuid-v7.ts';
+import { UUID_V7 } from '../../src/codex/relay/request/affinity.ts';
 import { openProxy } from '../support/open-proxy.ts';
 import { startModelServer } from '../../src/demo/model-server.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';

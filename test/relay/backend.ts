@@ -18,7 +18,7 @@ import { startRelay, type Relay, type RelayOptions } from '../../src/codex/relay
 import { isJsonObject, listIn } from '../../src/kit/json/json.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
-import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../src/codex/sources/source.ts';
 import { cacheIds } from '../support/cache-ids.ts';
 import { SHAPE } from '../support/edited.ts';
 import { NO_LOGIN } from '../support/no-login.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { UUID_V7, uuidV7 } from '../../src/codex/relay/request/uuid-v7.ts';
+import { UUID_V7, uuidV7 } from '../../src/codex/relay/request/affinity.ts';
 import { cacheIds } from '../support/cache-ids.ts';
 import { CHATGPT } from '../support/edited.ts';
 import { completed, freshRelays, parsed, TURN_ID, type ConnectionInfo } from './backend.ts';

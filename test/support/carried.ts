@@ -2,8 +2,7 @@ import type { RequestTrace } from '../../src/canonical/context/request-trace.ts'
 import { CallableTools } from '../../src/canonical/request/tool.ts';
 import type { TurnRequest } from '../../src/canonical/request/turn-request.ts';
 import type { TurnContext } from '../../src/canonical/context/turn-context.ts';
-import type { SourceOptions } from '../../src/codex/sources/source.ts';
-import type { UpstreamEvent } from '../../src/codex/sources/upstream-event.ts';
+import type { SourceOptions, UpstreamEvent } from '../../src/codex/sources/source.ts';
 import type { TurnSignal } from '../../src/engine/drivers/driver.ts';
 import { CarriedTurn } from '../../src/engine/drivers/relay/carried-turn.ts';
 import type { McpTurn } from '../../src/engine/mcp/mcp-turn.ts';

@@ -8,8 +8,8 @@ import {
   type Transport,
   type TransportAnswer,
   type TransportRequest,
+  Payload,
 } from '../../src/codex/relay/transport/model-transport.ts';
-import { Payload } from '../../src/codex/relay/transport/payload.ts';
 import { createDial } from '../../src/codex/relay/transport/websocket/dial.ts';
 import { DialPacing } from '../../src/codex/relay/transport/websocket/dial-pacing.ts';
 import { SocketPool } from '../../src/codex/relay/transport/websocket/pool.ts';

@@ -1,9 +1,8 @@
 import type { Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { RequestFormat } from '../translate/request-strategy.ts';
-import type { BackendProfile, EditField } from './profile.ts';
+import { type BackendProfile, type EditField, backendTier } from './profile.ts';
 import { SETTING_RULES, type Handling } from './settings.ts';
-import { backendTier } from './service-tiers.ts';
 
 /** What a backend accepts, and in which request format. */
 export interface FieldSupport {

@@ -1,9 +1,8 @@
 import type { Path, Setting } from '../../canonical/request/path.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import type { Json } from '../../kit/json/json.ts';
-import type { EditField } from './profile.ts';
+import { type EditField, isSpecialTier } from './profile.ts';
 import { SETTING_RULES } from './settings.ts';
-import { isSpecialTier } from './service-tiers.ts';
 
 /** A setting whose loss the caller would notice if no field of the model request carries it. */
 export interface RequestedField {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { realpath, writeFile } from 'node:fs/promises';
+import { realpath, writeFile, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { promisify } from 'node:util';
@@ -12,12 +12,11 @@ import { childEnvironment, loginVariables, type Environment } from './environmen
 import { staysOnLoopback, type BackendTarget, type LoginBackend } from './backend.ts';
 import { cleanCatalogue, entriesOf, type Catalogue, type CatalogueKind } from './catalogue.ts';
 import { configToml } from './config-toml.ts';
-import { requireDiskSpace } from './disk-space.ts';
 import { exists, makePrivateDirectory, readIfPresent, writeAtomically } from './files.ts';
-import { environmentLogin } from './environment-login.ts';
-import { LoginStore, type KeptLogin } from './login-store.ts';
+import { LoginStore, type KeptLogin, revisionOf } from './login-store.ts';
 import { projectFolders } from './private-folders.ts';
 import { createRunDirectory, sweepRunDirectories } from './run-directories.ts';
+import { ACCESS_TOKEN_ENV, authOf } from './access-token.ts';
 
 /**
  * The homes of codex below the state directory:
@@ -62,7 +61,7 @@ export interface CodexHome {
   remove(): Promise<void>;
 }
 
-export interface HomesOptions {
+interface HomesOptions {
   readonly stateDir: string;
   readonly binary: CodexBinary;
   /** The environment of this process. CODEX_HOME names the login to use. */
@@ -262,4 +261,47 @@ const loadInstallationId = async (file: string): Promise<string> => {
   await writeAtomically(file, randomUUID());
   // Read back: another process may have written it at the same time.
   return ((await readIfPresent(file)) ?? '').trim();
+};
+
+/**
+ * A home of codex 0.166 takes 2.7 MB before its first turn. With less, codex exits without naming the reason,
+ * or waits for its own database until the timeout; with slightly more, a few turns fill the disk.
+ */
+const MIN_FREE_BYTES = 4 * 1024 * 1024;
+
+/** Throws ENOSPC if the disk has no space for a home. File systems that do not report their size pass. */
+const requireDiskSpace = async (directory: string, cause?: unknown): Promise<void> => {
+  const disk = await statfs(directory).catch(() => null);
+  if (disk === null || disk.blocks === 0) return;
+  // The last blocks of a disk are often reserved for root.
+  const freeBytes = (process.getuid?.() === 0 ? disk.bfree : disk.bavail) * disk.bsize;
+  const hasFiles = disk.files === 0 || disk.ffree > 0;
+  if (freeBytes >= MIN_FREE_BYTES && hasFiles) return;
+  const left = hasFiles ? `${Math.floor(freeBytes / 1024)} KB are` : 'no inodes are';
+  const message = `ENOSPC: ${left} left for ${directory}; a home of codex needs ${MIN_FREE_BYTES / 1024} KB`;
+  throw Object.assign(new Error(message, { cause }), { code: 'ENOSPC' });
+};
+
+/**
+ * The login of an access token in the environment. It is passed to app-servers in theirs and never written to
+ * a file. It stays the same until this process ends, and no `auth.json` is read or changed.
+ */
+export const environmentLogin = (token: string): KeptLogin => {
+  const text = authOf(token);
+  const nothing = async (): Promise<void> => {};
+  return {
+    origin: 'environment',
+    childEnvironment: { [ACCESS_TOKEN_ENV]: token },
+    stamp: async () => 'environment',
+    find: async () => ({ kind: 'text', text }),
+    read: async () => text,
+    revisionOf,
+    copyInto: nothing,
+    release: nothing,
+    collect: nothing,
+    rescue: nothing,
+    renewed: nothing,
+    successorOf: async () => null,
+    wasRenewedSince: async () => false,
+  };
 };

@@ -4,15 +4,17 @@ import path from 'node:path';
 import type { LoginBackend } from '../home/backend.ts';
 import { readAccountModels, type AccountModel } from './account-list.ts';
 import { readIfPresent } from '../home/files.ts';
-import { startListener, type ListedAnswer } from './models-listener.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
+import { endToEnd } from '../end-to-end-headers.ts';
+import { getText, type TextAnswer } from '../get-text.ts';
+import { notFound, startLoopback } from '../loopback.ts';
 
 export type AccountAnswer =
   | { readonly kind: 'listed'; readonly models: readonly AccountModel[] }
   /** `reason` is for the log and contains nothing of the login. */
   | { readonly kind: 'failed'; readonly reason: string };
 
-export interface AskAccountOptions {
+interface AskAccountOptions {
   readonly homes: CodexHomes;
   /** As configured for the app-server. */
   readonly backend: LoginBackend;
@@ -96,5 +98,46 @@ const parsed = (text: string): unknown => {
     return JSON.parse(text);
   } catch {
     return null;
+  }
+};
+
+type ListedAnswer = TextAnswer | { readonly reason: string };
+
+interface ModelsListener {
+  /** Configured as codex's provider. The path contains a secret. */
+  readonly baseUrl: string;
+  /** The answer to the request for models; null if codex did not ask. */
+  answer(): ListedAnswer | null;
+  close(): Promise<void>;
+}
+
+/** The same timeout as codex's own. */
+const TIMEOUT_MS = 5_000;
+/** Each model includes its prompts. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** A proxy between codex and its backend for one request: passes the answer on and records it. */
+const startListener = async (target: string): Promise<ModelsListener> => {
+  let listed: ListedAnswer | null = null;
+  const loopback = await startLoopback({
+    async serve(requested, incoming, outgoing) {
+      if (incoming.method !== 'GET' || !requested.startsWith('models')) {
+        notFound(outgoing);
+        return;
+      }
+      listed = await ask(`${target}/${requested}`, endToEnd(incoming.headers));
+      const [status, text] = 'reason' in listed ? [502, ''] : [listed.status, listed.text];
+      outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
+    },
+    onError: () => {},
+  });
+  return { baseUrl: loopback.origin, answer: () => listed, close: () => loopback.close() };
+};
+
+const ask = async (url: string, headers: Record<string, string | string[]>): Promise<ListedAnswer> => {
+  try {
+    return await getText(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS), maxBytes: MAX_BYTES });
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : 'no answer' };
   }
 };

@@ -10,8 +10,7 @@ import { deltaRule, progressOf, wholeRule } from './answer-events.ts';
 import { AnswerItems, hasHead, nameOf, type AnswerItem } from './answer-items.ts';
 import { readItem, type OutputItem, type ReadItem } from './read-item.ts';
 import { ItemsSource } from './items-source.ts';
-import type { SourceOptions, SourceSignal } from './source.ts';
-import type { AnswerEnded, RelayReport } from './upstream-event.ts';
+import type { SourceOptions, SourceSignal, AnswerEnded, RelayReport } from './source.ts';
 import { readUsage } from './response-usage.ts';
 
 export interface RelaySourceOptions extends SourceOptions {

@@ -6,7 +6,6 @@ import { statusAfter } from '../../canonical/events/well-formed.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { Json, JsonObject } from '../../kit/json/json.ts';
 import type { Progress } from './answer-events.ts';
-import { ItemIds } from './item-ids.ts';
 import { approvalRequest, endOfCall, mcpCallHead, NOT_RUN, type McpOutcome } from './mcp-calls.ts';
 import {
   startFields,
@@ -22,6 +21,7 @@ import {
   type Unreadable,
 } from './read-item.ts';
 import type { SourceOptions } from './source.ts';
+import type { IdSource } from '../../kit/ambient.ts';
 
 /** A model that keeps calling undeclared tools would be called again without end. */
 const MAX_UNDECLARED_CALLS = 16;
@@ -309,5 +309,30 @@ export class TurnItems {
   #emit(event: TurnEvent, into: TurnEvent[]): void {
     this.#all.add(event);
     into.push(event);
+  }
+}
+
+/** The ids of a turn's items: the upstream's own, unless one is missing or used twice. */
+export class ItemIds {
+  readonly #source: IdSource;
+  readonly #ours = new Map<string, string>();
+  readonly #used = new Set<string>();
+
+  constructor(source: IdSource) {
+    this.#source = source;
+  }
+
+  /** Our id for an upstream id seen before. */
+  known(upstreamId: string): string | undefined {
+    return this.#ours.get(upstreamId);
+  }
+
+  /** `upstreamId` may be empty. */
+  create(upstreamId: string, prefix: string): string {
+    const isUsable = upstreamId !== '' && !this.#used.has(upstreamId);
+    const itemId = isUsable ? upstreamId : this.#source.mint(prefix);
+    this.#used.add(itemId);
+    this.#ours.set(upstreamId, itemId);
+    return itemId;
   }
 }

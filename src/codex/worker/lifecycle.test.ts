@@ -88,9 +88,9 @@ describe('the idle timer', () => {
 });
 
 describe('leastLoaded', () => {
-  const candidate = (leases: number, flags: { isRetiring?: boolean; isSilent?: boolean } = {}) => ({
+  const candidate = (leases: number, flags: { isToBeReplaced?: boolean; isSilent?: boolean } = {}) => ({
     leases,
-    isRetiring: false,
+    isToBeReplaced: false,
     isSilent: false,
     ...flags,
   });
@@ -98,7 +98,7 @@ describe('leastLoaded', () => {
   it('prefers a responsive worker, then one that is not retiring, then the fewest turns, then the first', () => {
     const [silent, retiring, busy, first, second] = [
       candidate(0, { isSilent: true }),
-      candidate(0, { isRetiring: true }),
+      candidate(0, { isToBeReplaced: true }),
       candidate(5),
       candidate(1),
       candidate(1),

@@ -126,7 +126,7 @@ export const isHung = ({ missedChecks }: PingCheck): boolean => missedChecks >= 
 /** A worker that could take a turn. */
 export interface Candidate {
   readonly leases: number;
-  readonly isRetiring: boolean;
+  readonly isToBeReplaced: boolean;
   readonly isSilent: boolean;
 }
 
@@ -137,7 +137,7 @@ export interface Candidate {
 export const leastLoaded = <C extends Candidate>(candidates: readonly C[]): C | null => {
   const order = (a: Candidate, b: Candidate): number =>
     Number(a.isSilent) - Number(b.isSilent) ||
-    Number(a.isRetiring) - Number(b.isRetiring) ||
+    Number(a.isToBeReplaced) - Number(b.isToBeReplaced) ||
     a.leases - b.leases;
   return candidates.toSorted(order)[0] ?? null;
 };

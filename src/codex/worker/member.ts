@@ -26,7 +26,8 @@ export class Member implements Candidate {
   /** `retiring`: takes no more turns and stops after its last one. */
   state: 'ready' | 'retiring' | 'stopping' = 'ready';
   leases = 0;
-  isRetiring = false;
+  /** Worn out: it serves until another worker has started in its place, then it retires. */
+  isToBeReplaced = false;
 
   constructor(options: MemberOptions) {
     const { worker, limits, hangTimeoutMs, clock } = options;

@@ -1,13 +1,19 @@
-import { gatewayError, failure, GatewayError, type Failure } from '../../canonical/failure/failure.ts';
+import {
+  gatewayError,
+  failure,
+  GatewayError,
+  type Failure,
+  resourceFailureFor,
+  resourceFailure,
+  isResourceError,
+} from '../../canonical/failure/failure.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import type { AppServer } from '../app-server.ts';
 import { checkEveryMs } from './health.ts';
 import { type HealthProblem, leastLoaded, type RetireReason, type RetireLimits } from './lifecycle.ts';
 import { Member } from './member.ts';
-import { startFailure } from './start-failure.ts';
 import { Starts } from './starts.ts';
 import type { Vitals } from './vitals.ts';
-import { createWaitingRoom } from './lease-queue.ts';
 import { IDLE_INTERVAL_MS } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
@@ -87,7 +93,7 @@ export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => new 
 /** A class because its parts share much mutable state; callers see only the interface above. */
 class SupervisedPool implements WorkerPool {
   readonly #options: WorkerPoolOptions;
-  readonly #waiting = createWaitingRoom<Lease>();
+  readonly #waiting = createLeaseQueue<Lease>();
   /** Serving, retiring and stopping workers. */
   readonly #members = new Set<Member>();
   readonly #leaving = new Set<Promise<void>>();
@@ -102,7 +108,7 @@ class SupervisedPool implements WorkerPool {
     this.#options = options;
     this.#starts = new Starts({
       start: () => this.#launch(),
-      isWanted: () => this.#serving().filter((member) => !member.isRetiring).length < options.size,
+      isWanted: () => this.#serving().filter((member) => !member.isToBeReplaced).length < options.size,
       clock: options.clock,
       onFailed: (error, retryInMs) => this.#onStartFailed(error, retryInMs),
     });
@@ -220,7 +226,7 @@ class SupervisedPool implements WorkerPool {
   /** A retiring worker has been replaced. */
   #retireOne(): void {
     const serving = this.#serving();
-    const retiring = serving.find((member) => member.isRetiring);
+    const retiring = serving.find((member) => member.isToBeReplaced);
     if (retiring === undefined || serving.length <= this.#options.size) return;
     retiring.state = 'retiring';
     if (retiring.leases === 0) this.#stop(retiring);
@@ -248,7 +254,7 @@ class SupervisedPool implements WorkerPool {
     let out = true;
     return {
       appServer: member.worker.appServer,
-      isCurrent: () => member.state === 'ready' && !member.isRetiring && this.#draining === null,
+      isCurrent: () => member.state === 'ready' && !member.isToBeReplaced && this.#draining === null,
       release: () => {
         if (!out) return;
         out = false;
@@ -261,12 +267,12 @@ class SupervisedPool implements WorkerPool {
   #onRelease(member: Member): void {
     if (this.#leases() === 0) this.#onIdle?.();
     if (member.state === 'retiring' && member.leases === 0) this.#stop(member);
-    else if (member.state === 'ready' && !member.isRetiring) member.wear.released();
+    else if (member.state === 'ready' && !member.isToBeReplaced) member.wear.released();
   }
 
   #replace(member: Member, wear: RetireReason, vitals: Partial<Vitals> = {}): void {
-    if (member.state !== 'ready' || member.isRetiring || this.#draining !== null) return;
-    member.isRetiring = true;
+    if (member.state !== 'ready' || member.isToBeReplaced || this.#draining !== null) return;
+    member.isToBeReplaced = true;
     this.#options.onEvent({ kind: 'worker-worn', pid: member.pid, wear, ...vitals });
     this.#starts.fill();
   }
@@ -283,3 +289,86 @@ class SupervisedPool implements WorkerPool {
     this.#leaving.add(leaving);
   }
 }
+
+/**
+ * Callers that wait for a worker. Every wait ends: admitted, rejected, aborted by its signal, or timed out.
+ */
+interface LeaseQueue<T> {
+  wait(signal: AbortSignal, waitMs: number, onTimeout: () => Error): Promise<T>;
+  /** Each caller gets its own value. */
+  admit(make: () => T): void;
+  dismiss(error: Error): void;
+}
+
+interface Waiter<T> {
+  resolve(value: T): void;
+  reject(error: unknown): void;
+}
+
+const createLeaseQueue = <T>(): LeaseQueue<T> => {
+  const waiters = new Set<Waiter<T>>();
+
+  const empty = (): readonly Waiter<T>[] => {
+    const all = [...waiters];
+    waiters.clear();
+    return all;
+  };
+
+  return {
+    wait: (signal, waitMs, onTimeout) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        const leave = (): void => {
+          waiters.delete(waiter);
+          clearTimeout(timer);
+          signal.removeEventListener('abort', giveUp);
+        };
+        const waiter: Waiter<T> = {
+          resolve: (value) => {
+            leave();
+            resolve(value);
+          },
+          reject: (error) => {
+            leave();
+            reject(error);
+          },
+        };
+        const giveUp = (): void => waiter.reject(signal.reason);
+        const timer = setTimeout(() => waiter.reject(onTimeout()), waitMs);
+        signal.addEventListener('abort', giveUp);
+        waiters.add(waiter);
+      }),
+    admit: (make) => {
+      for (const waiter of empty()) waiter.resolve(make());
+    },
+    dismiss: (error) => {
+      for (const waiter of empty()) waiter.reject(error);
+    },
+  };
+};
+
+/** The disk, or the user's quota. */
+const FULL_DISK_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+/** The app-server's message on exit: the system's error, or that of SQLite. */
+const FULL_DISK_WORDS = /\(os error (?:28|122)\)|database or disk is full/;
+
+const fullDisk = (): Failure =>
+  failure('worker_unavailable', {
+    message:
+      'The disk of the server is full: no app-server can start until there is space for PROXY_STATE_DIR.',
+  });
+
+/** The failure for clients after a failed start; null if it would not help them. */
+export const startFailure = (error: unknown): Failure | null => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof GatewayError) return cause.failure;
+    const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    if (FULL_DISK_CODES.has(code) || FULL_DISK_WORDS.test(cause.message)) return fullDisk();
+    const short = resourceFailureFor(code) ?? (isResourceError(cause.message) ? resourceFailure() : null);
+    if (short !== null) return short;
+  }
+  return null;
+};

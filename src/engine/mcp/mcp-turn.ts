@@ -21,7 +21,7 @@ import {
   type McpToolRef,
 } from '../../codex/sources/mcp-calls.ts';
 import { mcpOutputOf, type ApprovedCall } from '../../codex/translate/mcp-history.ts';
-import { mcpUseConfig } from '../../codex/translate/mcp-use-config.ts';
+import { mcpUseConfig } from '../../codex/translate/mcp-config.ts';
 import { fromOutputText } from '../../codex/translate/mcp-output.ts';
 import type { IdSource } from '../../kit/ambient.ts';
 import { isDeeperThan, parseJsonObject, type JsonObject } from '../../kit/json/json.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 
 import { failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import type { UpstreamEvent } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/source.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { streamFailure } from './http-failure.ts';
 

@@ -3,9 +3,8 @@ import { isJsonObject, type JsonObject } from '../../../kit/json/json.ts';
 import { writeJsonSteps } from '../../../kit/json/json-writer.ts';
 import { atOnce, runSliced, type Sliced } from '../../../kit/async/event-loop.ts';
 import { isContent, isRead } from '../../sources/answer-events.ts';
-import type { UpstreamEvent } from '../../sources/upstream-event.ts';
-import { isKeepalive } from './keepalive.ts';
-import { isLongEvent, readEvent, readLongEvent, type BeyondLimit } from './read-event.ts';
+import type { UpstreamEvent } from '../../sources/source.ts';
+import { isKeepalive, isLongEvent, readEvent, readLongEvent, type BeyondLimit } from './read-event.ts';
 import { EventRepairs, type Repair, type RepairedEvent } from './repair-event.ts';
 import { joinBytes, MAX_EVENT_BYTES, SseEvents, type SseEvent, type StreamPart } from './sse-events.ts';
 

@@ -15,6 +15,11 @@ export type BeyondLimit = 'too-deep' | 'too-wide';
 /** Null: not a JSON object. */
 type ReadEvent = JsonObject | null | BeyondLimit;
 
+/** The type of an event that begins with it, as most do: then not all of the data has to be parsed for it. */
+export const firstType = (data: string): string | null => FIRST_TYPE.exec(data)?.[1] ?? null;
+
+const FIRST_TYPE = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/;
+
 export const isLongEvent = (data: string): boolean => data.length > LONG_CHARS;
 
 /** Parses at once. For events that are not long. */
@@ -44,3 +49,14 @@ const hasFewBrackets = (data: string): boolean => {
   }
   return true;
 };
+
+const KEEPALIVES = new Set(['keepalive', 'ping']);
+
+/** Whether an event is only a keepalive, like an SSE comment. */
+export const isKeepalive = (type: string | null): boolean => type !== null && KEEPALIVES.has(type);
+
+const NEUTRAL = /^(?:response\.(?:created|in_progress|queued|metadata)|codex\..*|responsesapi\..*)$/;
+
+/** Whether an event comes before the actual answer. Until another one arrives, a request may be sent again. */
+export const isNeutral = (type: string | null): boolean =>
+  type !== null && (NEUTRAL.test(type) || isKeepalive(type));

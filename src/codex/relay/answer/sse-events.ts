@@ -1,5 +1,5 @@
 import { parseJsonObject } from '../../../kit/json/json.ts';
-import { isLongEvent } from './read-event.ts';
+import { firstType, isLongEvent } from './read-event.ts';
 
 /** A server-sent event with data. */
 export interface SseEvent {
@@ -123,17 +123,15 @@ const eventIn = (bytes: Uint8Array): SseEvent | null => {
   return { type: name === null || name === '' || name === 'message' ? typeIn(data) : name, data };
 };
 
-/** For streams without `event:` lines. Most put the type first, so not all of the data has to be parsed for it. */
+/** For streams without `event:` lines. */
 const typeIn = (data: string): string | null => {
-  const first = FIRST_TYPE.exec(data)?.[1];
-  if (first !== undefined) return first;
+  const first = firstType(data);
+  if (first !== null) return first;
   // The parser of the event will find it.
   if (isLongEvent(data)) return null;
   const type = parseJsonObject(data)?.['type'];
   return typeof type === 'string' ? type : null;
 };
-
-const FIRST_TYPE = /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

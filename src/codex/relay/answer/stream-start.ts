@@ -1,8 +1,6 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
-import { isKeepalive } from './keepalive.ts';
-import { isNeutral } from './neutral-event.ts';
-import { isLongEvent, readEvent } from './read-event.ts';
+import { isKeepalive, isLongEvent, readEvent, isNeutral } from './read-event.ts';
 import { SseEvents, type SseEvent } from './sse-events.ts';
 
 const FAILED = new Set(['response.failed', 'error']);

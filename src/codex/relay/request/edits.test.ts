@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+
 import {
   body,
   CHATGPT,
@@ -13,10 +14,19 @@ import {
 } from '../../../../test/support/edited.ts';
 import { NO_SAMPLING, turnRequest } from '../../../../test/support/turn-request.ts';
 import type { Item } from '../../../canonical/request/item.ts';
-import type { JsonObject } from '../../../kit/json/json.ts';
+import type { JsonObject, Json } from '../../../kit/json/json.ts';
 import { EDIT_FIELDS, type EditField } from '../../capabilities/profile.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
-import { NEUTRAL_INSTRUCTIONS, requestEdits, type BackendLimits, type RequestShape } from './edits.ts';
+import {
+  NEUTRAL_INSTRUCTIONS,
+  requestEdits,
+  type BackendLimits,
+  type RequestShape,
+  setClientFields,
+  plainOutput,
+} from './edits.ts';
+import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
+
 describe('request edits', () => {
   it('change only the cache key of a plain request', () => {
     expect(edited({})).toEqual({ ...body, prompt_cache_key: 'cache-key' });
@@ -249,5 +259,78 @@ describe('request edits', () => {
     expect(inputOf([], [])).toEqual(expected({ prompt_cache_breakpoint }, { async: true }));
     expect(inputOf([], ['prompt_cache_breakpoint'])).toEqual(expected({}, { async: true }));
     expect(inputOf(['prompt_cache_breakpoint'], ['call_fields'])).toEqual(expected({}, {}));
+  });
+});
+
+/** As codex sends it for a client that set nothing. */
+const FILLED_IN: JsonObject = {
+  model: 'gpt-5.5',
+  tools: [],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  reasoning: {},
+  client_metadata: { turn_id: 't' },
+};
+
+const set = (request: Partial<TurnRequest>, on: JsonObject = {}, isWithheld = false): JsonObject => {
+  const fields: Record<string, Json | undefined> = { ...FILLED_IN, ...on };
+  setClientFields(fields, turnRequest(request), { sets: () => !isWithheld, isWithheld: () => isWithheld });
+  return fields;
+};
+
+describe('setClientFields', () => {
+  it('removes what codex filled in', () => {
+    expect(set({})).toEqual({ model: 'gpt-5.5' });
+  });
+
+  it("restores the client's effort, which codex replaces", () => {
+    const reasoning = {
+      effort: 'ultra',
+      effortName: 'reasoning.effort',
+      summary: 'concise',
+      context: null,
+    } as const;
+    expect(set({ reasoning }, { reasoning: { effort: 'medium' } })).toEqual({
+      model: 'gpt-5.5',
+      reasoning: { effort: 'ultra', summary: 'concise' },
+    });
+  });
+
+  it('keeps tools and the choice among them, even without tools', () => {
+    const tools = [{ type: 'function', name: 'f' }];
+    expect(set({}, { tools })).toEqual({ model: 'gpt-5.5', tools, tool_choice: 'auto' });
+    expect(set({ toolChoice: { mode: 'none' } }, { tool_choice: 'none' })).toEqual({
+      model: 'gpt-5.5',
+      tool_choice: 'none',
+    });
+  });
+
+  it('sets the limit of calls, unless the backend has refused it', () => {
+    expect(set({ parallelToolCalls: true }, { parallel_tool_calls: false })).toMatchObject({
+      parallel_tool_calls: true,
+    });
+    expect(set({ parallelToolCalls: false }, {}, true)).toEqual({ model: 'gpt-5.5' });
+  });
+});
+
+describe('plainOutput', () => {
+  const time = { type: 'input_text', text: 'Wall time: 0.0047 seconds\nOutput:' };
+  const text = { type: 'input_text', text: '5' };
+  const image = { type: 'input_image', image_url: 'data:' };
+  const gave = (output: unknown) => ({ type: 'function_call_output', call_id: '1', output: output as never });
+
+  it.each([
+    [[time, text], '5'],
+    [[time, text, text], '5\n5'],
+    [
+      [time, text, image],
+      [text, image],
+    ],
+    [[text], [text]],
+    ['unsupported call', 'unsupported call'],
+    ['Wall time: 0.0063 seconds\nOutput:\n{"sum":5}', '{"sum":5}'],
+    ['Wall time: 0.1 seconds\nOutput:\nWall time: 1 seconds\nOutput:\n', 'Wall time: 1 seconds\nOutput:\n'],
+  ])("%j becomes the tool's own output", (output, expected) => {
+    expect(plainOutput(gave(output))).toEqual(gave(expected));
   });
 });

@@ -1,10 +1,9 @@
 import { itemFacts } from '../../../canonical/request/item-facts.ts';
-import { released, toolsLeft } from '../../../canonical/request/tool.ts';
+import { released, toolsLeft, allTools } from '../../../canonical/request/tool.ts';
 import type { OutputFormat, TurnRequest } from '../../../canonical/request/turn-request.ts';
 import { assertNever } from '../../../kit/assert-never.ts';
 import { isJsonObject, listIn, present, type Json, type JsonObject } from '../../../kit/json/json.ts';
-import type { BackendProfile, EditField } from '../../capabilities/profile.ts';
-import { backendTier } from '../../capabilities/service-tiers.ts';
+import { type BackendProfile, type EditField, backendTier } from '../../capabilities/profile.ts';
 import { isRequested, plainValues } from '../../capabilities/requested-fields.ts';
 import { supportsField } from '../../capabilities/field-support.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
@@ -14,8 +13,6 @@ import type { CarriedInput } from './carried-input.ts';
 import { exactInput } from './exact-input.ts';
 import { inBackendNames, type Session } from './headers.ts';
 import type { McpShape } from './mcp-namespaces.ts';
-import { setClientFields } from './client-fields.ts';
-import { plainOutput } from './plain-output.ts';
 import type { TurnAnswers } from './turn-answers.ts';
 import { toolChoiceField, writeTools } from './client-tools.ts';
 
@@ -245,4 +242,63 @@ const formatField = (format: OutputFormat): JsonObject => {
     default:
       return assertNever(format);
   }
+};
+
+/** Which fields of the model request carry the client's values. */
+interface FieldSelection {
+  readonly sets: (field: EditField) => boolean;
+  /** Whether the client set it but the backend does not accept it. */
+  readonly isWithheld: (field: EditField) => boolean;
+}
+
+/** Sends exactly what the client sent to a Responses backend: codex fills in some fields and adapts others. */
+export const setClientFields = (
+  edited: Record<string, Json | undefined>,
+  request: TurnRequest,
+  { sets, isWithheld }: FieldSelection,
+): void => {
+  const { effort, summary, context, mode } = request.reasoning;
+  // codex silently replaces an effort that it does not know.
+  const reasoning = present({
+    effort,
+    summary,
+    context: sets('reasoning.context') ? context : null,
+    mode: sets('reasoning.mode') ? mode : null,
+  });
+  setOrDelete(edited, 'reasoning', reasoning);
+  const { parallelToolCalls, clientMetadata } = request;
+  // Replaces the app-server's turn metadata, which would make every request different.
+  setOrDelete(edited, 'client_metadata', sets('client_metadata') ? (clientMetadata ?? {}) : {});
+  if (parallelToolCalls === null || isWithheld('parallel_tool_calls')) delete edited['parallel_tool_calls'];
+  else edited['parallel_tool_calls'] = parallelToolCalls;
+  if (Array.isArray(edited['tools']) && edited['tools'].length === 0) {
+    // Some backends reject an empty list, and a choice without tools.
+    delete edited['tools'];
+    if (request.toolChoice.mode === 'auto' && allTools(request).length === 0) delete edited['tool_choice'];
+  }
+};
+
+const setOrDelete = (edited: Record<string, Json | undefined>, field: string, value: JsonObject): void => {
+  if (Object.keys(value).length > 0) edited[field] = value;
+  else delete edited[field];
+};
+
+/** codex prepends the duration to a tool's output. */
+const TIMED = /^Wall time: [\d.]+ seconds\nOutput:$/;
+/** The same before a single text: a result with structured content, which is all that codex shows the model. */
+const TIMED_TEXT = /^Wall time: [\d.]+ seconds\nOutput:\n/;
+
+/** Restores the output that the tool returned. */
+export const plainOutput = (item: Json): Json => {
+  if (!isJsonObject(item)) return item;
+  if (typeof item['output'] === 'string') return { ...item, output: item['output'].replace(TIMED_TEXT, '') };
+  if (!Array.isArray(item['output'])) return item;
+  const [first, ...rest] = item['output'] as readonly Json[];
+  const isTimed = isJsonObject(first) && typeof first['text'] === 'string' && TIMED.test(first['text']);
+  if (!isTimed) return item;
+  const texts = rest.map((part) =>
+    isJsonObject(part) && part['type'] === 'input_text' ? part['text'] : null,
+  );
+  // In the same form as in a client's history later, so that the model sees the same.
+  return { ...item, output: texts.every((text) => typeof text === 'string') ? texts.join('\n') : rest };
 };

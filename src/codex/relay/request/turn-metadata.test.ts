@@ -7,7 +7,7 @@ import {
   withTurnNotes,
   type TurnNotes,
 } from './turn-metadata.ts';
-import { UUID_V7, uuidV7 } from './uuid-v7.ts';
+import { UUID_V7, uuidV7 } from './affinity.ts';
 
 describe('the metadata of a model request', () => {
   it('names its kind and its turn', () => {

@@ -11,10 +11,9 @@ import {
   type ModelCall,
 } from './relayed-request.ts';
 import { httpFailure, secretsIn, sourceOf } from '../answer/http-failure.ts';
-import { IdleTimeout } from '../transport/idle-timeout.ts';
+import { IdleTimeout, NoFirstEventError } from '../transport/idle-timeout.ts';
 import type { EditField } from '../../capabilities/profile.ts';
 import { refusedField } from '../request/refused-field.ts';
-import { NoFirstEventError } from '../transport/first-event-watch.ts';
 import type { TransportAnswer } from '../transport/model-transport.ts';
 import { LostSocketError } from '../transport/websocket/lost-socket.ts';
 import { Resends } from './resends.ts';

@@ -3,9 +3,8 @@ import type { Clock } from '../../../kit/ambient.ts';
 import { forgetOldest } from '../../../kit/collections/recent.ts';
 import type { BackendProfile } from '../../capabilities/profile.ts';
 import type { Refusals } from '../../capabilities/refusals.ts';
-import type { RelayReport } from '../../sources/upstream-event.ts';
-import { affinityKey, type AffinityOptions } from '../request/affinity.ts';
-import { uuidV7 } from '../request/uuid-v7.ts';
+import type { RelayReport } from '../../sources/source.ts';
+import { affinityKey, type AffinityOptions, uuidV7 } from '../request/affinity.ts';
 import { HeldTurn, type ExpectedTurn } from './held-turn.ts';
 import { RelayTurn, type RelayTurnParams } from './relay-turn.ts';
 

@@ -1,21 +1,20 @@
 import type { Failure } from '../../../canonical/failure/failure.ts';
 import type { ModelBudget } from '../../../canonical/context/model-budget.ts';
 import type { Path } from '../../../canonical/request/path.ts';
-import { NO_TRACE, type OpenSpan, type TraceKind } from '../../../canonical/context/trace.ts';
+import { NO_TRACE, type OpenSpan, type TraceKind, type SpanFacts } from '../../../canonical/context/trace.ts';
 import type { Turn } from '../../../canonical/context/turn-context.ts';
-import type { EditField } from '../../capabilities/profile.ts';
+import { type EditField, backendTier } from '../../capabilities/profile.ts';
 import { ineffectiveSettings } from '../../capabilities/requested-fields.ts';
-import { backendTier } from '../../capabilities/service-tiers.ts';
-import type { RelayReport, UpstreamEvent } from '../../sources/upstream-event.ts';
+import type { RelayReport, UpstreamEvent, AnswerEnded } from '../../sources/source.ts';
 import type { AffinityKey } from '../request/affinity.ts';
 import { requestEdits, type BackendLimits, type RequestEdits, type RequestShape } from '../request/edits.ts';
 import { routingHintOf, type Session } from '../request/headers.ts';
 import type { McpShape } from '../request/mcp-namespaces.ts';
-import { OwnItems } from '../request/own-items.ts';
-import { TurnAnswers } from '../request/turn-answers.ts';
+import { OwnItems, TurnAnswers } from '../request/turn-answers.ts';
 import { windowIdOf } from '../request/turn-metadata.ts';
 import type { ModelCall } from './relayed-request.ts';
-import { noteAnswer } from './request-span.ts';
+import { tokenFacts } from '../../../canonical/events/usage.ts';
+import { readUsage } from '../../sources/response-usage.ts';
 
 export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent' | 'onActivity'> {
   readonly shape: RequestShape;
@@ -23,7 +22,7 @@ export interface RelayTurnParams extends Turn, Pick<ModelCall, 'onUpstreamEvent'
   readonly session: string;
 }
 
-export interface RelayTurnOptions extends Omit<RelayTurnParams, 'session'> {
+interface RelayTurnOptions extends Omit<RelayTurnParams, 'session'> {
   readonly thread: AppServerTurn;
   readonly affinity: AffinityKey;
   readonly limits: BackendLimits;
@@ -34,7 +33,7 @@ export interface RelayTurnOptions extends Omit<RelayTurnParams, 'session'> {
 }
 
 /** The app-server's names of a turn. */
-export interface AppServerTurn {
+interface AppServerTurn {
   readonly threadId: string;
   readonly turnId: string;
   /** The model name that the thread was started with. */
@@ -208,3 +207,23 @@ export class RelayTurn implements RelayReport, ModelCall {
 /** The event without the content of the answer's last event. */
 const toldSignal = (signal: UpstreamEvent): object =>
   signal.kind === 'answer-ended' ? { kind: signal.kind, how: signal.how } : signal;
+
+/** Notes in the span of a model request what its answer reports, and ends it with the answer. */
+const noteAnswer = (span: OpenSpan, signal: Exclude<UpstreamEvent, { kind: 'answer-said' }>): void => {
+  if (signal.kind === 'refused') span.note({ error: signal.failure.code });
+  else if (signal.kind === 'answer-ended') span.end(endOf(signal));
+};
+
+const endOf = (ended: AnswerEnded): SpanFacts => {
+  if (!('response' in ended)) return { end: ended.how };
+  const { how, response } = ended;
+  const usage = readUsage(response);
+  const model = response?.['model'];
+  return {
+    end: how,
+    ...(typeof model === 'string' ? { servedModel: model.slice(0, MAX_NAME) } : {}),
+    ...(usage === null ? {} : tokenFacts(usage)),
+  };
+};
+
+const MAX_NAME = 200;

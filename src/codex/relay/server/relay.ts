@@ -12,7 +12,6 @@ import type { Refusals } from '../../capabilities/refusals.ts';
 import { NewestToken } from '../request/newest-token.ts';
 import { Renewals, type RenewalsOptions } from '../transport/renewals.ts';
 import { TokenChecks } from '../transport/token-checks.ts';
-import { leftSignal, readBody } from './read-body.ts';
 import {
   addressesAt,
   routeOf,
@@ -24,6 +23,8 @@ import type { ExpectedTurn, LostReason } from './held-turn.ts';
 import { HeldTurns, type HeldTurnHandle } from './held-turns.ts';
 import { requestHeaders } from '../request/headers.ts';
 import { readModelBody } from '../request/model-body.ts';
+import { runSliced } from '../../../kit/async/event-loop.ts';
+import { joinSteps } from '../../../kit/json/json-writer.ts';
 
 /** A local server between the app-server and its backend. */
 export interface Relay {
@@ -209,3 +210,36 @@ const turnThreadOf = (headers: IncomingHttpHeaders): string =>
 
 /** The turn has ended: no one would read the answer. */
 const gone = (outgoing: ServerResponse): void => void outgoing.writeHead(410, { connection: 'close' }).end();
+
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+
+/** One for all, because an abort without a reason creates an error with a stack. */
+const LEFT = new DOMException('the app-server has disconnected', 'AbortError');
+
+/** Aborted when the app-server disconnects before the answer is complete. */
+const leftSignal = (outgoing: ServerResponse): AbortSignal => {
+  const left = new AbortController();
+  outgoing.on('close', () => {
+    if (!outgoing.writableFinished) left.abort(LEFT);
+  });
+  return left.signal;
+};
+
+/** Null if the app-server has disconnected. */
+const readBody = async (incoming: IncomingMessage, left: AbortSignal): Promise<Buffer | null> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MAX_BODY_BYTES) throw new Error('the request of the app-server is too large');
+      chunks.push(chunk);
+    }
+    return chunks.length === 1 && chunks[0] !== undefined
+      ? chunks[0]
+      : Buffer.from((await runSliced(joinSteps(chunks), left)).buffer);
+  } catch (error) {
+    if (left.aborted) return null;
+    throw error;
+  }
+};

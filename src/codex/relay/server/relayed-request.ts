@@ -16,7 +16,7 @@ import type { Session } from '../request/headers.ts';
 import type { TurnAnswers } from '../request/turn-answers.ts';
 import { sourceOf, streamFailure } from '../answer/http-failure.ts';
 import type { EditField } from '../../capabilities/profile.ts';
-import type { UpstreamEvent } from '../../sources/upstream-event.ts';
+import type { UpstreamEvent } from '../../sources/source.ts';
 
 /** A turn that model requests belong to. */
 export interface ModelCall {

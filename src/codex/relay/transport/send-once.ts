@@ -11,10 +11,8 @@ import {
 } from '../server/relayed-request.ts';
 import type { Resends } from '../server/resends.ts';
 import { writeModelBody } from '../request/model-body.ts';
-import { firstEventLimitMs, FirstEventWatch, NoFirstEventError } from './first-event-watch.ts';
-import type { IdleTimeout } from './idle-timeout.ts';
-import type { TransportAnswer } from './model-transport.ts';
-import { Payload } from './payload.ts';
+import { firstEventLimitMs, FirstEventWatch, NoFirstEventError, type IdleTimeout } from './idle-timeout.ts';
+import { type TransportAnswer, Payload } from './model-transport.ts';
 
 /** How long the start of an answer is held back: an overloaded backend reports it at once. */
 const HOLD_MS = 3_000;

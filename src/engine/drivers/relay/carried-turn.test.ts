@@ -6,8 +6,7 @@ import { SHAPE } from '../../../../test/support/edited.ts';
 import { settled } from '../../../../test/support/fake-pool.ts';
 import { done, message } from '../../../../test/support/upstream-events.ts';
 import { turnContext, turnRequest } from '../../../../test/support/turn-request.ts';
-import type { TurnSource } from '../../../codex/sources/source.ts';
-import type { UpstreamEvent } from '../../../codex/sources/upstream-event.ts';
+import type { TurnSource, UpstreamEvent } from '../../../codex/sources/source.ts';
 import { threadStartOf } from './carrier-plans.ts';
 import { freshThread } from './carrier.ts';
 

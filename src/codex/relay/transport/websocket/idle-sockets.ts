@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../kit/ambient.ts';
-import { isKeepalive } from '../../answer/keepalive.ts';
+import { isKeepalive } from '../../answer/read-event.ts';
 import type { BackendSocket } from './backend-socket.ts';
-import { frameType, isInternal } from './frame-type.ts';
+import { frameType, isInternal } from './frame.ts';
 
 export interface IdleSocketsOptions {
   readonly clock: Clock;

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { eventsOf, freshTransports, textOf } from '../../../../../test/support/socket-transport.ts';
 import { answerHello, finishAnswer, sendEvent } from '../../../../../test/support/socket-backend.ts';
+import { readErrorFrame, toFailedEvent, limitHeaders } from './socket-answer.ts';
 
 const opened = freshTransports();
 const BODY = { model: 'm', input: [{ text: 'ä' }], store: false, stream: true };
@@ -118,5 +119,94 @@ describe('a spare that the backend closes while it gets its first request', () =
     transport.warm(request(BODY).url, request(BODY).headers);
     await vi.waitFor(() => expect(noted).toEqual(['dial 101']));
     await expect(transport.send(request(BODY))).rejects.toMatchObject({ reason: 'closed', needsPost: true });
+  });
+});
+
+describe('error frame', () => {
+  const ERROR = { type: 'usage_limit_reached', message: 'The usage limit has been reached', resets_at: 1 };
+
+  it('is an answer with a status, headers and a body', () => {
+    const headers = {
+      'X-Codex-Primary-Used-Percent': 100,
+      'retry-after': '3',
+      'content-length': '5',
+      'a b': 'c',
+      x: {},
+    };
+    expect(readErrorFrame({ type: 'error', status: 429, error: ERROR, headers })).toEqual({
+      status: 429,
+      headers: { 'x-codex-primary-used-percent': '100', 'retry-after': '3' },
+      body: { error: ERROR },
+      isAgeLimit: false,
+      isDuplicateItem: false,
+    });
+  });
+
+  it('reads the other names of a status, and none', () => {
+    expect(readErrorFrame({ type: 'error', status_code: 503 }).status).toBe(503);
+    for (const status of [200, '429', 429.5, undefined])
+      expect(readErrorFrame({ type: 'error', ...(status === undefined ? {} : { status }) }).status).toBe(
+        null,
+      );
+  });
+
+  it('recognises what another socket would not report', () => {
+    const limit = { code: 'websocket_connection_limit_reached' };
+    const duplicate = { message: 'Duplicate item found with id msg_1. Remove it.' };
+    expect(readErrorFrame({ type: 'error', status: 400, error: limit }).isAgeLimit).toBe(true);
+    expect(readErrorFrame({ type: 'error', status: 400, error: duplicate }).isDuplicateItem).toBe(true);
+  });
+
+  it('becomes the last event of a stream', () => {
+    expect(toFailedEvent(readErrorFrame({ type: 'error', status: 500, error: ERROR }))).toEqual({
+      type: 'response.failed',
+      status: 500,
+      response: { object: 'response', status: 'failed', error: ERROR },
+    });
+    expect(toFailedEvent(readErrorFrame({ type: 'error', detail: 'Bad' }))).toMatchObject({
+      response: { error: { message: 'Bad' } },
+    });
+  });
+});
+
+describe('limitHeaders', () => {
+  const LIMITS = {
+    primary: { used_percent: 42.5, window_minutes: 300, reset_at: 1_900_000_000 },
+    secondary: { used_percent: 7, window_minutes: null, reset_at: 1_900_500_000 },
+  };
+
+  it('has the names of the headers of a POST', () => {
+    const event = {
+      type: 'codex.rate_limits',
+      plan_type: 'plus',
+      rate_limits: LIMITS,
+      credits: { has_credits: true, unlimited: false, balance: '9.5' },
+    };
+    expect(limitHeaders(event)).toEqual({
+      'x-codex-primary-used-percent': '42.5',
+      'x-codex-primary-window-minutes': '300',
+      'x-codex-primary-reset-at': '1900000000',
+      'x-codex-secondary-used-percent': '7',
+      'x-codex-secondary-reset-at': '1900500000',
+      'x-codex-plan-type': 'plus',
+      'x-codex-credits-has-credits': 'True',
+      'x-codex-credits-unlimited': 'False',
+      'x-codex-credits-balance': '9.5',
+    });
+  });
+
+  it('keeps the limits of other names apart', () => {
+    const { primary } = LIMITS;
+    expect(limitHeaders({ metered_limit_name: 'Codex_Other', rate_limits: { primary } })).toEqual({
+      'x-codex-other-primary-used-percent': '42.5',
+      'x-codex-other-primary-window-minutes': '300',
+      'x-codex-other-primary-reset-at': '1900000000',
+    });
+  });
+
+  it('ignores what cannot be a header', () => {
+    expect(limitHeaders({ plan_type: 'a\r\nb', limit_name: 'x\ny', rate_limits: [], credits: 'no' })).toEqual(
+      {},
+    );
   });
 });

@@ -1,14 +1,10 @@
-import { isJsonObject, parseJsonObject, type JsonObject } from '../../../../kit/json/json.ts';
+import { isJsonObject, parseJsonObject, type JsonObject, type Json } from '../../../../kit/json/json.ts';
 import { endToEnd } from '../../../end-to-end-headers.ts';
-import { isKeepalive } from '../../answer/keepalive.ts';
-import { isNeutral } from '../../answer/neutral-event.ts';
+import { isKeepalive, isNeutral } from '../../answer/read-event.ts';
 import type { TransportAnswer, TransportRequest, TransportHead } from '../model-transport.ts';
 import { AnswerQueue } from './answer-queue.ts';
 import { isNew, type BackendSocket, type SocketListener } from './backend-socket.ts';
-import { readErrorFrame, toFailedEvent, type ErrorFrame } from './error-frame.ts';
-import type { SocketMessage } from './frame.ts';
-import { frameType, isInternal, toSse } from './frame-type.ts';
-import { isHeaderValue, limitHeaders } from './limit-headers.ts';
+import { type SocketMessage, frameType, isInternal, toSse } from './frame.ts';
 import { LostSocketError } from './lost-socket.ts';
 import { TURN_STATE_HEADER } from './upgrade-headers.ts';
 
@@ -23,7 +19,7 @@ const TOO_LARGE = 1009;
 /** The close codes of a service that ends or restarts in an orderly way; 1005: without a code. */
 const GOING_AWAY: ReadonlySet<number> = new Set([1000, 1001, 1005, 1012]);
 
-export interface SocketAnswerOptions extends Pick<TransportRequest, 'signal' | 'onHeard'> {
+interface SocketAnswerOptions extends Pick<TransportRequest, 'signal' | 'onHeard'> {
   /** When the socket was taken. */
   readonly nowMs: number;
   /** Called once: nothing more is expected on the socket. */
@@ -214,4 +210,98 @@ const turnState = (event: JsonObject): Record<string, string> => {
   const headers = isJsonObject(event['headers']) ? event['headers'] : {};
   const state = headers[TURN_STATE_HEADER];
   return isHeaderValue(state) ? { [TURN_STATE_HEADER]: state } : {};
+};
+
+/** An `error` message of the backend. */
+interface ErrorFrame {
+  /** Null: it names none. */
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body of the same error as the answer of a POST. */
+  readonly body: JsonObject;
+  /** The backend ends every socket after an hour. */
+  readonly isAgeLimit: boolean;
+  /** The backend mistakes the history for what it has seen on this socket. */
+  readonly isDuplicateItem: boolean;
+}
+
+export const readErrorFrame = (event: JsonObject): ErrorFrame => {
+  const { type: _, status, status_code: statusCode, headers, ...rest } = event;
+  const error = isJsonObject(event['error']) ? event['error'] : {};
+  const message = typeof error['message'] === 'string' ? error['message'] : '';
+  return {
+    status: [status, statusCode].find(isErrorStatus) ?? null,
+    headers: headersOf(headers),
+    body: rest,
+    isAgeLimit: error['code'] === 'websocket_connection_limit_reached',
+    isDuplicateItem: message.startsWith('Duplicate item found with id'),
+  };
+};
+
+/** The same failure as the last event of a stream. */
+export const toFailedEvent = ({ status, body }: ErrorFrame): JsonObject => ({
+  type: 'response.failed',
+  ...(status === null ? {} : { status }),
+  response: {
+    object: 'response',
+    status: 'failed',
+    error: isJsonObject(body['error']) ? body['error'] : { message: detailOf(body) },
+  },
+});
+
+const detailOf = ({ detail, message }: JsonObject): string => {
+  const text = [detail, message].find((one) => typeof one === 'string');
+  return typeof text === 'string' ? text : 'The backend reported an error.';
+};
+
+const isErrorStatus = (value: Json | undefined): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 400 && value <= 599;
+
+const headersOf = (headers: Json | undefined): Readonly<Record<string, string>> => {
+  if (!isJsonObject(headers)) return {};
+  const read = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+    const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+    return HEADER_NAME.test(name) && isHeaderValue(text) ? [[name.toLowerCase(), text]] : [];
+  });
+  return Object.fromEntries(read);
+};
+
+/** Not those that describe the body or the connection: the body is ours. */
+const HEADER_NAME = /^(?!content-|transfer-|connection$|set-cookie$)[a-z0-9-]{1,64}$/i;
+
+const WINDOWS = ['primary', 'secondary'] as const;
+const FIELDS = ['used_percent', 'window_minutes', 'reset_at'] as const;
+const CREDITS = ['has_credits', 'unlimited', 'balance'] as const;
+const LIMIT_NAME = /^[a-z0-9_-]{1,64}$/i;
+
+/** The limits in a `codex.rate_limits` message, under the names of the headers of a POST's answer. */
+export const limitHeaders = (event: JsonObject): Readonly<Record<string, string>> => {
+  const headers: Record<string, string> = {};
+  const name = [event['metered_limit_name'], event['limit_name']].find((one) => typeof one === 'string');
+  const limit = dashed(typeof name === 'string' && LIMIT_NAME.test(name) ? name.toLowerCase() : 'codex');
+  const add = (prefix: string, values: JsonObject, fields: readonly string[]): void => {
+    for (const field of fields) {
+      const value = values[field];
+      const header = `x-${prefix}-${dashed(field)}`;
+      if (typeof value === 'number' || isHeaderValue(value)) headers[header] = String(value);
+      // The backend's own headers have this spelling.
+      else if (typeof value === 'boolean') headers[header] = value ? 'True' : 'False';
+    }
+  };
+  const limits = objectIn(event, 'rate_limits');
+  for (const window of WINDOWS) add(`${limit}-${window}`, objectIn(limits, window), FIELDS);
+  add('codex-credits', objectIn(event, 'credits'), CREDITS);
+  add('codex', event, ['plan_type']);
+  return headers;
+};
+
+/** Whether a text can be sent as the value of a header. */
+const isHeaderValue = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
+
+const dashed = (name: string): string => name.replaceAll('_', '-');
+
+const objectIn = (object: JsonObject, key: string): JsonObject => {
+  const value = object[key];
+  return isJsonObject(value) ? value : {};
 };

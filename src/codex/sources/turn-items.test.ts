@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ItemIds } from './item-ids.ts';
+import { ItemIds } from './turn-items.ts';
 
 const create = (): ItemIds => {
   let count = 0;

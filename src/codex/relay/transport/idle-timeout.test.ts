@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { firstEventLimitMs, FirstEventWatch } from './first-event-watch.ts';
+import { firstEventLimitMs, FirstEventWatch } from './idle-timeout.ts';
 
 describe('the limit', () => {
   it('grows with the request, up to three minutes', () => {
