@@ -105,7 +105,7 @@ export const createChooser = (
 };
 
 /** Names a backend and its account in what is stored and signed, without revealing them. */
-export const originOf = ({ identity }: Pick<ChosenBackend, 'identity'>): string =>
+export const originOf = ({ identity }: ChosenBackend): string =>
   createHash('sha256').update(identity).digest('base64url').slice(0, 16);
 
 /** Distinguishes accounts without revealing their keys. */

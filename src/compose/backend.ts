@@ -148,10 +148,10 @@ const openAccount = async (
 const WORKER_WAIT_MS = 15_000;
 
 interface PoolParts {
-  readonly wiring: Pick<Wiring, 'reportsContent'>;
+  readonly wiring: Wiring;
   readonly offered: OpenModels;
   /** Prepares each new process before it takes over. */
-  readonly driver: Pick<TurnDriver, 'warm'>;
+  readonly driver: TurnDriver;
 }
 
 /** The app-server processes of one backend. */
@@ -205,14 +205,14 @@ const createPool = (
 };
 
 /** codex checks the dates of agent tokens by itself. */
-const unusedToken = async ({ login }: Pick<CodexHomes, 'login'>): Promise<Failure> => {
+const unusedToken = async ({ login }: CodexHomes): Promise<Failure> => {
   const { expiresAt = null } = readLogin((await login.read()) ?? '') ?? {};
   const isOver = expiresAt !== null && expiresAt.getTime() <= systemAmbient.clock.now();
   return isOver ? accessTokenRejected() : accessTokenUnconfirmed();
 };
 
 /** Spawns workers that can serve at once. */
-const warmed = (driver: Pick<TurnDriver, 'warm'>, options: ProbeOptions): (() => Promise<Worker>) => {
+const warmed = (driver: TurnDriver, options: ProbeOptions): (() => Promise<Worker>) => {
   const spawn = probed(options);
   return async () => {
     const worker = await spawn();

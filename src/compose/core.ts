@@ -126,7 +126,7 @@ export interface BaseDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly logger: Logger;
   /** The log's sink, if it can drop lines. */
-  readonly log?: Pick<LogSink, 'onDropped'>;
+  readonly log?: LogSink;
   /** Of jobs in worker threads, where they differ from the usual ones. */
   readonly threadTimes?: Partial<ThreadTimes>;
   readonly times?: TestTimes;

@@ -35,7 +35,7 @@ interface ApiDeps extends Pick<MessagesOptions, 'signer'> {
 /** The APIs that run turns, as configured. A new API is registered here. */
 export const apisOf = (
   config: Config,
-  metrics: Pick<Metrics, 'xmlNativeOnly'>,
+  metrics: Metrics,
   { tokenizer, ...messages }: ApiDeps,
 ): readonly Api[] => {
   const onNativeOnly: DialectSettings['onNativeOnly'] = (reason) => metrics.xmlNativeOnly.inc({ reason });
@@ -109,7 +109,7 @@ interface RouteParts extends Pick<RouteDeps, 'turns'> {
   readonly active: ActiveBackend;
   readonly hasConsole: boolean;
   readonly exchanges: () => Exchanges;
-  readonly state: Pick<OpenState, 'responses' | 'kept'>;
+  readonly state: OpenState;
 }
 
 /** The routes that belong to no feature, each with the parts that it needs. */

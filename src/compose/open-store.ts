@@ -19,7 +19,7 @@ import { MemoryAccess } from '../store/memory/memory-access.ts';
 import { StoredReasoning } from '../store/memory/stored-reasoning.ts';
 import { openDatabase } from '../store/open-store.ts';
 import { schemaWith } from '../store/operations.ts';
-import type { StoreOptions } from '../store/store-options.ts';
+import type { StoreOptions, StoreHooks } from '../store/store-options.ts';
 import type { Store } from '../store/store.ts';
 import { sharedKey, keyBytes, TextSigner } from '../store/text-signer.ts';
 import { besideModule } from '../threads/thread-pool.ts';
@@ -116,10 +116,7 @@ const openedStore = async (config: Config, { logger, metrics }: StoreDeps): Prom
 };
 
 /** Opens the store of a configuration. Rejects with the reason if it cannot. */
-export const openConfiguredStore = (
-  { state }: Config,
-  hooks: Pick<StoreOptions, 'onChange' | 'onOperation'> = {},
-): Promise<Store> =>
+export const openConfiguredStore = ({ state }: Config, hooks: StoreHooks = {}): Promise<Store> =>
   openStore({
     databaseUrl: state.databaseUrl,
     file: storeFile(state),

@@ -11,7 +11,7 @@ import { responseOperations } from './queries/responses.ts';
 import { segmentOperations } from './queries/all-segments.ts';
 import { sweepWith } from './queries/sweep.ts';
 import { turnOperations } from './queries/turns.ts';
-import type { StoreOptions } from './store-options.ts';
+import type { StoreHooks } from './store-options.ts';
 import type { Store } from './store.ts';
 
 const PARTS = {
@@ -55,7 +55,7 @@ export type RunOperation = (name: string, args: readonly unknown[]) => Promise<u
 export const methodsOf = (
   { operations }: StoreSchema,
   runOperation: RunOperation,
-  { onOperation }: Pick<StoreOptions, 'onOperation'> = {},
+  { onOperation }: StoreHooks = {},
 ): Omit<Store, 'kind' | 'watch' | 'close'> => {
   const run = onOperation === undefined ? runOperation : measured(runOperation, onOperation);
   const parts: Record<string, Record<string, unknown>> = {};
@@ -71,7 +71,7 @@ export const methodsOf = (
 };
 
 const measured =
-  (run: RunOperation, onOperation: NonNullable<StoreOptions['onOperation']>): RunOperation =>
+  (run: RunOperation, onOperation: NonNullable<StoreHooks['onOperation']>): RunOperation =>
   async (name, args) => {
     const startedAt = performance.now();
     try {

@@ -4,7 +4,7 @@ import { anthropicErrors, restateFailure } from '../errors.ts';
 import { findModel } from '../models.ts';
 import { readThread, type ThreadField } from './input/thread.ts';
 import { messagesToTurn } from './input/to-turn.ts';
-import { type MessagesMeta, projectMessage } from './output/project.ts';
+import { type MessagesMeta, projectMessage, type ShownThinking } from './output/project.ts';
 import { PING, renderMessage } from './output/render.ts';
 import { type Signer, readReasoning } from './reasoning/thinking-block.ts';
 import { withClientNames } from './tool-names.ts';
@@ -69,7 +69,7 @@ export const messagesApi = (options: MessagesOptions): Api<MessageBody, Messages
 });
 
 /** Items that a message can show. */
-const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): boolean =>
+const isShown = (head: Produced, { thinking }: ShownThinking): boolean =>
   isReasoning(head)
     ? thinking !== null
     : isMessage(head) || isToolCall(head) || isWebSearch(head) || isMcpCall(head);
@@ -77,7 +77,7 @@ const isShown = (head: Produced, { thinking }: Pick<MessagesMeta, 'thinking'>): 
 /** One item after the other, in the order they started: a stream of messages has one block at a time. */
 export async function* arrangeMessage(
   events: AsyncIterable<TurnEvent>,
-  meta: Pick<MessagesMeta, 'thinking'>,
+  meta: ShownThinking,
 ): AsyncGenerator<TurnEvent> {
   const queue = new ItemQueue();
   const summaries = new NoLateSummaries();

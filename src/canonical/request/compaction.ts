@@ -8,7 +8,7 @@ export const isCompactionTrigger = (item: Item): boolean =>
   'raw' in item && item.raw.type === TRIGGER.raw.type;
 
 /** Whether the request is for a compaction. */
-export const asksForCompaction = ({ items }: Pick<TurnRequest, 'items'>): boolean => {
+export const asksForCompaction = ({ items }: TurnRequest): boolean => {
   const last = items.at(-1);
   return last !== undefined && isCompactionTrigger(last);
 };

@@ -145,7 +145,7 @@ export const textsOf = (item: OutputItem): readonly (readonly [Slot, string])[] 
  * Fills in the input of a call that the complete item omits: it was streamed before, or is empty. A function
  * without parameters may be called with an empty text, which is not JSON.
  */
-export const withInput = (whole: OutputItem, { input }: Pick<ItemContent, 'input'>): OutputItem => {
+export const withInput = (whole: OutputItem, { input }: ItemContent): OutputItem => {
   if (whole.kind !== 'tool-call' || whole.input !== '') return whole;
   return { ...whole, input: input === '' && whole.tool === 'function' ? '{}' : input };
 };

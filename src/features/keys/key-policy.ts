@@ -2,14 +2,14 @@ import { gatewayError } from '../../canonical/failure/failure.ts';
 import { EFFORTS, type Effort, type ModelInfo } from '../../canonical/models/model-names.ts';
 import { matchesPattern } from '../../canonical/models/prices.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
-import type { ApiKey } from './key.ts';
+import type { ModelAccess } from './key.ts';
 
 /** Whether the key may use the model. */
-export const mayUseModel = ({ models }: Pick<ApiKey, 'models'>, model: string): boolean =>
+export const mayUseModel = ({ models }: ModelAccess, model: string): boolean =>
   models.length === 0 || models.some((pattern) => matchesPattern(pattern, model));
 
 /** The models that the key may use are named, because the client may have sent an alias, such as the one of the default model. */
-export const modelRefusal = ({ models }: Pick<ApiKey, 'models'>, model: string, param: string) =>
+export const modelRefusal = ({ models }: ModelAccess, model: string, param: string) =>
   gatewayError('model_not_found', {
     param,
     message: `The model '${model}' does not exist or you do not have access to it. This key may use: ${models.join(', ')}.`,

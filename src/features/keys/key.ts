@@ -17,13 +17,17 @@ export interface KeyLimit {
 }
 
 /** What a named key may do, as its administrator chose it. */
-export interface KeyPolicy {
+/** The models that a key may use. */
+export interface ModelAccess {
+  /** Patterns of model names, in which `*` matches anything; empty: all models. */
+  readonly models: readonly string[];
+}
+
+export interface KeyPolicy extends ModelAccess {
   readonly name: string;
   /** For people, such as who has the key; may be empty. */
   readonly note: string;
   readonly scopes: readonly Scope[];
-  /** Patterns of model names, in which `*` matches anything; empty: all models. */
-  readonly models: readonly string[];
   /** The highest reasoning effort; null: any. */
   readonly effort: Effort | null;
   /** Addresses of clients in CIDR form; empty: any address. */

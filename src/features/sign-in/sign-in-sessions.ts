@@ -75,15 +75,19 @@ type SignInMethod = 'device' | 'browser';
 type SignInStatus = 'pending' | 'succeeded' | 'failed' | 'cancelled' | 'expired';
 
 /** A sign-in to the account of the backend that needs no terminal. It never contains a token. */
-export interface SignInSession {
-  readonly id: string;
-  readonly method: SignInMethod;
-  readonly status: SignInStatus;
+/** Where the user signs in. */
+interface SignInPages {
   /** The page where the user enters `userCode`; null if the method is `browser`. */
   readonly verificationUrl: string | null;
   readonly userCode: string | null;
   /** The page to open on the machine of the server; null if the method is `device`. */
   readonly authUrl: string | null;
+}
+
+export interface SignInSession extends SignInPages {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly status: SignInStatus;
   /** Why it failed, as a sentence. */
   readonly error: string | null;
   /** Milliseconds since the Unix epoch. */
@@ -251,10 +255,7 @@ export class SignInSessions {
     return this.find(id);
   }
 
-  async #ask(
-    { worker }: LoginAppServer,
-    method: SignInMethod,
-  ): Promise<Pick<SignInSession, 'verificationUrl' | 'userCode' | 'authUrl'>> {
+  async #ask({ worker }: LoginAppServer, method: SignInMethod): Promise<SignInPages> {
     const timeoutMs = this.#options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
     const type = method === 'device' ? 'chatgptDeviceCode' : 'chatgpt';
     const answer = await worker.appServer.request('account/login/start', { type }, { timeoutMs });
@@ -347,7 +348,10 @@ export class SignInSessions {
   }
 }
 
-type Outcome = Pick<SignInSession, 'status'> & Partial<Pick<SignInSession, 'error'>>;
+interface Outcome {
+  readonly status: SignInStatus;
+  readonly error?: string | null;
+}
 
 /** Users open it in their browsers: an address such as `javascript:` must not get there. */
 const webUrl = (url: string): string => {

@@ -8,7 +8,7 @@ import { shellQuoted } from '../../kit/text/display.ts';
 import { createClient, endConnections, kyselyOf } from '../postgres/connections.ts';
 import { fromPostgresError } from '../postgres/postgres-errors.ts';
 import { openSqliteFile, type SqliteFile } from '../sqlite/sqlite-file.ts';
-import type { StoreOptions } from '../store-options.ts';
+import type { DatabaseOptions } from '../store-options.ts';
 import type { AdminWork } from './admin-thread.ts';
 import { acceptStoreKey } from '../key-check.ts';
 import { createSeal } from '../seal.ts';
@@ -29,10 +29,8 @@ export interface StoreAdmin {
   close(): Promise<void>;
 }
 
-type AdminOptions = Pick<StoreOptions, 'databaseUrl' | 'file' | 'keys' | 'clock' | 'schema'>;
-
 /** Opens the database that is configured, as it is: nothing is made or migrated. Null: there is none yet. */
-export const openAdmin = async (options: AdminOptions): Promise<StoreAdmin | null> => {
+export const openAdmin = async (options: DatabaseOptions): Promise<StoreAdmin | null> => {
   if (options.databaseUrl !== null) return openPostgres(options, options.databaseUrl);
   return existsSync(options.file) ? openSqlite(options) : null;
 };
@@ -47,7 +45,7 @@ const LOOK_EVERY_MS = 250;
 
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0);
 
-const openSqlite = ({ file, keys, clock, schema }: AdminOptions): StoreAdmin => {
+const openSqlite = ({ file, keys, clock, schema }: DatabaseOptions): StoreAdmin => {
   const database = openSqliteFile(file, { busyMs: BUSY_MS, isExisting: true });
   return {
     status: () =>
@@ -100,7 +98,7 @@ const inThread = (file: string, statements: readonly string[]): Promise<void> =>
   });
 
 const openPostgres = async (
-  { keys, clock, schema }: AdminOptions,
+  { keys, clock, schema }: DatabaseOptions,
   databaseUrl: string,
 ): Promise<StoreAdmin> => {
   const client = createClient({

@@ -82,12 +82,16 @@ export const projectMessageUsage = (usage: Usage | null) => {
 };
 
 /** What an answer needs besides the events of its turn. Plain data. */
-export interface MessagesMeta {
+/** Which reasoning the client sees. */
+export interface ShownThinking {
+  /** How reasoning is shown; null: not at all. */
+  readonly thinking: ThinkingDisplay | null;
+}
+
+export interface MessagesMeta extends ShownThinking {
   readonly id: string;
   /** The requested model name. */
   readonly model: string;
-  /** How reasoning is shown; null: not at all. */
-  readonly thinking: ThinkingDisplay | null;
   /** Whether the request asks for edits of its context. None is made, and the answer says so. */
   readonly editsContext?: boolean;
 }

@@ -22,7 +22,7 @@ const CODEX_NAME = 'codex_output_schema';
  * The fields of an output schema that codex changes: the app-server accepts only the bare
  * schema, and codex sends it under its own name, without a description, and always as strict.
  */
-const changedByCodex = ({ format }: Pick<TurnRequest, 'format'>): readonly Path[] => {
+const changedByCodex = ({ format }: TurnRequest): readonly Path[] => {
   if (format.kind !== 'json-schema') return [];
   const { name, description, strict } = format;
   return [
