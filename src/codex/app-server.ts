@@ -13,7 +13,7 @@ import { declineOf } from './protocol/server-requests.ts';
 import type { RequestOptions } from './rpc/calls.ts';
 import { isConfigError, RequestTimeout, RPC_CODES, RpcError } from './rpc/errors.ts';
 import { createPeer, type Peer, type PeerRequest } from './rpc/peer.ts';
-import type { Transport } from './rpc/transport.ts';
+import type { LineTransport } from './rpc/transport.ts';
 
 /** Typed client of one app-server process. */
 export interface AppServer {
@@ -108,7 +108,7 @@ const TURN_CALLS: ReadonlySet<ClientMethod> = new Set<ClientMethod>([
  * answer.
  */
 export const connectAppServer = async (
-  transport: Transport,
+  transport: LineTransport,
   options: AppServerOptions,
 ): Promise<ConnectedAppServer> => {
   const threads = createThreadListeners(options.onListenerError);

@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest';
 
 import { linkedTransports } from '../support/memory-transport.ts';
 import { createStdioTransport } from '../../src/codex/rpc/stdio-transport.ts';
-import type { Transport } from '../../src/codex/rpc/transport.ts';
+import type { LineTransport } from '../../src/codex/rpc/transport.ts';
 
 /** What a peer relies on, whatever the transport. */
 
 /** Two connected ends. */
-type Link = () => readonly [Transport, Transport];
+type Link = () => readonly [LineTransport, LineTransport];
 
 const IMPLEMENTATIONS: Readonly<Record<string, Link>> = {
   memory: linkedTransports,
@@ -23,7 +23,7 @@ const IMPLEMENTATIONS: Readonly<Record<string, Link>> = {
   },
 };
 
-const heardBy = (transport: Transport): unknown[] => {
+const heardBy = (transport: LineTransport): unknown[] => {
   const heard: unknown[] = [];
   transport.onMessage((line) => heard.push(line));
   transport.onClose((cause) => heard.push({ closed: cause }));

@@ -3,13 +3,13 @@ import type { HeldTurnHandle } from '../../src/codex/relay/server/held-turns.ts'
 import type { ExpectedTurn } from '../../src/codex/relay/server/held-turn.ts';
 import type { Relay } from '../../src/codex/relay/server/relay.ts';
 import type { RelayTurnParams } from '../../src/codex/relay/server/relay-turn.ts';
-import type { Lease } from '../../src/codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../src/codex/worker/supervisor.ts';
 import type { TurnEnd } from '../../src/engine/drivers/driver.ts';
 
 /** An app-server without a process, with threads `thread-1`, `thread-2` … and turns `turn-1`, `turn-2` … */
 export interface FakeWorker {
   readonly appServer: AppServer;
-  readonly lease: Lease;
+  readonly lease: WorkerLease;
   /** Methods and params, in calling order. */
   readonly calls: (readonly [method: string, params: unknown])[];
   /** The calls of one method, by the thread that they name. */

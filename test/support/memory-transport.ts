@@ -1,10 +1,10 @@
-import type { Transport } from '../../src/codex/rpc/transport.ts';
+import type { LineTransport } from '../../src/codex/rpc/transport.ts';
 
 /**
  * Two connected ends, for tests. Lines arrive in a later microtask, as from a process: code that requires an
  * answer within the call fails here.
  */
-export const linkedTransports = (): readonly [Transport, Transport] => {
+export const linkedTransports = (): readonly [LineTransport, LineTransport] => {
   const [left, right] = [createEnd(), createEnd()];
   left.link(right);
   right.link(left);
@@ -12,7 +12,7 @@ export const linkedTransports = (): readonly [Transport, Transport] => {
 };
 
 interface End {
-  readonly transport: Transport;
+  readonly transport: LineTransport;
   link(other: End): void;
   receive(line: string): void;
   end(): void;

@@ -2,7 +2,7 @@ import os from 'node:os';
 
 import type { ThreadSignal } from '../../src/codex/app-server.ts';
 import { isKnownNotification } from '../../src/codex/protocol/methods.ts';
-import type { Lease, WorkerPool } from '../../src/codex/worker/supervisor.ts';
+import type { WorkerLease, WorkerPool } from '../../src/codex/worker/supervisor.ts';
 export const THREAD = {
   model: 'gpt-5.5',
   cwd: os.tmpdir(),
@@ -16,7 +16,7 @@ export const THREAD = {
 
 /** One turn on a real app-server, in the order of its notifications. */
 export const runTurn = async (
-  { appServer }: Lease,
+  { appServer }: WorkerLease,
   onStarted: (threadId: string) => void = () => {},
 ): Promise<readonly string[]> => {
   const { thread } = await appServer.request('thread/start', THREAD);

@@ -2,7 +2,7 @@ import { isHeavy, writeJsonSteps } from '../../kit/json/json-writer.ts';
 import { runSliced } from '../../kit/async/event-loop.ts';
 import { ConnectionClosed, RequestTimeout, RPC_CODES, RpcError } from './errors.ts';
 import { encodeMessage, type RpcErrorBody, type RpcId } from './message.ts';
-import type { Transport } from './transport.ts';
+import type { LineTransport } from './transport.ts';
 
 /** How often an overloaded server is asked again, and how long to wait before. */
 export interface OverloadRetry {
@@ -65,7 +65,7 @@ export const overloadDelayMs = (retry: OverloadRetry, attempt: number, random: n
   return ceiling / 2 + (ceiling / 2) * random;
 };
 
-export const createCalls = (send: Transport['send'], options: CallOptions): Calls => {
+export const createCalls = (send: LineTransport['send'], options: CallOptions): Calls => {
   const { overloadRetry } = options;
   const underway = new Map<RpcId, Call>();
   let nextId = 1;

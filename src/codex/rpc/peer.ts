@@ -1,6 +1,6 @@
 import { type CallOptions, createCalls, type RequestOptions } from './calls.ts';
 import { encodeMessage, parseMessage, type RpcErrorBody, type RpcId } from './message.ts';
-import type { Transport } from './transport.ts';
+import type { LineTransport } from './transport.ts';
 
 /** A request from the other side. Only the first answer counts. */
 export interface PeerRequest {
@@ -33,7 +33,7 @@ const DEFAULTS: CallOptions = {
 
 /** JSON-RPC over a transport, independent of the methods. */
 export const createPeer = (
-  transport: Transport,
+  transport: LineTransport,
   handlers: PeerHandlers,
   options: Partial<CallOptions> = {},
 ): Peer => {
@@ -76,7 +76,12 @@ export const createPeer = (
   };
 };
 
-const incomingRequest = (transport: Transport, id: RpcId, method: string, params: unknown): PeerRequest => {
+const incomingRequest = (
+  transport: LineTransport,
+  id: RpcId,
+  method: string,
+  params: unknown,
+): PeerRequest => {
   let answered = false;
   const answer = (line: string): void => {
     if (answered) return;

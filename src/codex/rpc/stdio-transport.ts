@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 import { createLineDecoder } from '../../kit/text/line-decoder.ts';
-import type { Transport } from './transport.ts';
+import type { LineTransport } from './transport.ts';
 
 /** The pipes of a child process: we write to its stdin and read its stdout. */
 export interface ChildPipes {
@@ -31,7 +31,7 @@ const cutOf = (text: string, room: number): number =>
   /[\uD800-\uDBFF]/.test(text.charAt(room - 1)) ? room + 1 : room;
 
 /** JSON lines over a child's stdin and stdout. */
-export const createStdioTransport = ({ stdin, stdout }: ChildPipes): Transport => {
+export const createStdioTransport = ({ stdin, stdout }: ChildPipes): LineTransport => {
   const decoder = createLineDecoder();
   // Text that waits for the end of this tick, or for a full pipe to drain.
   const waiting: string[] = [];

@@ -2,7 +2,7 @@
  * The connection below a peer: a two-way pipe of lines. It has one listener per event, set before the first
  * line can arrive.
  */
-export interface Transport {
+export interface LineTransport {
   /**
    * Sends one message, without a line end; a long one in pieces, so that it need not be joined. Dropped after
    * the end, which `onClose` has reported.

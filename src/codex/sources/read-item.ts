@@ -28,10 +28,10 @@ const CODEX_OWN: ReadonlySet<string> = new Set([
 export type OutputItem = Exclude<Item, ClientOnlyItem>;
 
 /** An item of an answer after reading. */
-export type ReadItem = OutputItem | 'not-for-clients' | Unreadable;
+export type ReadItem = OutputItem | 'not-for-clients' | UnreadableItem;
 
 /** Why an item cannot be read. */
-export type Unreadable = 'no_type' | 'no_name';
+export type UnreadableItem = 'no_type' | 'no_name';
 
 /** Reads an output item of the Responses API, which is also the app-server's format. */
 export const readItem = (raw: JsonObject): ReadItem => {
@@ -268,7 +268,7 @@ const continued = (said: readonly Json[], whole: readonly Json[] = []): readonly
 ];
 
 /** The failure of an answer that contained only an unreadable item. */
-export const DROPPED: Readonly<Record<Unreadable, { readonly message: string }>> = {
+export const DROPPED: Readonly<Record<UnreadableItem, { readonly message: string }>> = {
   no_type: { message: 'The upstream sent an output item without a type, and nothing else.' },
   no_name: { message: 'The upstream sent a tool call without a name, and nothing else.' },
 };

@@ -18,7 +18,7 @@ import {
   withStreamed,
   type OutputItem,
   type ReadItem,
-  type Unreadable,
+  type UnreadableItem,
 } from './read-item.ts';
 import type { SourceOptions } from './source.ts';
 import type { IdSource } from '../../kit/ambient.ts';
@@ -64,7 +64,7 @@ export class TurnItems {
   /** Whether the last answer ends with an undeclared call. */
   #hasUndeclared = false;
   /** Why an item of the last answer was dropped. */
-  #droppedReason: Unreadable | null = null;
+  #droppedReason: UnreadableItem | null = null;
   #ended = false;
 
   constructor(options: SourceOptions) {
@@ -150,7 +150,7 @@ export class TurnItems {
     return callId;
   }
 
-  #dropped(why: Unreadable): null {
+  #dropped(why: UnreadableItem): null {
     this.#droppedReason = why;
     this.#options.onAnomaly(why === 'no_type' ? 'item-without-type' : 'item-without-name');
     return null;

@@ -22,7 +22,7 @@ export interface WorkerPool {
    * Leases a worker for one turn. Waits at most `waitMs` for one to become ready; then, and while the pool
    * drains, throws a GatewayError. If the signal is aborted, throws its reason.
    */
-  lease(signal: AbortSignal): Promise<Lease>;
+  lease(signal: AbortSignal): Promise<WorkerLease>;
   /** Whether a responsive worker is available. */
   readonly ready: boolean;
   /**
@@ -40,7 +40,7 @@ export interface WorkerPool {
   describe(): readonly WorkerDescription[];
 }
 
-export interface Lease {
+export interface WorkerLease {
   readonly appServer: AppServer;
   /** Whether this worker may take another lease. */
   isCurrent(): boolean;
@@ -93,7 +93,7 @@ export const createWorkerPool = (options: WorkerPoolOptions): WorkerPool => new 
 /** A class because its parts share much mutable state; callers see only the interface above. */
 class SupervisedPool implements WorkerPool {
   readonly #options: WorkerPoolOptions;
-  readonly #waiting = createLeaseQueue<Lease>();
+  readonly #waiting = createLeaseQueue<WorkerLease>();
   /** Serving, retiring and stopping workers. */
   readonly #members = new Set<Member>();
   readonly #leaving = new Set<Promise<void>>();
@@ -141,7 +141,7 @@ class SupervisedPool implements WorkerPool {
     this.#starts.fill();
   }
 
-  async lease(signal: AbortSignal): Promise<Lease> {
+  async lease(signal: AbortSignal): Promise<WorkerLease> {
     signal.throwIfAborted();
     if (this.#draining !== null) throw gatewayError('shutting_down');
     const member = leastLoaded(this.#serving());
@@ -248,7 +248,7 @@ class SupervisedPool implements WorkerPool {
     this.#options.onEvent({ kind: 'worker-lost', pid, leases, restartInMs });
   }
 
-  #leaseOn(member: Member): Lease {
+  #leaseOn(member: Member): WorkerLease {
     member.leases += 1;
     member.wear.leased();
     let out = true;

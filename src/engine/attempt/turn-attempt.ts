@@ -7,7 +7,7 @@ import { isKnownNotification } from '../../codex/protocol/methods.ts';
 import { RequestTimeout } from '../../codex/rpc/errors.ts';
 import { NO_MCP_TOOLS } from '../../codex/sources/mcp-calls.ts';
 import type { SourceOptions, TurnSource, Anomaly, UpstreamEvent } from '../../codex/sources/source.ts';
-import type { Lease } from '../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../codex/worker/supervisor.ts';
 import { unlessAborted, IdleTimer } from '../../kit/async/wait.ts';
 import type { Ambient } from '../../kit/ambient.ts';
 import { assertNever } from '../../kit/assert-never.ts';
@@ -175,7 +175,7 @@ export class TurnWatch {
 /** One attempt at a turn on one worker. The driver runs the turn; this reads its signals and delivers its events. */
 export class TurnAttempt {
   readonly #deps: AttemptDeps;
-  readonly #lease: Lease;
+  readonly #lease: WorkerLease;
   readonly #turn: DrivenTurn;
   readonly #params: AttemptParams;
   readonly #mailbox: Mailbox;
@@ -190,7 +190,7 @@ export class TurnAttempt {
   #isLetGo = false;
   #onLetGo: () => void = () => {};
 
-  constructor(deps: AttemptDeps, lease: Lease, turn: DrivenTurn, params: AttemptParams) {
+  constructor(deps: AttemptDeps, lease: WorkerLease, turn: DrivenTurn, params: AttemptParams) {
     this.#deps = deps;
     this.#lease = lease;
     this.#turn = turn;

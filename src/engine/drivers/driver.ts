@@ -1,7 +1,7 @@
 import type { Turn, TurnContext } from '../../canonical/context/turn-context.ts';
 import type { History } from '../../codex/translate/fit-history.ts';
 import type { RequestStrategy } from '../../codex/translate/request-strategy.ts';
-import type { Lease } from '../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../codex/worker/supervisor.ts';
 import type { AppServer, ThreadSignal } from '../../codex/app-server.ts';
 import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
 import type { Path } from '../../canonical/request/path.ts';
@@ -60,7 +60,7 @@ export interface TurnDriver {
   readonly carries: DriverTraits;
   /** The request of a turn by one strategy. `history`: its conversation, with restored reasoning. */
   draft(turn: Turn, strategy: RequestStrategy, history?: History): Draft;
-  attempt(lease: Lease, params: AttemptParams): TurnAttempt;
+  attempt(lease: WorkerLease, params: AttemptParams): TurnAttempt;
   /** Prepares a new worker before it serves turns. Takes a moment at most, and never rejects. */
   warm(appServer: AppServer): Promise<void>;
   /** Replaces what was prepared too long ago. Called now and then. */

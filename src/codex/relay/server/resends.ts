@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { RetryReason } from '../../../canonical/context/model-budget.ts';
-import { ANY_ROUTE, type Route, type TransportName } from '../transport/model-transport.ts';
+import { ANY_ROUTE, type SendRoute, type TransportName } from '../transport/model-transport.ts';
 import { nextRoute, type ResendReason } from '../transport/next-route.ts';
 import type { ForwardOptions, ModelCall, RelayedRequest } from './relayed-request.ts';
 
@@ -29,7 +29,7 @@ export class Resends {
   /** codex itself retries its other requests. */
   #left: number;
   #count = 0;
-  route: Route = ANY_ROUTE;
+  route: SendRoute = ANY_ROUTE;
   /** The transport of the last attempt. */
   used: TransportName = 'http';
 

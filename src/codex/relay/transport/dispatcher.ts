@@ -1,6 +1,7 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
 
-import { isOnThisMachine, proxySettings, readTrust, type Environment } from './outbound.ts';
+import { isLoopbackUrl, proxySettings, readTrust } from './outbound.ts';
+import type { Environment } from '../../home/environment.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -21,7 +22,7 @@ export const openDispatcher = async (
     ...(connections === 'kept' ? { keepAliveTimeout: 60_000 } : { pipelining: 0 }),
   };
   // Servers on this machine are never behind a proxy.
-  if (targets.every(isOnThisMachine)) return new Agent(options);
+  if (targets.every(isLoopbackUrl)) return new Agent(options);
   return new EnvHttpProxyAgent({
     ...options,
     requestTls: trust,

@@ -6,13 +6,13 @@ import type { Headers } from '../../end-to-end-headers.ts';
 export type TransportName = 'http' | 'websocket';
 
 /** How a request should be sent. The first attempt leaves it to the transport; a resend may not. */
-export interface Route {
+export interface SendRoute {
   readonly transport: TransportName | 'any';
   /** Not on a connection that was used or opened before: what broke one may have broken all of them. */
   readonly isFresh: boolean;
 }
 
-export const ANY_ROUTE: Route = { transport: 'any', isFresh: false };
+export const ANY_ROUTE: SendRoute = { transport: 'any', isFresh: false };
 
 /** A request for the backend. */
 export interface TransportRequest {
@@ -24,7 +24,7 @@ export interface TransportRequest {
   readonly body: Payload | null;
   /** Whether it is the model request of a turn; only these are sent over a WebSocket. */
   readonly isTurn: boolean;
-  readonly route: Route;
+  readonly route: SendRoute;
   /** Aborts the request, and its answer. */
   readonly signal: AbortSignal;
   /** The request is being sent this way. */

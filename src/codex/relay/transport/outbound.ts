@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { getCACertificates } from 'node:tls';
 
 import { present } from '../../../kit/json/json.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../../home/environment.ts';
 
 /** The extra certificates of connections; empty: Node's own. */
 export interface Trust {
@@ -20,7 +19,7 @@ export const readTrust = async (targets: readonly string[], environment: Environ
 
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 
-export const isOnThisMachine = (target: string): boolean => {
+export const isLoopbackUrl = (target: string): boolean => {
   const { hostname } = new URL(target);
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
 };
@@ -44,7 +43,7 @@ export const proxySettings = (environment: Environment): ProxySettings => {
 
 /** The proxy for a URL, by the same rules as the HTTP client's; null: none. */
 export const proxyFor = (target: URL, { httpProxy, httpsProxy, noProxy }: ProxySettings): string | null => {
-  if (isOnThisMachine(target.href) || isExempt(target, noProxy)) return null;
+  if (isLoopbackUrl(target.href) || isExempt(target, noProxy)) return null;
   const isSecure = target.protocol === 'https:' || target.protocol === 'wss:';
   return (isSecure ? httpsProxy : null) || httpProxy || null;
 };

@@ -5,7 +5,7 @@ import { RelaySource } from '../../../codex/sources/relay-source.ts';
 import type { SourceOptions, TurnSource, UpstreamEvent } from '../../../codex/sources/source.ts';
 import { injectedOf } from '../../../codex/translate/inject-items.ts';
 import { developerInstructionsOf } from '../../../codex/translate/thread-start.ts';
-import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { rpcFailure, recordEarlier, tracedAppServer, tracedListener } from '../../attempt/app-server-turn.ts';
 import type { McpTurn } from '../../mcp/mcp-turn.ts';
@@ -37,7 +37,7 @@ interface StartedCarrier {
 /** A turn whose model request the relay writes, and whose answer the relay reads. A carrier takes it to the backend. */
 export class CarriedTurn implements DrivenTurn {
   readonly #deps: CarriedTurnDeps;
-  readonly #lease: Lease;
+  readonly #lease: WorkerLease;
   readonly #appServer: AppServer;
   readonly #params: AttemptParams;
   readonly #slug: string;
@@ -51,7 +51,7 @@ export class CarriedTurn implements DrivenTurn {
   #hasAnswer = false;
   #isEnded = false;
 
-  constructor(deps: CarriedTurnDeps, lease: Lease, params: AttemptParams) {
+  constructor(deps: CarriedTurnDeps, lease: WorkerLease, params: AttemptParams) {
     this.#deps = deps;
     this.#lease = lease;
     this.#appServer = tracedAppServer(lease.appServer, params.context.trace);

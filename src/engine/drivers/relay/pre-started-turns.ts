@@ -1,5 +1,5 @@
 import type { AppServer } from '../../../codex/app-server.ts';
-import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../../codex/worker/supervisor.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { forgetOldest } from '../../../kit/collections/recent.ts';
@@ -212,7 +212,7 @@ export class PreStartedTurns {
   /**
    * A turn for a request of this caller; without one, a thread that can carry it; null: neither. `ended` must follow.
    */
-  async take(lease: Lease, slug: string, caller: string): Promise<Carrier | CarrierThread | null> {
+  async take(lease: WorkerLease, slug: string, caller: string): Promise<Carrier | CarrierThread | null> {
     this.#kinds.began(slug);
     const prepared = this.#of(lease);
     for (let next = pick(prepared, slug, caller); next !== null; next = pick(prepared, slug, caller)) {
@@ -234,7 +234,7 @@ export class PreStartedTurns {
   }
 
   /** A request of this kind is being answered: others may follow. */
-  prepare(lease: Lease, slug: string, caller: string): void {
+  prepare(lease: WorkerLease, slug: string, caller: string): void {
     if (this.#options.max === 0 || !lease.isCurrent()) return;
     const prepared = this.#of(lease);
     const isFor = (one: WaitingTurn): boolean => one.slug === slug && isForCaller(one, caller);
@@ -250,7 +250,7 @@ export class PreStartedTurns {
   }
 
   /** A request has ended. `thread`: it can carry another turn of its caller. */
-  ended(lease: Lease, slug: string, thread: CarrierThread | null): void {
+  ended(lease: WorkerLease, slug: string, thread: CarrierThread | null): void {
     this.#kinds.ended(slug);
     if (thread === null) return;
     const { idle } = this.#of(lease);
@@ -371,7 +371,7 @@ export class PreStartedTurns {
     );
   }
 
-  #of(lease: Lease): WorkerTurns {
+  #of(lease: WorkerLease): WorkerTurns {
     const prepared = this.#workers.get(lease.appServer) ?? this.#add(lease.appServer, () => true);
     prepared.isCurrent = () => lease.isCurrent();
     return prepared;

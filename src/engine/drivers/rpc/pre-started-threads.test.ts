@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../../codex/worker/supervisor.ts';
 import { PreStartedThreads, threadKind, type ThreadKind } from './pre-started-threads.ts';
 
 const kind = (model: string): ThreadKind => threadKind({ model, baseInstructions: '' });
@@ -19,12 +19,12 @@ const worker = (options: { isCurrent?: boolean; isBroken?: boolean } = {}) => {
         return { thread: { id: `t${started}` } };
       },
     },
-  } as unknown as Lease;
+  } as unknown as WorkerLease;
   return { lease, started: () => started, closed };
 };
 
 const at = (now: () => number): PreStartedThreads => new PreStartedThreads({ now });
-const twice = async (preStarted: PreStartedThreads, lease: Lease, of: ThreadKind): Promise<void> => {
+const twice = async (preStarted: PreStartedThreads, lease: WorkerLease, of: ThreadKind): Promise<void> => {
   await preStarted.prepare(lease, of);
   await preStarted.prepare(lease, of);
 };

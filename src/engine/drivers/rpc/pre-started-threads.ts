@@ -1,6 +1,6 @@
 import type { AppServer } from '../../../codex/app-server.ts';
 import type { ParamsOf } from '../../../codex/protocol/methods.ts';
-import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../../codex/worker/supervisor.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { isLongerThan } from '../../../kit/json/json-writer.ts';
 import { forgetOldest } from '../../../kit/collections/recent.ts';
@@ -49,7 +49,7 @@ export class PreStartedThreads {
   }
 
   /** The id of an unused thread of this kind; null if there is none. */
-  take({ appServer }: Lease, { key }: ThreadKind): string | null {
+  take({ appServer }: WorkerLease, { key }: ThreadKind): string | null {
     const threads = this.#threads.get(appServer);
     const thread = key === null ? undefined : threads?.get(key);
     if (key === null || thread?.threadId == null) return null;
@@ -60,7 +60,7 @@ export class PreStartedThreads {
   }
 
   /** Starts the next thread of this kind, if the kind was used before. */
-  async prepare(lease: Lease, { start, key }: ThreadKind): Promise<void> {
+  async prepare(lease: WorkerLease, { start, key }: ThreadKind): Promise<void> {
     if (key === null || !this.#comesAgain(key) || !lease.isCurrent()) return;
     const { appServer } = lease;
     const threads = this.#threads.get(appServer) ?? new Map<string, PreStartedThread>();

@@ -9,7 +9,7 @@ import type { SourceOptions, TurnSource } from '../../../codex/sources/source.ts
 import { injectedOf, toInjectItems } from '../../../codex/translate/inject-items.ts';
 import { toThreadStart, type ThreadSettings } from '../../../codex/translate/thread-start.ts';
 import { toReviewStart, toTurnStart } from '../../../codex/translate/turn-start.ts';
-import type { Lease } from '../../../codex/worker/supervisor.ts';
+import type { WorkerLease } from '../../../codex/worker/supervisor.ts';
 import { yieldToLoop } from '../../../kit/async/event-loop.ts';
 import { isJsonObject } from '../../../kit/json/json.ts';
 import {
@@ -51,7 +51,7 @@ export interface RpcTurnDeps {
 export class RpcTurn implements DrivenTurn {
   readonly report = null;
   readonly #deps: RpcTurnDeps;
-  readonly #lease: Lease;
+  readonly #lease: WorkerLease;
   readonly #appServer: AppServer;
   readonly #params: AttemptParams;
   readonly #request: TurnRequest;
@@ -64,7 +64,7 @@ export class RpcTurn implements DrivenTurn {
   /** The app-server's model requests, which are not seen. */
   #asking: OpenSpan = NO_TRACE;
 
-  constructor(deps: RpcTurnDeps, lease: Lease, params: AttemptParams) {
+  constructor(deps: RpcTurnDeps, lease: WorkerLease, params: AttemptParams) {
     this.#deps = deps;
     this.#lease = lease;
     this.#appServer = tracedAppServer(lease.appServer, params.context.trace);
