@@ -40,7 +40,8 @@ export type ThreadSignal =
   | { readonly kind: 'tool-call'; readonly params: unknown; respond(result: unknown): void }
   | { readonly kind: 'closed' };
 
-export interface AppServerOptions {
+/** What the caller of a worker chooses about its connection. */
+export interface AppServerSettings {
   readonly clientInfo: { readonly name: string; readonly title: string | null; readonly version: string };
   /**
    * Whether the app-server sends notifications about model output. The relay sees that output itself.
@@ -65,6 +66,9 @@ export interface AppServerOptions {
   readonly onListenerError: (error: unknown) => void;
   /** Called when any call has ended. */
   readonly onCall?: (call: EndedCall) => void;
+}
+
+export interface AppServerOptions extends AppServerSettings {
   /** Called when a call that a turn waits for timed out. */
   readonly onUnanswered?: (method: ClientMethod) => void;
   /** Called after the connection has ended and every watcher has been notified. */

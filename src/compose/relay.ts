@@ -1,7 +1,7 @@
 import type { Failure } from '../canonical/failure/failure.ts';
 import type { BackendTarget, LoginBackend } from '../codex/home/backend.ts';
 import type { Refusals } from '../codex/capabilities/refusals.ts';
-import type { CacheIds } from '../codex/relay/request/affinity.ts';
+import type { ConversationIds } from '../codex/relay/request/affinity.ts';
 import { LISTED_PARAMETERS, profileOf } from '../codex/capabilities/profile.ts';
 import type { RenewedLogin } from '../codex/relay/transport/renewals.ts';
 import { startRelay, type Relay } from '../codex/relay/server/relay.ts';
@@ -16,7 +16,7 @@ import { reportForeignTools, reportRelayLosses } from '../observe/upstream-losse
 import { CookieJar } from '../codex/relay/transport/cookies.ts';
 import { openDispatcher } from '../codex/relay/transport/dispatcher.ts';
 import { httpTransport } from '../codex/relay/transport/http-transport.ts';
-import type { Transport } from '../codex/relay/transport/model-transport.ts';
+import type { ModelTransport } from '../codex/relay/transport/model-transport.ts';
 import { proxySettings, readTrust } from '../codex/relay/transport/outbound.ts';
 import { createDial } from '../codex/relay/transport/websocket/dial.ts';
 import { DialPacing } from '../codex/relay/transport/websocket/dial-pacing.ts';
@@ -40,7 +40,7 @@ const openTransport = async ({ chatgpt, targets, environment, report }: RelayTra
   const freshDispatcher = await openDispatcher(targets, environment, 'fresh');
   const http = httpTransport({ dispatcher, freshDispatcher, cookies });
   const mode = chatgpt?.chatgptTransport ?? 'http';
-  const withSockets = async (sockets: 'auto' | 'websocket'): Promise<Transport> => {
+  const withSockets = async (sockets: 'auto' | 'websocket'): Promise<ModelTransport> => {
     const trust = await readTrust(targets, environment);
     const { onDial, onPool: onChange, onLent, onFallback } = report;
     const dial = createDial({ clock, cookies, trust, proxies: proxySettings(environment), onDial });
@@ -82,7 +82,7 @@ export interface PlaceRelayOptions {
   readonly environment: Environment;
   /** Stores renewed tokens. */
   readonly login: RenewedLogin;
-  readonly cacheIds: CacheIds;
+  readonly cacheIds: ConversationIds;
   readonly refusals: Refusals;
   readonly logger: Logger;
   readonly metrics: Metrics;

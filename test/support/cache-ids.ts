@@ -1,4 +1,4 @@
-import type { CacheIds } from '../../src/codex/relay/request/affinity.ts';
+import type { ConversationIds } from '../../src/codex/relay/request/affinity.ts';
 
 /** Derives the id from the key. */
-export const cacheIds: CacheIds = { idOf: async (key) => `id-of-${key}` };
+export const cacheIds: ConversationIds = { idOf: async (key) => `id-of-${key}` };

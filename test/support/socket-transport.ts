@@ -5,7 +5,7 @@ import { CookieJar } from '../../src/codex/relay/transport/cookies.ts';
 import { httpTransport } from '../../src/codex/relay/transport/http-transport.ts';
 import {
   ANY_ROUTE,
-  type Transport,
+  type ModelTransport,
   type TransportAnswer,
   type TransportRequest,
   Payload,
@@ -20,7 +20,7 @@ import { startSocketBackend, type SocketBackend, type SocketBackendOptions } fro
 
 interface OpenTransport {
   readonly backend: SocketBackend;
-  readonly transport: Transport;
+  readonly transport: ModelTransport;
   readonly cookies: CookieJar;
   /** What was reported: dials, fall-backs, and the transports of requests. */
   readonly noted: string[];

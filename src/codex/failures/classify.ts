@@ -41,30 +41,30 @@ export const classify = (said: ReportedError, secrets: readonly string[] = []): 
   const message = said.message === null || said.message === '' ? null : safeMessage(said.message, secrets);
   const code = codeFromMessage(said) ?? said.code;
   const param = said.param === null ? null : safeMessage(said.param, secrets);
-  const read: Read = { ...said, code, message, param, names: [code ?? '', said.type ?? ''] };
+  const read: SafeError = { ...said, code, message, param, names: [code ?? '', said.type ?? ''] };
   const [, toFailure = ownCode] = RULES.find(([matches]) => matches(read)) ?? [];
   return toFailure(read);
 };
 
 /** A reported error with a message that is safe for clients. */
-interface Read extends ReportedError {
+interface SafeError extends ReportedError {
   /** Code and type: upstreams put the same names into either. */
   readonly names: readonly [string, string];
 }
 
-type Rule = readonly [matches: (said: Read) => boolean, toFailure: (said: Read) => Failure];
+type Rule = readonly [matches: (said: SafeError) => boolean, toFailure: (said: SafeError) => Failure];
 
 const named =
   (pattern: RegExp) =>
-  ({ names }: Read): boolean =>
+  ({ names }: SafeError): boolean =>
     names.some((name) => pattern.test(name));
 const answered =
   (...statuses: readonly number[]) =>
-  ({ status }: Read): boolean =>
+  ({ status }: SafeError): boolean =>
     status !== null && statuses.includes(status);
 const either =
   (...tests: readonly Rule[0][]) =>
-  (said: Read): boolean =>
+  (said: SafeError): boolean =>
     tests.some((test) => test(said));
 
 /** The plan or credit of the account is used up; waiting a moment does not help. */
@@ -126,19 +126,19 @@ const RULES: readonly Rule[] = [
 type Details = NonNullable<Parameters<typeof failure>[1]>;
 
 /** Omits the upstream's message if it is about our credentials. */
-const messageDetails = ({ message }: Read): Details =>
+const messageDetails = ({ message }: SafeError): Details =>
   message === null || mentionsKeys(message) ? {} : { message };
 
-const codeOf = ({ code }: Read): Details => (code === null || mentionsKeys(code) ? {} : { code });
+const codeOf = ({ code }: SafeError): Details => (code === null || mentionsKeys(code) ? {} : { code });
 
 /** Errors about the client's own request are shown in full. */
-const aboutRequest = (said: Read): Details => ({
+const aboutRequest = (said: SafeError): Details => ({
   ...(said.message === null ? {} : { message: withoutKeyWords(said.message) }),
   ...codeOf(said),
   param: said.param,
 });
 
-const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
+const waitOf = ({ retryAfterSeconds, message }: SafeError): Details => {
   if (retryAfterSeconds !== null) return { retryAfterSeconds };
   const said = /try again in (\d+(?:\.\d+)?) ?(ms|s)/i.exec(message ?? '');
   return said === null
@@ -147,7 +147,7 @@ const waitOf = ({ retryAfterSeconds, message }: Read): Details => {
 };
 
 /** Names who refused, until when, and the upstream's message. */
-const usedUp = (said: Read): Failure => {
+const usedUp = (said: SafeError): Failure => {
   const { resetsAt, resetsInSeconds } = said;
   const what = said.names.includes('usage_not_included')
     ? 'the plan of the account that this server uses does not include this'
@@ -166,7 +166,7 @@ const usedUp = (said: Read): Failure => {
 };
 
 /** The model is there for a newer codex: neither the caller nor a retry can help. */
-const outdated = (said: Read): Failure => {
+const outdated = (said: SafeError): Failure => {
   const words = messageDetails(said).message;
   return failure('codex_incompatible', {
     message: [
@@ -185,7 +185,7 @@ const utc = (seconds: number): string | null => {
 const CLOSED = 'The account that this server uses is unavailable: its workspace is closed.';
 
 /** The token service failed; the login itself is probably fine. */
-const notRenewed = ({ status, isBlockPage }: Read): Failure => {
+const notRenewed = ({ status, isBlockPage }: SafeError): Failure => {
   if (isBlockPage) return failure('upstream_blocked');
   if (status === 400 || status === 401) return failure('upstream_unauthorized');
   return failure('upstream_error', {
@@ -195,7 +195,7 @@ const notRenewed = ({ status, isBlockPage }: Read): Failure => {
 
 const at = (host: string | null): string => (host === null ? 'The upstream' : `The upstream at ${host}`);
 
-const noSuchPath = ({ host, status }: Read): Failure =>
+const noSuchPath = ({ host, status }: SafeError): Failure =>
   failure('upstream_error', {
     message: `${at(host)} does not have this path (it answered ${status ?? 404}). On the server, check PROXY_UPSTREAM_BASE_URL.`,
   });
@@ -222,14 +222,14 @@ export const unfinishedFailure = (host: string | null, how: string): Failure =>
   failure('upstream_error', { message: `${at(host)} ${how}.` });
 
 /** The message may reveal internals, so it is not shown. */
-const broken = (said: Read): Failure =>
+const broken = (said: SafeError): Failure =>
   failure('upstream_error', {
     message: `${at(said.host)} had an error while processing the request (it answered ${said.status ?? 500}).`,
     ...waitOf({ ...said, message: null }),
   });
 
 /** An unknown error in the middle of an answer. */
-const ownCode = (said: Read): Failure => {
+const ownCode = (said: SafeError): Failure => {
   const isPlain = said.code === 'server_error';
   return failure('upstream_error', { ...messageDetails(said), ...(isPlain ? {} : codeOf(said)) });
 };

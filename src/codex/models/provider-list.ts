@@ -19,7 +19,7 @@ export const readProviderModels = (answer: unknown, bundled: ModelList): ModelLi
   const listed = isJsonObject(answer) ? (answer['data'] ?? answer['models']) : answer;
   if (!Array.isArray(listed)) return null;
   const known = new Map([...bundled.models, ...bundled.unlisted].map((model) => [model.id, model]));
-  const found = new Map<string, Found>();
+  const found = new Map<string, ListedModel>();
   for (const one of listed.slice(0, MAX_MODELS)) {
     const model = readModel(one, known);
     if (model !== null && !found.has(model.info.id)) found.set(model.info.id, model);
@@ -36,12 +36,12 @@ export const readProviderModels = (answer: unknown, bundled: ModelList): ModelLi
   };
 };
 
-interface Found {
+interface ListedModel {
   readonly info: ModelInfo;
   readonly isForText: boolean;
 }
 
-const readModel = (one: Json, known: ReadonlyMap<string, ModelInfo>): Found | null => {
+const readModel = (one: Json, known: ReadonlyMap<string, ModelInfo>): ListedModel | null => {
   const fields: JsonObject = isJsonObject(one) ? one : { id: one };
   const id = [fields['id'], fields['slug'], fields['name'], fields['model']].find((name) => isName(name));
   if (!isName(id)) return null;

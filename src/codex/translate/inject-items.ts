@@ -17,7 +17,7 @@ import { isPromptMessage, type ThreadSettings } from './thread-start.ts';
  * Which parts of a request are injected: prompts may be sent as developer instructions instead, and the relay
  * may set instructions in their own field.
  */
-export interface Injected {
+export interface InjectedParts {
   readonly instructions: string | null;
   readonly items: readonly Item[];
 }
@@ -26,7 +26,7 @@ export const injectedOf = (
   request: TurnRequest,
   settings: ThreadSettings,
   strategy: Pick<RequestStrategy, 'instructions'>,
-): Injected => {
+): InjectedParts => {
   if (settings.instructionsTarget === 'developer') {
     return { instructions: null, items: request.items.filter((item) => !isPromptMessage(item)) };
   }
@@ -35,7 +35,7 @@ export const injectedOf = (
 };
 
 /** The whole conversation as response items of the app-server, in order, with the client's own ids. */
-export const toInjectItems = ({ instructions, items }: Injected): readonly JsonObject[] => {
+export const toInjectItems = ({ instructions, items }: InjectedParts): readonly JsonObject[] => {
   const all = items.map(toResponseItem);
   return instructions === null ? all : [developerMessage(instructions), ...all];
 };

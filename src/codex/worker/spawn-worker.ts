@@ -1,10 +1,10 @@
-import type { AppServerOptions } from '../app-server.ts';
+import type { AppServerSettings } from '../app-server.ts';
 import type { BackendTarget } from '../home/backend.ts';
 import type { Catalogue } from '../home/catalogue.ts';
 import type { CodexHomes } from '../home/prepare-home.ts';
 import { startWorker, type StartWorker, type Worker } from './worker.ts';
 
-export interface WorkerSpawnerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
+export interface WorkerSpawnerOptions extends AppServerSettings {
   readonly homes: CodexHomes;
   readonly backend: BackendTarget;
   /** The models for the next worker; default: the bundled ones. */

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createLineDecoder } from '../../kit/text/line-decoder.ts';
-import { type AppServer, type AppServerOptions, connectAppServer } from '../app-server.ts';
+import { type AppServer, type AppServerSettings, connectAppServer } from '../app-server.ts';
 import { createStdioTransport } from '../rpc/stdio-transport.ts';
 import { measureVitals, type Vitals } from './vitals.ts';
 import { within } from '../../kit/async/wait.ts';
@@ -35,7 +35,7 @@ export interface Pulse {
   hasHome(): Promise<boolean>;
 }
 
-interface WorkerOptions extends Omit<AppServerOptions, 'onClose' | 'onUnanswered'> {
+interface WorkerOptions extends AppServerSettings {
   readonly binaryPath: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Its home, which is also its working directory. */

@@ -16,7 +16,7 @@ export interface AnswerReaderOptions {
   /** Aborts the reading of a long event. */
   readonly signal: AbortSignal;
   /** Called for an event that is not a JSON object or exceeds a limit; `nth` counts them within the answer. */
-  readonly onUnreadable?: ((why: Unreadable, nth: number) => void) | undefined;
+  readonly onUnreadable?: ((why: UnreadableEvent, nth: number) => void) | undefined;
   /** Creates ids for calls without one. */
   readonly mintCallId: () => string;
   /** Called when a nonconforming event was repaired. */
@@ -25,7 +25,7 @@ export interface AnswerReaderOptions {
   readonly onEvent?: ((type: string | null, data: JsonObject | string | null) => void) | undefined;
 }
 
-export type Unreadable = 'no-json' | 'too-long' | BeyondLimit;
+export type UnreadableEvent = 'no-json' | 'too-long' | BeyondLimit;
 
 /** Reads a streamed answer on its way to the app-server, and repairs events that the app-server would not accept. */
 export class AnswerReader {
@@ -148,7 +148,7 @@ export class AnswerReader {
     return Buffer.from(`event: ${type}\ndata: ${written.join('')}\n\n`);
   }
 
-  #cannotRead(why: Unreadable): void {
+  #cannotRead(why: UnreadableEvent): void {
     this.#unreadable += 1;
     this.#options.onUnreadable?.(why, this.#unreadable);
   }
@@ -176,7 +176,7 @@ export class AnswerReader {
   }
 
   /** An answer must not count as complete if content of it could not be read. */
-  #beyond(type: string | null, why: Exclude<Unreadable, 'no-json'>): void {
+  #beyond(type: string | null, why: Exclude<UnreadableEvent, 'no-json'>): void {
     this.#cannotRead(why);
     // The app-server accepts it, unless it is nested too deeply.
     if (type === 'response.completed' && why !== 'too-deep') {
@@ -202,7 +202,7 @@ export class AnswerReader {
   }
 }
 
-const BEYOND: Readonly<Record<Exclude<Unreadable, 'no-json'>, string>> = {
+const BEYOND: Readonly<Record<Exclude<UnreadableEvent, 'no-json'>, string>> = {
   'too-long': `The upstream sent an event of more than ${MAX_EVENT_BYTES / 1024 / 1024} MB.`,
   'too-deep': 'The upstream sent an event that is nested too deeply.',
   'too-wide': 'The upstream sent an event with too many values.',

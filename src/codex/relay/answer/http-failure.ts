@@ -16,19 +16,19 @@ export interface Source {
 }
 
 /** What was sent, and to which URL. */
-interface Sent {
+interface SentRequest {
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly apiKey: string | null;
 }
 
-export const sourceOf = (sent: Sent, nowMs: number): Source => ({
+export const sourceOf = (sent: SentRequest, nowMs: number): Source => ({
   host: hostOf(sent.target),
   nowMs,
   secrets: secretsIn(sent),
 });
 
-export const secretsIn = ({ headers, apiKey }: Omit<Sent, 'target'>): readonly string[] => [
+export const secretsIn = ({ headers, apiKey }: SentRequest): readonly string[] => [
   apiKey ?? '',
   (headers.authorization ?? '').replace(/^(?:bearer|agentassertion) /i, ''),
   String(headers['chatgpt-account-id'] ?? ''),

@@ -8,11 +8,15 @@ const FAILED = new Set(['response.failed', 'error']);
 /** The first events repeat the instructions and tools of the request. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
-/** The start of a stream that has been read but not passed on. */
-export interface StreamStart {
+/** Chunks of a stream that have been read but not passed on. */
+interface HeldChunks {
   readonly held: readonly Buffer[];
   /** A read that was started but not consumed. */
   readonly pending: Promise<IteratorResult<Buffer>> | null;
+}
+
+/** The start of a stream, and what it was found to be. */
+export interface StreamStart extends HeldChunks {
   /** Set if the first event of the answer is a failure. */
   readonly failure: Failure | null;
   /** Whether the stream ended before any output, which was waited for. */
@@ -70,7 +74,7 @@ const CUT: IteratorResult<Buffer> = { done: true, value: undefined };
 
 /** Yields the held chunks, then the rest. */
 export async function* replayThenRead(
-  { held, pending }: Pick<StreamStart, 'held' | 'pending'>,
+  { held, pending }: HeldChunks,
   chunks: AsyncIterator<Buffer>,
 ): AsyncGenerator<Buffer> {
   try {

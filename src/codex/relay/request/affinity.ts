@@ -3,13 +3,13 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Turn } from '../../../canonical/context/turn-context.ts';
 
 /** The backend's ids of conversations: UUIDs of version 7, which all turns of a conversation share. */
-export interface CacheIds {
+export interface ConversationIds {
   /** `conversation` is that of a `TurnContext`. Never rejects, and waits for a moment at most. */
   idOf(conversation: string): Promise<string>;
 }
 
 export interface AffinityOptions {
-  readonly cacheIds: CacheIds;
+  readonly cacheIds: ConversationIds;
   /** `uuid`: the backend of a ChatGPT login may replace any other key by a cold one. */
   readonly cacheKeys: 'any' | 'uuid';
 }

@@ -7,7 +7,7 @@ import { type BackendProfile, type EditField, backendTier } from '../../capabili
 import { isRequested, plainValues } from '../../capabilities/requested-fields.ts';
 import { supportsField } from '../../capabilities/field-support.ts';
 import type { RequestStrategy } from '../../translate/request-strategy.ts';
-import { developerMessage, type Injected } from '../../translate/inject-items.ts';
+import { developerMessage, type InjectedParts } from '../../translate/inject-items.ts';
 import type { AffinityKey } from './affinity.ts';
 import type { CarriedInput } from './carried-input.ts';
 import { exactInput } from './exact-input.ts';
@@ -20,7 +20,7 @@ import { toolChoiceField, writeTools } from './client-tools.ts';
 export interface RequestShape {
   readonly strategy: RequestStrategy;
   /** The conversation, in the place of the placeholder. */
-  readonly injected: Injected;
+  readonly injected: InjectedParts;
   /** A message before all items; null: none. */
   readonly developerInstructions: string | null;
   /** Null: no MCP servers. */

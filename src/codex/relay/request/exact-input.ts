@@ -5,7 +5,7 @@ import {
   developerMessage,
   toResponseItem,
   toContentItem,
-  type Injected,
+  type InjectedParts,
 } from '../../translate/inject-items.ts';
 
 /** What a backend accepts in the input of a request. */
@@ -19,7 +19,7 @@ export interface InputSupport {
 
 /** The conversation as the client would have sent it, with its own ids or none. */
 export const exactInput = (
-  { instructions, items }: Injected,
+  { instructions, items }: InjectedParts,
   support: InputSupport,
 ): readonly JsonObject[] => {
   const own = items.map((item) => exactItem(item, support));

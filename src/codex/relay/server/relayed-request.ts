@@ -6,7 +6,7 @@ import type { OpenSpan, TraceKind } from '../../../canonical/context/trace.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import type { JsonObject } from '../../../kit/json/json.ts';
 import type { AnswerReaderOptions } from '../answer/answer-reader.ts';
-import type { Transport, TransportAnswer, TransportName } from '../transport/model-transport.ts';
+import type { ModelTransport, TransportAnswer, TransportName } from '../transport/model-transport.ts';
 import type { RenewalsOptions } from '../transport/renewals.ts';
 import type { ResendReason } from '../transport/next-route.ts';
 import type { RequestEdits } from '../request/edits.ts';
@@ -52,7 +52,7 @@ export interface ForwardOptions
     Pick<RenewalsOptions, 'clock' | 'cookies' | 'onBlocked'>,
     Pick<AnswerReaderOptions, 'mintCallId' | 'onUnreadable' | 'onRepaired'> {
   /** Sends everything but token refreshes. */
-  readonly transport: Transport;
+  readonly transport: ModelTransport;
   /** Idle timeout before and during an answer. */
   readonly idleTimeoutMs: number;
   /** How long the first event of output may take for a small request; null: as long as the idle timeout allows. */

@@ -8,7 +8,7 @@ const MAX_COOKIES = 50;
 const MAX_COOKIE_BYTES = 4_096;
 const MAX_HEADER_BYTES = 16_384;
 
-interface Kept {
+interface Cookie {
   readonly name: string;
   readonly value: string;
   readonly path: string;
@@ -24,7 +24,7 @@ export class CookieJar {
   readonly #origin: string;
   readonly #clock: Clock;
   /** By path and name: the same name may have a value for each of two paths. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, Cookie>();
 
   constructor(url: string, clock: Clock) {
     this.#origin = new URL(url).origin;

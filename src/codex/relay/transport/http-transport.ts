@@ -1,7 +1,7 @@
 import { request as send, type Dispatcher } from 'undici';
 
 import type { CookieJar } from './cookies.ts';
-import type { Transport } from './model-transport.ts';
+import type { ModelTransport } from './model-transport.ts';
 
 export interface HttpTransportOptions {
   readonly dispatcher: Dispatcher;
@@ -12,7 +12,11 @@ export interface HttpTransportOptions {
 }
 
 /** Plain HTTP requests. */
-export const httpTransport = ({ dispatcher, freshDispatcher, cookies }: HttpTransportOptions): Transport => ({
+export const httpTransport = ({
+  dispatcher,
+  freshDispatcher,
+  cookies,
+}: HttpTransportOptions): ModelTransport => ({
   async send({ url, method, headers, body, route, signal, onSending, onHeard }) {
     onSending('http');
     const answer = await send(url, {

@@ -49,7 +49,7 @@ export interface TransportAnswer extends TransportHead {
 }
 
 /** Sends requests to the backend. Whatever the transport, an answer looks like that of a POST. */
-export interface Transport {
+export interface ModelTransport {
   /** Rejects with an error that has a `code` if there is no answer. */
   send(request: TransportRequest): Promise<TransportAnswer>;
   /** Prepares for requests with these headers. */

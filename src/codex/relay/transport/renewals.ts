@@ -61,7 +61,7 @@ const FAILURE_COUNTS_MS = 60_000;
 const THROTTLED: RenewalAnswer = { status: 503, body: JSON.stringify({ error: 'temporarily_unavailable' }) };
 
 /** A successful renewal, stored under the refresh token that it used up and the one that it issued. */
-interface Remembered {
+interface PastRenewal {
   readonly answer: RenewalAnswer;
   readonly at: number;
 }
@@ -79,8 +79,8 @@ export class Renewals {
   readonly #sent: TokenBucket;
   readonly #asked: TokenBucket;
   readonly #inProgress = new Map<string, Promise<RenewalAnswer>>();
-  readonly #used = new Map<string, Remembered>();
-  readonly #given = new Map<string, Remembered>();
+  readonly #used = new Map<string, PastRenewal>();
+  readonly #given = new Map<string, PastRenewal>();
   #failure: { readonly failed: Failure; readonly at: number } | null = null;
 
   constructor(options: RenewalsOptions) {

@@ -27,7 +27,7 @@ export interface BegunAnswer {
   readonly firstEventMs: number | null;
 }
 
-export interface Sending {
+export interface SendParams {
   readonly relayed: RelayedRequest;
   readonly call: ModelCall | null;
   readonly resends: Resends;
@@ -35,7 +35,7 @@ export interface Sending {
   readonly options: ForwardOptions;
 }
 
-export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
+export const sendOnce = async (sending: SendParams): Promise<BegunAnswer> => {
   const { relayed, call, options } = sending;
   const body = await bodyOf(relayed, call);
   call?.onActivity('sent');
@@ -53,7 +53,7 @@ export const sendOnce = async (sending: Sending): Promise<BegunAnswer> => {
 };
 
 const begin = async (
-  { relayed, call, resends, idleTimeout, options }: Sending,
+  { relayed, call, resends, idleTimeout, options }: SendParams,
   body: Payload | null,
   watch: FirstEventWatch | null,
 ): Promise<BegunAnswer> => {

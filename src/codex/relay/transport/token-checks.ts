@@ -36,7 +36,7 @@ interface CheckAnswer {
   readonly body: Buffer | string;
 }
 
-interface Kept {
+interface CheckedToken {
   readonly answer: CheckAnswer;
   readonly failure: Failure | null;
   readonly at: number;
@@ -58,7 +58,7 @@ const TIMEOUT_MS = 10_000;
  */
 export class TokenChecks {
   readonly #options: TokenChecksOptions;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, CheckedToken>();
   readonly #inProgress = new Map<string, Promise<CheckAnswer>>();
   #failure: Failure | null = null;
 
@@ -105,7 +105,7 @@ export class TokenChecks {
     return used.answer;
   }
 
-  async #send({ method, url, headers, body }: TokenCheck): Promise<Kept> {
+  async #send({ method, url, headers, body }: TokenCheck): Promise<CheckedToken> {
     const { clock, dispatcher, cookies } = this.#options;
     const at = clock.now();
     try {
@@ -148,7 +148,7 @@ const keyOf = ({ url, headers }: TokenCheck): string =>
     .update(`${url} ${headers.authorization ?? ''}`)
     .digest('hex');
 
-const keepMs = ({ failure }: Kept): number => (failure === null ? CONFIRMED_FOR_MS : REJECTED_FOR_MS);
+const keepMs = ({ failure }: CheckedToken): number => (failure === null ? CONFIRMED_FOR_MS : REJECTED_FOR_MS);
 
 /** A decision about the token; other errors are about the service. */
 const isRefusal = (status: number): boolean => status === 401;

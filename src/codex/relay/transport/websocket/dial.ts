@@ -96,7 +96,7 @@ export const createDial =
 const toDialError = (error: unknown): DialError =>
   error instanceof DialError ? error : new DialError(null, codeOf(error) === '' ? 'protocol' : codeOf(error));
 
-interface Upgrading {
+interface UpgradeHandlers {
   readonly keepCookies: (head: IncomingHttpHeaders) => void;
   readonly toSocket: (head: IncomingHttpHeaders) => BackendSocket;
 }
@@ -104,7 +104,7 @@ interface Upgrading {
 const upgraded = (
   ws: WebSocket,
   signal: AbortSignal,
-  { keepCookies, toSocket }: Upgrading,
+  { keepCookies, toSocket }: UpgradeHandlers,
 ): Promise<BackendSocket> => {
   const opened = Promise.withResolvers<BackendSocket>();
   let head: IncomingHttpHeaders = {};

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../kit/ambient.ts';
 import type { Headers } from '../../../end-to-end-headers.ts';
-import type { Transport, TransportAnswer, TransportRequest } from '../model-transport.ts';
+import type { ModelTransport, TransportAnswer, TransportRequest } from '../model-transport.ts';
 import { SocketAnswer } from './socket-answer.ts';
 import type { BackendSocket } from './backend-socket.ts';
 import { buildFrame } from './frame.ts';
@@ -13,7 +13,7 @@ export type FallbackReason = NoSocket | 'too-large' | 'resend' | 'signed-request
 export interface WebSocketTransportOptions {
   /** `websocket`: a request fails if there is no socket. */
   readonly mode: 'auto' | 'websocket';
-  readonly http: Transport;
+  readonly http: ModelTransport;
   readonly pool: SocketPool;
   readonly clock: Clock;
   readonly onFallback: (reason: FallbackReason) => void;
@@ -29,7 +29,7 @@ export const webSocketTransport = ({
   pool,
   clock,
   onFallback,
-}: WebSocketTransportOptions): Transport => {
+}: WebSocketTransportOptions): ModelTransport => {
   /** Messages of this size were rejected before. */
   let tooLarge = MAX_FRAME_BYTES;
 
