@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Item, Produced } from '../src/canonical/request/item.ts';
 import { KeyIds } from '../src/store/key-ids.ts';
 import { systemAmbient } from '../src/kit/ambient.ts';
-import { responseBody, turnBody } from '../src/state/stored-turn.ts';
+import { responseBody, turnBody } from '../src/features/state/stored-turn.ts';
 import { openStore } from '../src/compose/open-store.ts';
 import type { Position } from '../src/store/store.ts';
 import { KEY } from './proxy-side.ts';

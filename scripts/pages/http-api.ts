@@ -38,32 +38,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'The same for the body of `/v1/messages`, in Anthropic\'s form: `{"input_tokens": 11}`. `max_tokens` may be missing.',
   'key POST /v1/responses/{id}/steer':
     'Sends text to the model of a running stream: `{"input": "…"}`. See [codex methods](codex-methods.md).',
-  'key GET /v1/responses/{id}':
-    'A stored response: the object that `POST` or the last event of the stream gave. `include` as in the request that creates a response. `stream=true` answers with the events of a background response, or for ten minutes with those of another stream, from the first on or those after `starting_after`, and goes on live.',
-  'key DELETE /v1/responses/{id}': 'Deletes a stored response. Responses that continue it stay.',
-  'key GET /v1/responses/{id}/input_items':
-    'What the model read for a stored response: its input, and with `previous_response_id` or `conversation` everything before. `limit`, `order` (default `desc`), `after`, `before`, `include`.',
-  'key POST /v1/responses/{id}/cancel':
-    'Stops a background response and answers with it. One that has ended stays as it is.',
-  'key POST /v1/conversations':
-    'Creates a conversation: `items` (at most 20), `metadata`. A response with `conversation` continues it, and adds its input and output to it.',
-  'key GET /v1/conversations/{id}': 'A conversation and its metadata.',
-  'key POST /v1/conversations/{id}': 'Replaces the `metadata` of a conversation.',
-  'key DELETE /v1/conversations/{id}': 'Deletes a conversation. Its responses stay, and can be continued.',
-  'key POST /v1/conversations/{id}/items':
-    'Adds `items` (at most 20) at the end of a conversation. They are checked like the `input` of a response.',
-  'key GET /v1/conversations/{id}/items':
-    'The items of a conversation. `limit`, `order` (default `desc`), `after`, `include`.',
-  'key GET /v1/conversations/{id}/items/{item_id}': 'One of them. `include`.',
-  'key DELETE /v1/conversations/{id}/items/{item_id}':
-    'Removes an item from a conversation, and answers with the conversation. The response that wrote the item still shows it.',
-  'key GET /v1/chat/completions':
-    'The stored chat completions, which were created with `store: true`. `model`, `metadata[key]=value`, `limit`, `order` (default `asc`), `after`.',
-  'key GET /v1/chat/completions/{id}': 'A stored chat completion, with its `metadata`.',
-  'key POST /v1/chat/completions/{id}': 'Replaces its `metadata`.',
-  'key DELETE /v1/chat/completions/{id}': 'Deletes it.',
-  'key GET /v1/chat/completions/{id}/messages':
-    'The messages of its request. `limit`, `order` (default `asc`), `after`.',
   'key POST /v1/images/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key POST /v1/audio/{rest}': 'Not supported: 404 `endpoint_not_supported` at once.',
   'key GET /v1/models':
@@ -83,11 +57,6 @@ const OWN_PURPOSES: Readonly<Record<string, string>> = {
     'How to connect clients to this server: the table of the command [connect](clients/README.md), with the address that the request was sent to and a placeholder for the key.',
   'key POST /v1/codex/feedback':
     'Sends feedback to the makers of codex, where `PROXY_ENABLE_FEEDBACK` allows it; else 404 `endpoint_not_supported`.',
-  'key GET /v1/codex/conversations':
-    'The stored conversations and chains of responses of all keys, the newest first. `limit`, `after`, `key_id`. See [state](state.md#for-operators).',
-  'key GET /v1/codex/conversations/{id}':
-    'One of them with its turns. `limit` (of turns), `order` (default `asc`), `after`, `include`.',
-  'key DELETE /v1/codex/conversations/{id}': 'Deletes it with its responses.',
   'open GET /':
     'For a browser (`accept: text/html`): a page with the backend, the base URL, where the key is, and a first request. `HEAD` is answered with 200; any other `GET` with 404 `unknown_url`.',
   'open GET /docs/{page}': 'These pages as text, such as `/docs/errors.md`.',
@@ -149,8 +118,6 @@ export const listRoutes = (): readonly ListedRoute[] =>
       }),
       turns: { runs: { gate: untouched, running: untouched } } as never,
       countLine: { enter: notCalled },
-      storedResponses: untouched,
-      kept: null,
       models: { names: notCalled },
       codex: {
         codexModels: notCalled,

@@ -4,14 +4,12 @@ import type { Upgrades } from '../http/listen/upgrade.ts';
 import { createServer, type HttpServer } from '../http/server.ts';
 import type { TurnDeps } from '../http/turn/start-turn.ts';
 import { openActiveBackend, type ActiveBackendDeps, type Backend } from './backend.ts';
-import { openBackground } from './background.ts';
 import type { BackendState } from './banner.ts';
 import { coreOf, openBase, turnDeps, type Base, type BaseDeps } from './core.ts';
 import { routesOf } from './endpoints.ts';
 import { FEATURES } from './features.ts';
 import { openFeatures, OpenParts, type OpenFeatures } from './open-features.ts';
 import { describeStore } from './open-store.ts';
-import { openState } from './state.ts';
 
 export interface App {
   readonly fetch: HttpServer['fetch'];
@@ -36,10 +34,7 @@ export interface App {
   stop(timeoutMs: number): Promise<void>;
 }
 
-export interface AppDeps extends BaseDeps, Omit<ActiveBackendDeps, 'mcp'> {
-  /** Interval for renewing leases. */
-  readonly leaseEveryMs?: number;
-}
+export type AppDeps = BaseDeps & Omit<ActiveBackendDeps, 'mcp'>;
 
 /** After the last answer, interrupts of aborted turns may still be in progress. */
 const LAST_INTERRUPTS_MS = 2_000;
@@ -57,8 +52,7 @@ export const createApp = async (given: Config, deps: AppDeps): Promise<App> => {
 
 const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<App> => {
   const base = await openBase(given, deps, parts);
-  const { config, logger, metrics, store, apis, ownKey } = base;
-  const state = openState(store, config, { logger, metrics });
+  const { config, logger, metrics, ownKey } = base;
   const core = coreOf(base, () => active, {
     turns: () => turns,
     exchanges: () => server.exchanges,
@@ -69,17 +63,11 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
   /** The backend is opened last: those who end its turns are there before it, and close after it. */
   const active = await openActiveBackend(base, { ...deps, mcp: offers.mcp });
   parts.add('backend', { close: () => active.close(LAST_INTERRUPTS_MS) });
-  const background = openBackground(config, { ...deps, ...offers, observer, state, metrics });
-  const turns: TurnDeps = {
-    ...turnDeps(base, { core, active, offers }),
-    states: state.states,
-    background,
-  };
+  const turns: TurnDeps = turnDeps(base, { core, active, offers });
   const server: HttpServer = createServer({
     routes: features.routesWith(
       routesOf({
         turns,
-        state,
         active,
         base,
         hasConsole: offers.hasConsole,
@@ -96,7 +84,6 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     bodies: turns.bodies,
     uploadIdleTimeoutMs: config.http.uploadIdleTimeoutMs,
   });
-  background?.start(apis, turns);
   features.start();
   return {
     fetch: server.fetch,
@@ -110,7 +97,7 @@ const openApp = async (given: Config, deps: AppDeps, parts: OpenParts): Promise<
     codex: () => base.codexWatch.report(),
     answersUnderWay: () => server.exchanges.count,
     async stop(timeoutMs) {
-      await Promise.all([features, server.exchanges, background].map(async (one) => one?.drain(timeoutMs)));
+      await Promise.all([features, server.exchanges].map((one) => one.drain(timeoutMs)));
       await parts.close();
     },
   };

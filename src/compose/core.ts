@@ -184,6 +184,8 @@ const openHomes = async (
       logger.error({ err }, 'renewed tokens could not be saved: after a restart you have to sign in again'),
   });
 
+const DAY_MS = 24 * 60 * 60_000;
+
 /** What features get besides their own settings. */
 export const coreOf = (
   { config, environment, logger, times, metrics, homes, ownKey, store, keyIds, apis }: Base,
@@ -209,6 +211,8 @@ export const coreOf = (
   ambient: systemAmbient,
   apis: turnApis(apis),
   bodies: bodyDeps(config, metrics),
+  maxBytesInFlight: config.load.maxBytesInFlightMb * 1024 * 1024,
+  storeTtlMs: config.state.ttlDays * DAY_MS,
   configuredKeys: configuredKeysOf(ownKey === null ? config.http.apiKeys : [ownKey.key], keyIds),
   prices: config.prices,
   mcpServers: config.mcpServers,
@@ -245,15 +249,17 @@ interface TurnParts {
   readonly offers: Offers;
 }
 
-/** What runs turns, besides what is kept between them. */
+/** What runs turns. */
 export const turnDeps = (
   { config, logger, metrics, threads, backendWatch }: Base,
   { core, active, offers }: TurnParts,
-): Omit<TurnDeps, 'states' | 'background'> => ({
+): TurnDeps => ({
   ...core.bodies,
   ...turnSettings(config, { logger, metrics }),
   models: active.models,
   captures: offers.captures,
+  states: offers.states,
+  background: offers.background,
   runs: runDeps(config, {
     logger,
     metrics,

@@ -12,7 +12,6 @@ import { aboutServer } from './banner.ts';
 import { ALL_SETTINGS } from './features.ts';
 import type { ActiveBackend } from './active-backend.ts';
 import type { Base } from './core.ts';
-import type { OpenState } from './state.ts';
 import { FAMILY } from '../canonical/models/model-names.ts';
 import { USUAL_OUTPUT, USUAL_WINDOW } from '../connect/client.ts';
 import { describeClients } from '../connect/describe.ts';
@@ -109,24 +108,14 @@ interface RouteParts extends Pick<RouteDeps, 'turns'> {
   readonly active: ActiveBackend;
   readonly hasConsole: boolean;
   readonly exchanges: () => Exchanges;
-  readonly state: OpenState;
 }
 
 /** The routes that belong to no feature, each with the parts that it needs. */
-export const routesOf = ({
-  base,
-  turns,
-  active,
-  hasConsole,
-  exchanges,
-  state,
-}: RouteParts): readonly Route[] => {
+export const routesOf = ({ base, turns, active, hasConsole, exchanges }: RouteParts): readonly Route[] => {
   const { config, apis, metrics, homes, ownKey, backendWatch } = base;
   return routeTable({
     apis,
     turns,
-    storedResponses: state.responses,
-    kept: state.kept,
     countLine: createCountLine({
       clock: systemAmbient.clock,
       onRefused: (reason) => metrics.refused.inc({ reason }),

@@ -14,7 +14,7 @@ import type { TrustedProxies } from '../http/guards/client-address.ts';
 import type { Cors } from '../http/guards/cors.ts';
 import type { Upgrades } from '../http/listen/upgrade.ts';
 import type { Route } from '../http/route.ts';
-import type { TurnDeps } from '../http/turn/start-turn.ts';
+import type { Background, TurnDeps } from '../http/turn/start-turn.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import type { PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Ambient } from '../kit/ambient.ts';
@@ -26,6 +26,7 @@ import type { StorePart } from '../store/part.ts';
 import type { Store } from '../store/store.ts';
 import type { Api } from '../turns/api.ts';
 import type { TurnGate } from '../turns/turn-gate.ts';
+import type { TurnStates } from '../turns/turn-state.ts';
 
 /** A route of a feature as docs and pins show it. What it does is among the `routes` of the open feature. */
 export interface RouteRow extends PlacedRow, Pick<Route, 'access' | 'scopes'> {
@@ -58,6 +59,8 @@ export interface TestTimes {
   readonly socketMaxAgeMs?: number;
   /** Between two pings of a WebSocket. */
   readonly socketPingMs?: number;
+  /** Between two renewals of the lease of a background response. */
+  readonly leaseEveryMs?: number;
 }
 
 /** What is there before the features are opened. */
@@ -67,6 +70,8 @@ export interface Core {
   readonly logger: Logger;
   /** Null: nothing is stored. */
   readonly store: Store | null;
+  /** How long what is stored is kept. */
+  readonly storeTtlMs: number;
   /** The APIs that run turns, at all of their paths. */
   readonly apis: readonly Api[];
   readonly models: ModelDirectory;
@@ -76,6 +81,8 @@ export interface Core {
   readonly mcpServers: readonly McpServer[];
   /** Limits the bodies of requests. */
   readonly bodies: BodyDeps;
+  /** Of the bodies of all requests. */
+  readonly maxBytesInFlight: number;
   readonly waits: {
     /** How long a request waits for a place. */
     readonly queueMs: number;
@@ -129,6 +136,10 @@ export interface Offers {
   readonly keyName: (keyId: string) => string | null;
   /** The limits of a key and what it has used of them, as the API shows them. */
   readonly limitsOf: (keyId: string) => Promise<readonly JsonObject[]>;
+  /** What requests refer to and leave behind. */
+  readonly states: TurnStates;
+  /** Responses that run without their clients; null: there are none. */
+  readonly background: Background | null;
   /** Writes whole requests to files. */
   readonly captures: CaptureFiles;
   /** How turns reach MCP servers. */

@@ -5,6 +5,7 @@ import { namedKeys } from '../features/keys/feature.ts';
 import { mcp } from '../features/mcp/feature.ts';
 import { requestLog } from '../features/request-log/feature.ts';
 import { webSignIn } from '../features/sign-in/feature.ts';
+import { storedState } from '../features/state/feature.ts';
 import { telemetry } from '../features/telemetry/feature.ts';
 import { usage } from '../features/usage/feature.ts';
 import { websocket } from '../features/websocket/feature.ts';
@@ -22,6 +23,7 @@ import type { MetricTable } from '../observe/metric-row.ts';
 export const FEATURES: readonly Feature[] = [
   telemetry,
   namedKeys,
+  storedState,
   usage,
   captures,
   webConsole,

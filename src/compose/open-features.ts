@@ -8,6 +8,7 @@ import { mergeRows, type PlacedRow } from '../kit/collections/merge-rows.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { allObservers, type RequestObserver } from '../observe/request-observer.ts';
 import { OPEN_GATE } from '../turns/turn-gate.ts';
+import { NO_STATES } from '../turns/turn-state.ts';
 import type { Core, Feature, Offers, OpenFeature, RouteRow } from './feature.ts';
 
 interface Closable {
@@ -72,6 +73,8 @@ const NO_CAPTURES: CaptureFiles = {
 const firstOffers = (configured: ConfiguredKeys): Offers => ({
   authenticate: acceptConfigured(configured),
   gate: OPEN_GATE,
+  states: NO_STATES,
+  background: null,
   isAdmin: () => true,
   keyName: () => null,
   limitsOf: () => Promise.resolve([]),

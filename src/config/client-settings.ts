@@ -138,13 +138,6 @@ export const CLIENT_SETTINGS = {
     description:
       "The order of output items. `natural`: the model's own items in its own order, as OpenAI does. `message-first`: all text in one message at `output[0]`, tool call k at `output[1 + k]`, no reasoning. The header `x-proxy-output-layout` overrides it for one request.",
   }),
-  PROXY_ITEM_MEMORY_MB: tuning({
-    at: 'api.itemMemoryMb',
-    type: wholeNumber(0, 1_000_000, 'MB'),
-    default: '64',
-    description:
-      'Memory for items of recent responses, kept for one hour, so that a request can refer to them by `item_reference`. 0: off. Items of requests with `store: false` are never kept.',
-  }),
   PROXY_CHAT_REASONING: documents({
     at: 'api.chatReasoning',
     type: yesOrNo,

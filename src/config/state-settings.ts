@@ -49,27 +49,6 @@ export const STATE_SETTINGS = {
     description:
       'How long an operation of the database may take, including its wait for earlier ones, before the request fails with `store_unavailable`.',
   }),
-  PROXY_CONVERSATION_WAIT_MS: tuning({
-    at: 'state.conversationWaitMs',
-    type: wholeNumber(0, MAX_TIMER_MS, 'ms'),
-    default: '10000',
-    description:
-      'How long a request waits for others that write to the same conversation, before it fails with `conversation_locked`.',
-  }),
-  PROXY_BACKGROUND_RESUME: deployment({
-    at: 'state.backgroundResume',
-    type: oneOf(['on', 'off']),
-    default: 'off',
-    description:
-      'What happens to background responses whose server has stopped: they fail with `server_error` (`off`), or run again, at most twice, after a restart or on another server with the same database (`on`). With `on` the body of a background request is stored until its response has ended.',
-  }),
-  PROXY_MAX_BACKGROUND_RESPONSES: tuning({
-    at: 'load.maxBackgroundResponses',
-    type: wholeNumber(1, 1_000_000, 'responses'),
-    default: '1024',
-    description:
-      'How many background responses wait and run at the same time. A key without the scope `admin` gets all places but one, and makes room for the next key when one of its responses has ended. Their request bodies have at most half of `PROXY_MAX_BYTES_IN_FLIGHT_MB`, and a large one counts as several. Further ones get 429.',
-  }),
   PROXY_BACKGROUND_QUEUE_TIMEOUT_MS: tuning({
     at: 'load.backgroundQueueTimeoutMs',
     type: wholeNumber(1, MAX_TIMER_MS, 'ms'),

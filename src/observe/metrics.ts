@@ -6,10 +6,6 @@ import { TRANSPORT_METRICS } from './transport-metrics.ts';
 
 /** Metrics of what is kept between requests. */
 const STORE_METRICS = {
-  itemBytesRemembered: gauge(
-    'proxy_item_memory_bytes',
-    'Bytes of recent conversations and items, kept in memory for requests that continue them or refer to them.',
-  ),
   storeSeconds: {
     ...histogram(
       'proxy_store_operation_seconds',
@@ -102,18 +98,6 @@ export const METRICS = {
   turnsActive: gauge('proxy_turns_active', 'Turns whose answer is not yet completely delivered.'),
   turnsRunning: gauge('proxy_turns_running', 'Turns that hold one of the PROXY_MAX_CONCURRENT_TURNS slots.'),
   turnsQueued: gauge('proxy_turns_queued', 'Turns that wait for a slot.'),
-  backgroundQueued: gauge('proxy_background_queued', 'Background responses of this server that wait.'),
-  backgroundRunning: gauge('proxy_background_running', 'Background responses that run on this server.'),
-  streamsNotKept: counter(
-    'proxy_streams_not_kept_total',
-    'Streams of stored responses that cannot be sent again with `GET`, by reason: `long`, `memory` (too much is being sent), `disk` (too much was kept in the last ten minutes), `store` (it failed).',
-    ['reason'],
-  ),
-  backgroundLost: counter(
-    'proxy_background_lost_total',
-    'Background responses whose server has stopped, as this server found them: `failed`, or `resumed` (run again).',
-    ['result'],
-  ),
   queueSeconds: histogram(
     'proxy_queue_seconds',
     'How long turns waited for a slot; only turns that waited and got one.',

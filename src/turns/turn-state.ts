@@ -1,7 +1,8 @@
+import { gatewayError } from '../canonical/failure/failure.ts';
 import type { Produced } from '../canonical/request/item.ts';
 import type { Reply } from '../canonical/events/accumulate.ts';
 import type { OneOrMore } from '../kit/collections/lists.ts';
-import type { Keeps, LoadedItems, WithReferences } from './api.ts';
+import { NOTHING_LOADED, type Keeps, type LoadedItems, type WithReferences } from './api.ts';
 
 /** The port for what a request needs from earlier ones, and what it leaves for later ones. */
 export interface TurnStates {
@@ -12,13 +13,17 @@ export interface TurnStates {
   open(ask: StateAsk): Promise<TurnState>;
 }
 
-export interface StateAsk {
-  /** The id of the client's key: what belongs to another one is unknown. */
-  readonly caller: string;
-  readonly references: WithReferences;
+/** Limits what is loaded for a request. */
+export interface LoadLimits {
   readonly signal: AbortSignal;
   /** Called with the size of what is loaded, before that is parsed. Throws if it is too much. */
   readonly onBytes: (bytes: number) => void;
+}
+
+export interface StateAsk extends LoadLimits {
+  /** The id of the client's key: what belongs to another one is unknown. */
+  readonly caller: string;
+  readonly references: WithReferences;
   /** Responses that only this connection knows; null: the request did not come over one that remembers. */
   readonly local: LocalResponses | null;
   /** The answer is not recorded, so its conversation is not locked. */
@@ -70,3 +75,21 @@ export interface LocalResponse {
   readonly bytes: number;
   readonly cacheKey: string;
 }
+
+/** Of a server that keeps nothing between requests: each one begins a conversation. */
+export const NO_STATES: TurnStates = {
+  async open({ references: { continues = null } }) {
+    if (continues !== null) {
+      throw gatewayError('unsupported_parameter', {
+        message: 'This server keeps nothing between requests: send the whole conversation.',
+      });
+    }
+    return {
+      loaded: NOTHING_LOADED,
+      cacheKey: null,
+      isKept: () => false,
+      record: () => Promise.resolve(true),
+      release() {},
+    };
+  },
+};

@@ -75,8 +75,10 @@ const DIRECT_READS: Readonly<Record<string, string>> = {
   'src/codex/rpc/peer.ts: Math.random': 'jitter of a pause',
   'src/http/answer/sse-response.ts: performance': 'the gap between two writes: decides when, not what',
   'src/http/exchange/trace-request.ts: performance': 'how long the parts of a request take',
-  'src/state/event-log.ts: performance': 'the duration of a write: decides when the next one begins',
-  'src/state/response-events.ts: performance': 'how long a reader has waited; this clock never jumps',
+  'src/features/state/background/event-log.ts: performance':
+    'the duration of a write: decides when the next one begins',
+  'src/features/state/background/response-events.ts: performance':
+    'how long a reader has waited; this clock never jumps',
   'src/turns/insistently.ts: performance': 'how long something was tried; this clock never jumps',
   'src/store/operations.ts: performance': 'the duration of an operation, for a metric',
   'src/http/listen/connection-limit.ts: performance': 'the age of a connection; this clock never jumps',

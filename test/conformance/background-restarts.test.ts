@@ -48,7 +48,7 @@ describe('background responses', () => {
     });
     await until(() => first.model.activeRequests() === 1);
     await first.app.stop(0);
-    const second = await started(hello, env, { leaseEveryMs: 50 });
+    const second = await started(hello, env, { times: { leaseEveryMs: 50 } });
     expect((await second.openai.responses.retrieve(id)).status).toMatch(/queued|in_progress|completed/);
     expect(await whenEnded(second.openai, id)).toMatchObject({
       id,
@@ -76,11 +76,11 @@ describe('background responses', () => {
     await until(() => first.model.activeRequests() === 1);
     await first.app.stop(0);
     for (let count = 0; count < 2; count += 1) {
-      const next = await started(hangs, env, { leaseEveryMs: 50 });
+      const next = await started(hangs, env, { times: { leaseEveryMs: 50 } });
       await until(() => next.model.activeRequests() === 1);
       await next.app.stop(0);
     }
-    const last = await started(hello, env, { leaseEveryMs: 50 });
+    const last = await started(hello, env, { times: { leaseEveryMs: 50 } });
     expect(await whenEnded(last.openai, id)).toMatchObject({
       status: 'failed',
       error: { code: 'server_error', message: expect.stringContaining('was interrupted') as unknown },

@@ -12,7 +12,7 @@ import { textIn, type JsonObject } from '../../src/kit/json/json.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { NO_SPANS, requestEnd } from '../../src/observe/request-end.ts';
 import { mintRecordId, recordOf, requestRowOf } from '../../src/features/request-log/record.ts';
-import { conversationBody } from '../../src/state/stored-turn.ts';
+import { conversationBody } from '../../src/features/state/stored-turn.ts';
 import { openStore } from '../../src/compose/open-store.ts';
 import { openSocket } from '../support/client-socket.ts';
 import { freshProxies, openProxy } from '../support/open-proxy.ts';

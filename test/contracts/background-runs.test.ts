@@ -9,9 +9,9 @@ import {
   BackgroundRuns,
   type BackgroundRunsOptions,
   type LostResponse,
-} from '../../src/state/background-runs.ts';
-import { ResponseEvents } from '../../src/state/response-events.ts';
-import { readResponse } from '../../src/state/stored-turn.ts';
+} from '../../src/features/state/background/background-runs.ts';
+import { ResponseEvents } from '../../src/features/state/background/response-events.ts';
+import { readResponse } from '../../src/features/state/stored-turn.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BackgroundResponse, Frame } from '../../src/turns/api.ts';
 import type { DetachedRun } from '../../src/turns/run.ts';

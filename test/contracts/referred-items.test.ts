@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 
 import type { Item } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
-import { createReferredItems } from '../../src/state/referred-items.ts';
-import { storedItems, turnBody } from '../../src/state/stored-turn.ts';
+import { createReferredItems } from '../../src/features/state/referred-items.ts';
+import { storedItems, turnBody } from '../../src/features/state/stored-turn.ts';
 import type { TurnStore } from '../../src/store/store.ts';
 import { DAY, describeStores } from '../support/store-harness.ts';
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { ConversationLocks } from '../../src/state/conversation-locks.ts';
-import { Conversations } from '../../src/state/conversations.ts';
-import { createStoredResponses } from '../../src/state/stored-responses.ts';
+import { ConversationLocks } from '../../src/features/state/conversation-locks.ts';
+import { Conversations } from '../../src/features/state/conversations.ts';
+import { createStoredResponses } from '../../src/features/state/stored-responses.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { commit, DAY, describeStores, KEYS, turnOf, type StoreHarness } from '../support/store-harness.ts';
 

@@ -5,9 +5,12 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 
 import { saidMessage } from '../support/item-events.ts';
-import { loadConfig } from '../../src/compose/features.ts';
+import { ALL_METRICS, loadConfig } from '../../src/compose/features.ts';
+import { valuesOf } from '../../src/config/schema.ts';
+import { STATE_TABLES } from '../../src/features/state/feature.ts';
 import { openServerStore } from '../../src/compose/open-store.ts';
-import { openState } from '../../src/compose/state.ts';
+import { keptIn } from '../../src/features/state/open.ts';
+import { createTurnStates } from '../../src/features/state/turn-states.ts';
 import type { Item, Produced } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
 import { createLogger } from '../../src/observe/log.ts';
@@ -16,9 +19,21 @@ import type { LocalResponse, LocalResponses, TurnState } from '../../src/turns/t
 
 const dir = await mkdtemp(path.join(tmpdir(), 'turn-states-'));
 const config = loadConfig({ PROXY_STATE_DIR: dir });
-const deps = { logger: createLogger({ level: 'silent' }), metrics: createMetrics() };
+const deps = { logger: createLogger({ level: 'silent' }), metrics: createMetrics(ALL_METRICS) };
 const serverStore = await openServerStore(config, deps);
-const state = openState(serverStore.store, config, deps);
+const { store } = serverStore;
+if (store === null) throw new Error('nothing is stored');
+const states = createTurnStates({
+  kept: keptIn(
+    store,
+    { ambient: systemAmbient, logger: deps.logger, storeTtlMs: 60_000 },
+    { settings: valuesOf(STATE_TABLES.settings, config), metrics: deps.metrics as never },
+  ),
+  ambient: systemAmbient,
+  onUnstored(error) {
+    throw error;
+  },
+});
 afterAll(async () => {
   await serverStore.close();
   await rm(dir, { recursive: true });
@@ -36,7 +51,7 @@ class Connection implements LocalResponses {
 }
 
 const open = (previous: string | null, local: LocalResponses | null = null, caller = 'key_a') =>
-  state.states.open({
+  states.open({
     caller,
     references: { continues: previous === null ? null : { kind: 'response', id: previous } },
     signal: new AbortController().signal,

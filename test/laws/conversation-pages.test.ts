@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 
 import type { Item } from '../../src/canonical/request/item.ts';
 import { systemAmbient } from '../../src/kit/ambient.ts';
-import { ConversationLocks } from '../../src/state/conversation-locks.ts';
-import { Conversations } from '../../src/state/conversations.ts';
-import { turnBody, storedItems, type StoredItem } from '../../src/state/stored-turn.ts';
+import { ConversationLocks } from '../../src/features/state/conversation-locks.ts';
+import { Conversations } from '../../src/features/state/conversations.ts';
+import { turnBody, storedItems, type StoredItem } from '../../src/features/state/stored-turn.ts';
 import { runs } from '../support/runs.ts';
 import { DAY, describeStores, type StoreHarness } from '../support/store-harness.ts';
 

@@ -25,7 +25,7 @@ import {
   storedItems,
   turnBody,
   type StoredTurn,
-} from '../../src/state/stored-turn.ts';
+} from '../../src/features/state/stored-turn.ts';
 import { responseMeta } from '../support/response-meta.ts';
 import { read } from '../support/responses-ask.ts';
 import { sentFor } from '../support/read-and-sent.ts';

@@ -45,7 +45,7 @@ export const PATIENT_THREADS = { timeoutMs: 30_000, waitMs: 30_000 };
 export const PATIENT_STORE = { PROXY_STORE_TIMEOUT_MS: '30000' };
 
 type Behind = Pick<ModelServerOptions, 'models'> &
-  Pick<AppDeps, 'times' | 'leaseEveryMs' | 'startWorker'> &
+  Pick<AppDeps, 'times' | 'startWorker'> &
   Pick<ListenOptions, 'stallMs'>;
 
 /** The whole product in this process: HTTP server, the real app-server, and a scripted model. */
@@ -77,12 +77,11 @@ export const startProxy = async (
     secrets: secretsOf(config, ALL_SETTINGS),
     destination: { write: (line) => void log.push(JSON.parse(line)) },
   });
-  const { times = {}, leaseEveryMs = 3_000, startWorker = startWarm, ...listening } = behind;
+  const { times = {}, startWorker = startWarm, ...listening } = behind;
   const app = await createApp(config, {
     environment: { ...process.env, ...env },
     logger,
-    times,
-    leaseEveryMs,
+    times: { leaseEveryMs: 3_000, ...times },
     startWorker,
     threadTimes: PATIENT_THREADS,
   }).catch(async (error: unknown) => {

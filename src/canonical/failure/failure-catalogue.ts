@@ -1,5 +1,4 @@
 import { row, type CatalogueEntry } from './catalogue-row.ts';
-import { STATE_FAILURES } from './state-failures.ts';
 
 /** Every error that a client can see. `docs/errors.md` is generated from it. */
 export const FAILURES = {
@@ -88,7 +87,17 @@ export const FAILURES = {
     'No running response has this id.',
     'steering a response that is unknown, has ended, or belongs to another key',
   ),
-  ...STATE_FAILURES,
+  unknown_item: row(
+    404,
+    'This item was not found.',
+    'an item that the request names is not stored, or belongs to another key',
+    { codeless: true },
+  ),
+  thread_unsupported_request: row(
+    400,
+    'This server keeps no threads.',
+    'a Messages request has a `thread`, and this server stores nothing: send the whole conversation without it',
+  ),
   endpoint_not_supported: row(
     404,
     'This endpoint is not supported.',

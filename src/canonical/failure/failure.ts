@@ -90,7 +90,6 @@ const SOURCES: Readonly<Partial<Record<FailureCode, ErrorSource>>> = {
   invalid_api_key: 'key',
   missing_scope: 'key',
   concurrency_limit: 'key',
-  background_limit: 'server',
   model_request_limit_exceeded: 'server',
   client_too_slow: 'client',
   insufficient_quota: 'account',

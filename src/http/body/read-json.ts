@@ -6,7 +6,7 @@ import { readBytes, type ReadLimits } from './read-bytes.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
 import type { BodyBudget } from '../../turns/body-budget.ts';
 import type { Exchange } from '../exchange/exchange.ts';
-import type { LoadLimits } from '../../state/chains.ts';
+import type { LoadLimits } from '../../turns/turn-state.ts';
 
 interface ReadJsonLimits extends ReadLimits {
   readonly maxDepth?: number;

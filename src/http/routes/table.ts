@@ -8,7 +8,6 @@ import {
   type OwnPathsDeps,
   modelsForCodex,
 } from '../codex/own-paths.ts';
-import { allConversationsRoutes, type AllConversationsRouteDeps } from '../codex/conversations.ts';
 import { codexRoutes, type CodexRouteDeps } from '../codex/routes.ts';
 import type { Api } from '../../turns/api.ts';
 import { frontRoutes, type FrontDeps } from '../front.ts';
@@ -16,12 +15,7 @@ import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { route, type Route } from '../route.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
-import { conversationRoutes, type KeptConversations } from './conversations.ts';
-import { cancelRoute } from './cancel-response.ts';
 import { steerRoute } from './steer.ts';
-import type { StoredResponses } from '../../state/stored-responses.ts';
-import { storedResponseRoutes } from './stored-responses.ts';
-import { storedChatRoutes, type KeptChats } from './stored-chats.ts';
 import {
   projectAnthropicModels as anthropicModels,
   projectAnthropicModel as anthropicModel,
@@ -103,9 +97,6 @@ export interface RouteDeps {
   readonly apis: readonly Api[];
   readonly turns: TurnDeps;
   readonly countLine: CountLine;
-  readonly storedResponses: StoredResponses;
-  /** Null: nothing is stored. */
-  readonly kept: (KeptConversations & KeptChats & NonNullable<AllConversationsRouteDeps['kept']>) | null;
   readonly models: ModelDirectory;
   readonly codex: Omit<CodexRouteDeps, 'models' | 'modelFilter' | 'bodies'> &
     Pick<OwnPathsDeps, 'codexModels' | 'clock'>;
@@ -124,17 +115,12 @@ export const turnApis = (apis: readonly Api[]): readonly Api[] => [...apis, ...a
 export const routeTable = (deps: RouteDeps): readonly Route[] => {
   const { gate, running } = deps.turns.runs;
   const modelFilter = (caller: string) => gate.modelFilter(caller);
-  const mayKeep = (caller: string) => gate.keep(caller);
   return [
     ...turnApis(deps.apis).map((api): Route =>
       route(`POST ${api.path}`, { errors: api.errors }, serveTurn(api, deps.turns)),
     ),
     ...countRoutes(deps.apis, deps.turns, deps.countLine),
     steerRoute({ ...deps.turns, running }),
-    ...storedResponseRoutes({ responses: deps.storedResponses, room: deps.turns }),
-    cancelRoute({ responses: deps.storedResponses, room: deps.turns }),
-    ...conversationRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
-    ...storedChatRoutes({ kept: deps.kept, mayKeep, bodies: deps.turns }),
     ...unsupportedRoutes([
       ...deps.apis.map((api) => `POST ${api.path}`),
       ...deps.apis.flatMap(({ count }) => (count === undefined ? [] : [`POST ${count.path}`])),
@@ -144,7 +130,6 @@ export const routeTable = (deps: RouteDeps): readonly Route[] => {
     ...ownPaths({ ...deps.codex, modelFilter }),
     modelRoute({ ...deps, modelFilter }),
     ...codexRoutes({ ...deps, ...deps.codex, modelFilter, bodies: deps.turns }),
-    ...allConversationsRoutes({ kept: deps.kept, bodies: deps.turns }),
     ...frontRoutes(deps.front),
     route('GET /healthz', { access: 'open' }, () => Response.json({ status: 'ok' })),
     route('GET /readyz', { access: 'open' }, (http) => readiness(http, deps)),

@@ -1,7 +1,6 @@
 import type { Trace } from '../../canonical/context/trace.ts';
 import { failure, GatewayError } from '../../canonical/failure/failure.ts';
 import { UNSTORED } from '../../apis/sse.ts';
-import type { StreamCopy } from '../../state/stream-copies.ts';
 import { backgroundOf, type Api, type ParsedRequest } from '../../turns/api.ts';
 import type { Run } from '../../turns/run.ts';
 import { endOfBrokenStream, sseResponse } from '../answer/sse-response.ts';
@@ -11,12 +10,12 @@ import { isForm, readForm } from '../body/read-form.ts';
 import { readJson } from '../body/read-json.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { traced } from '../exchange/trace-request.ts';
-import { serveBackground } from './serve-background.ts';
 import {
   answerHeaders,
   COUNTED_HEADER,
   prepareTurn,
   readTurn,
+  type StreamCopy,
   type TurnDeps,
   type TurnOrigin,
 } from './start-turn.ts';
@@ -35,8 +34,7 @@ export const serveTurn =
       const read = await readTurn(api, (limits) => readBody(api, http, limits), source, deps);
       const background = backgroundOf(read.parsed);
       if (background !== null && deps.background !== null) {
-        const serving = { api, source, keepTrace, deps: { ...deps, background: deps.background } };
-        return serveBackground({ ...read, background, held }, serving);
+        return deps.background.serve({ ...read, background, held }, { api, source, keepTrace });
       }
       const run = await (await prepareTurn(api, read, source, deps)).start();
       const showing = { headers: answerHeaders(read.parsed, run), exchange, trace, deps };
@@ -54,7 +52,7 @@ interface AnswerTarget {
 
 /** The stream of a stored response can be sent again for a while. Null: this one cannot. */
 const copyOf = ({ keeps }: ParsedRequest, caller: string, { background }: TurnDeps): StreamCopy | null =>
-  keeps?.kind === 'response' && keeps.isStored ? (background?.copies.open(caller, keeps.id) ?? null) : null;
+  keeps?.kind === 'response' && keeps.isStored ? (background?.copyStream(caller, keeps.id) ?? null) : null;
 
 /** Reads a run as server-sent events. */
 const streamed = (

@@ -4,9 +4,14 @@ import type { ModelDirectory } from '../../engine/model-directory.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
 import type { FrameTally } from '../../observe/turn-metrics.ts';
 import { COUNTED } from '../../apis/sse.ts';
-import { isJsonObject } from '../../kit/json/json.ts';
-import type { StoredRequest } from '../../state/stored-turn.ts';
-import { backgroundOf, requestsOf, type Api, type ParsedRequest } from '../../turns/api.ts';
+import { isJsonObject, type JsonObject } from '../../kit/json/json.ts';
+import {
+  backgroundOf,
+  requestsOf,
+  type Api,
+  type BackgroundResponse,
+  type ParsedRequest,
+} from '../../turns/api.ts';
 import type { BodyBudget, HeldBytes } from '../../turns/body-budget.ts';
 import type { Run } from '../../turns/run.ts';
 import type { OnBug, RunCall, RunDeps } from '../../turns/run-deps.ts';
@@ -18,8 +23,7 @@ import { referredCounter, type ReadLimits } from '../body/read-bytes.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { namedSessionOf, conversationNamedIn } from '../exchange/session.ts';
 import { traceOf } from '../exchange/trace-context.ts';
-import { recordBody, safeHeaders, type Captures } from '../exchange/trace-request.ts';
-import type { BackgroundDeps } from './serve-background.ts';
+import { recordBody, safeHeaders, type Captures, type KeepTrace } from '../exchange/trace-request.ts';
 import { itemFacts } from '../../canonical/request/item-facts.ts';
 import { allTools } from '../../canonical/request/tool.ts';
 import type { TurnRequest } from '../../canonical/request/turn-request.ts';
@@ -41,7 +45,36 @@ export interface TurnDeps extends TranslateDeps {
   readonly keepaliveMs: number;
   readonly onBug: OnBug;
   /** Null: nothing is stored, so nothing runs without a client. */
-  readonly background: BackgroundDeps | null;
+  readonly background: Background | null;
+}
+
+/** The port for responses that run without their clients, and for streams that can be read again. */
+export interface Background {
+  /** Whether a request is stored, so that it can run again. */
+  readonly keepsRequests: boolean;
+  /** Starts a response that runs without its client, and answers at once. */
+  serve(request: BackgroundRequest, serving: BackgroundServing): Promise<Response>;
+  /** Copies the stream of a stored response while it is sent, so that it can be sent again for a while. */
+  copyStream(caller: string, responseId: string): StreamCopy;
+}
+
+/** A request that was read. */
+export interface BackgroundRequest extends ReadTurn {
+  readonly background: BackgroundResponse;
+  readonly held: HeldBytes;
+}
+
+export interface BackgroundServing {
+  readonly api: Api;
+  readonly source: TurnOrigin;
+  readonly keepTrace: KeepTrace;
+}
+
+/** Collects the texts of a stream while it is sent. */
+export interface StreamCopy {
+  add(text: string): void;
+  /** The last text was added, or the client has left before. */
+  end(): void;
 }
 
 /** How a request reached this server. */
@@ -59,6 +92,14 @@ export interface TurnOrigin {
   readonly held: HeldBytes;
   /** Asked between two items of the answer: whether it should end there; absent: it never does. */
   readonly isSteered?: RunCall['isSteered'];
+}
+
+/** A request as its client sent it. */
+export interface StoredRequest {
+  readonly body: JsonObject;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How many times it has been run again. */
+  readonly reruns: number;
 }
 
 export interface ReadTurn extends TranslatedBody {

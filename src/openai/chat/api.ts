@@ -18,7 +18,7 @@ export interface ChatOptions extends AnswerLimits {
   readonly stores: boolean;
 }
 
-export const CHAT_PATH = '/v1/chat/completions';
+const CHAT_PATH = '/v1/chat/completions';
 
 /** Chat completions. */
 export const chatApi = (options: ChatOptions): Api<ParsedChat, ChatMeta> => ({

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+
+import type { EventBatch } from '../../../store/store.ts';
+import type { LiveEvents } from './event-log.ts';
+import { StreamCopies } from './stream-copies.ts';
+
+const DONE = 'event: done\ndata: [DONE]\n\n';
+const LIMITS = { one: 100, running: 300, kept: 500 };
+
+const copiesOf = (append: () => Promise<void> = async () => {}) => {
+  const shown = new Map<string, LiveEvents>();
+  const written: (EventBatch & { readonly id: string; readonly expiresAt: number })[] = [];
+  const dropped: string[] = [];
+  const expired: string[] = [];
+  const clock = { time: 1_000, now: () => clock.time };
+  const copies = new StreamCopies(
+    {
+      store: {
+        async append(_owner, id, batch, expiresAt) {
+          await append();
+          written.push({ id, ...batch, expiresAt });
+        },
+        async expire(id) {
+          expired.push(id);
+        },
+      },
+      clock,
+      show: (id, live) => void shown.set(id, live),
+      hide: (id) => void shown.delete(id),
+      onDropped: (why) => dropped.push(why),
+    },
+    LIMITS,
+  );
+  const send = (id: string, ...texts: readonly string[]): void => {
+    const copy = copies.open(id.startsWith('bob') ? 'bob' : 'alice', id);
+    for (const text of texts) copy.add(text);
+    copy.end();
+  };
+  return { copies, send, shown, written, dropped, expired, clock };
+};
+
+const soon = async (): Promise<void> => {
+  await Promise.resolve();
+  await Promise.resolve();
+};
+
+describe('StreamCopies', () => {
+  it('writes a whole stream when it has ended, and shows it until then', async () => {
+    const { copies, shown, written, dropped } = copiesOf();
+    const copy = copies.open('alice', 'resp_1');
+    copy.add('a');
+    expect([shown.get('resp_1')?.from(0), written]).toEqual([['a'], []]);
+    copy.add(DONE);
+    copy.end();
+    copy.end();
+    expect(shown.get('resp_1')?.from(1)).toEqual([DONE]);
+    await soon();
+    await soon();
+    expect([shown.size, written, dropped]).toEqual([
+      0,
+      [{ id: 'resp_1', first: 0, last: 1, body: `a${DONE}`, expiresAt: 601_000 }],
+      [],
+    ]);
+  });
+
+  it('forgets a stream whose client has left', () => {
+    const { send, shown, written, dropped } = copiesOf();
+    send('resp_1', 'a', 'b');
+    expect([shown.size, written, dropped]).toEqual([0, [], []]);
+  });
+
+  it('drops what is too long, alone or together with others', () => {
+    const { copies, send, shown, dropped, written } = copiesOf();
+    send('resp_1', 'x'.repeat(100), DONE);
+    const others = Array.from({ length: 5 }, (_, index) => copies.open('alice', `other_${index}`));
+    for (const copy of others) copy.add('x'.repeat(80));
+    expect([dropped, shown.size, written]).toEqual([['long', 'memory', 'memory'], 3, []]);
+    for (const copy of others) copy.end();
+    expect(shown.size).toBe(0);
+  });
+
+  it('writes no more than a limit in ten minutes', async () => {
+    const { send, dropped, written, clock } = copiesOf();
+    const text = 'x'.repeat(100 - DONE.length);
+    for (let count = 0; count < 7; count += 1) {
+      send(`resp_${count}`, text, DONE);
+      await soon();
+      await soon();
+    }
+    expect([written.length, dropped]).toEqual([5, ['disk', 'disk']]);
+    clock.time += 600_000;
+    send('resp_later', text, DONE);
+    await soon();
+    expect(written.length).toBe(6);
+  });
+
+  it('the key with the most makes room for the stream of another key', () => {
+    const { copies, shown, dropped } = copiesOf();
+    for (const id of ['a1', 'a2', 'a3']) copies.open('alice', id).add('x'.repeat(90));
+    const other = copies.open('bob', 'b1');
+    other.add('x'.repeat(90));
+    other.add('y');
+    expect([dropped, [...shown.keys()], shown.get('b1')?.from(1)]).toEqual([
+      ['memory'],
+      ['a1', 'a2', 'b1'],
+      ['y'],
+    ]);
+  });
+
+  it('the key with the most loses its oldest copy to another key', async () => {
+    const { send, dropped, written, expired } = copiesOf();
+    const text = 'x'.repeat(100 - DONE.length);
+    for (const id of ['a1', 'a2', 'a3', 'a4', 'a5', 'bob_1', 'a6', 'bob_2']) {
+      send(id, text, DONE);
+      await soon();
+      await soon();
+    }
+    expect(written.map(({ id }) => id)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'bob_1', 'bob_2']);
+    expect([expired, dropped]).toEqual([
+      ['a1', 'a2'],
+      ['disk', 'disk', 'disk'],
+    ]);
+  });
+
+  it('reports a store that fails', async () => {
+    const { send, dropped, shown } = copiesOf(() => Promise.reject(new Error('full')));
+    send('resp_1', DONE);
+    await soon();
+    await soon();
+    expect([dropped, shown.size]).toEqual([['store'], 0]);
+  });
+});
