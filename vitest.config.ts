@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 
 import { bundleThreads } from './test/support/bundle-threads.ts';
 
-/** They measure the event loop, what is left behind, or deadlines of our own: they need the machine for themselves. */
+/** They measure the event loop, what is left behind, or deadlines of our own: each needs a core for itself. */
 const ALONE = [
   'src/turns/format/check-format.test.ts',
   'src/kit/async/event-loop.test.ts',
@@ -61,7 +61,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: UNIT, exclude: ALONE, isolate: false, ...together } },
       {
         extends: true,
-        test: { name: 'alone', include: ALONE, isolate: false, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: { name: 'alone', include: ALONE, isolate: false, maxWorkers: 2, sequence: { groupOrder: 2 } },
       },
     ],
   },
