@@ -4,7 +4,7 @@ import type { AppServer } from '../codex/app-server.ts';
 import { RequestTimeout, RPC_CODES, RpcError } from '../codex/rpc/errors.ts';
 import { toRateLimits, toTokenTotals } from '../codex/translate/account.ts';
 import { publicConfig } from '../codex/translate/public-config.ts';
-import type { WorkerPool } from '../codex/worker/supervisor.ts';
+import type { WorkerLeases } from '../codex/worker/supervisor.ts';
 import type { Clock } from '../kit/ambient.ts';
 import type { JsonObject } from '../kit/json/json.ts';
 import { keepAnswer } from '../kit/collections/recent.ts';
@@ -28,7 +28,7 @@ export interface CodexAccount {
 
 export interface CodexAccountOptions {
   readonly backend: Account['backend'];
-  readonly workers: Pick<WorkerPool, 'lease'>;
+  readonly workers: WorkerLeases;
   readonly clock: Clock;
 }
 

@@ -39,10 +39,14 @@ export const tokenizerFor = (tokenizer: Tokenizer, caller: string): Tokenizer =>
   head: (text, tokens) => tokenizer.head(text, tokens, caller),
 });
 
-export interface CountContext {
+/** Counts for one caller. */
+export interface CallerCounter {
   readonly tokenizer: TokenCounter;
   readonly clock: Clock;
   readonly caller: string;
+}
+
+export interface CountContext extends CallerCounter {
   readonly signal: AbortSignal;
 }
 

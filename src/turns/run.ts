@@ -42,13 +42,17 @@ export interface RunHead {
   readonly servedModel?: string;
 }
 
-export interface RunParts extends RunHandle {
-  readonly head: RunHead;
-  /** Ends turns that are not being read. */
-  readonly abandon: () => void;
+/** What a run without a client has. */
+export interface DetachedParts extends RunHandle {
   readonly api: Api;
   readonly events: OneOrMore<AsyncIterable<TurnEvent>>;
   readonly signal: AbortSignal;
+}
+
+export interface RunParts extends DetachedParts {
+  readonly head: RunHead;
+  /** Ends turns that are not being read. */
+  readonly abandon: () => void;
   /** Absent: the answer does not begin with it. */
   readonly inputTokens?: InputTokens;
 }
@@ -84,12 +88,7 @@ export interface DetachedRun extends RunHandle {
   events(): AsyncIterable<Frame>;
 }
 
-export const detachedRun = ({
-  api,
-  events,
-  signal,
-  ...parts
-}: Omit<RunParts, 'head' | 'abandon' | 'inputTokens'>): DetachedRun => ({
+export const detachedRun = ({ api, events, signal, ...parts }: DetachedParts): DetachedRun => ({
   ...parts,
   events: () =>
     api.render(

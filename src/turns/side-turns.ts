@@ -1,6 +1,6 @@
 import { GatewayError } from '../canonical/failure/failure.ts';
 import type { TurnRequest } from '../canonical/request/turn-request.ts';
-import { shortModelOf, type ShortOptions } from '../engine/steps/answer-shortly.ts';
+import { shortModelOf, type ShortAnswer } from '../engine/steps/answer-shortly.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ModelDirectory } from '../engine/model-directory.ts';
 import type { Logger } from '../observe/log.ts';
@@ -13,7 +13,7 @@ export type SideTurns = (
   parsed: ParsedRequest,
   request: TurnRequest,
   call: NotedRequest,
-) => Promise<Omit<ShortOptions, 'prepare'>> | null;
+) => Promise<ShortAnswer> | null;
 
 export interface SideRules {
   readonly titleIntercept: boolean;

@@ -350,10 +350,13 @@ const skipped = (parsed: ParsedRequest, { deps, owned, prepared }: PlannedRun): 
   abandon: () => owned.release(),
 });
 
-interface StartedRun extends PlannedRun {
+interface RunTurns extends PlannedRun {
+  readonly events: RunParts['events'];
+}
+
+interface StartedRun extends RunTurns {
   readonly ignored: readonly string[];
   readonly accepted: TurnAccepted | null;
-  readonly events: RunParts['events'];
   readonly abandon: () => void;
   readonly inputTokens?: InputTokens;
 }
@@ -382,7 +385,7 @@ const partsOf = (
   api: Api,
   parsed: ParsedRequest,
   call: RunCall,
-  { deps, owned, prepared, events }: PlannedRun & Pick<RunParts, 'events'>,
+  { deps, owned, prepared, events }: RunTurns,
 ) => {
   const { ids } = deps.ambient;
   const { cancelled, signal, turns, planned } = prepared;

@@ -13,7 +13,7 @@ export interface TurnGate {
    * The requests as the key may send them: an effort that a client left open can be lowered. Rejects with the refusal if the
    * key may not run them at all.
    */
-  allow(ask: Pick<GateAsk, 'caller' | 'requests' | 'nameOf'>): Promise<OneOrMore<TurnRequest>>;
+  allow(ask: RequestsOfKey): Promise<OneOrMore<TurnRequest>>;
   /**
    * Reserves what the turns may use of the limits of the key. Nothing was sent upstream yet. Rejects with the refusal, or
    * with the signal's reason.
@@ -39,10 +39,16 @@ export interface ForwardAsk {
   readonly signal: AbortSignal;
 }
 
-export interface GateAsk {
+/** What a key asks for. */
+export interface RequestsOfKey {
   /** The id of the client's key. */
   readonly caller: string;
   readonly requests: OneOrMore<TurnRequest>;
+  /** The name of a field of the turn request in the body of the client, for refusals. */
+  readonly nameOf: (path: Path) => string;
+}
+
+export interface GateAsk extends RequestsOfKey {
   /** How often each of the requests runs. */
   readonly choices: number;
   /** The size of the body, and of what it refers to. */
@@ -52,8 +58,6 @@ export interface GateAsk {
   /** Whether something of the answer is stored for the key. */
   readonly isKept: boolean;
   readonly signal: AbortSignal;
-  /** The name of a field of the turn request in the body of the client, for refusals. */
-  nameOf(path: Path): string;
 }
 
 /** The turns of one run, from their reservation to their end. */

@@ -63,8 +63,11 @@ export interface TextPart extends PartOptions {
 }
 
 /** `url` is what the client sent, or the data URL it was resolved to (see turns/attachments). */
-export interface ImagePart extends PartOptions {
+export interface ImagePart extends PartOptions, ImageRef {
   readonly kind: 'image';
+}
+
+export interface ImageRef {
   readonly url: string;
   readonly detail?: ImageDetail;
 }

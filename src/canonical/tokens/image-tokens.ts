@@ -1,9 +1,9 @@
 import { fromBase64 } from '../../kit/text/bytes.ts';
 import { imageHeaderOf } from './image-header.ts';
-import type { ImageDetail, ImagePart } from '../request/item.ts';
+import type { ImageDetail, ImageRef } from '../request/item.ts';
 
 /** Tokens of an image, by OpenAI's published rules. */
-export const imageTokens = (part: Pick<ImagePart, 'url' | 'detail'>, model: string): number => {
+export const imageTokens = (part: ImageRef, model: string): number => {
   const size = sizeOf(part.url) ?? UNKNOWN_SIZE;
   const detail = part.detail ?? 'auto';
   const [, rule] = RULES.find(([names]) => names.test(model)) ?? ['', CURRENT];

@@ -14,7 +14,12 @@ import type { RequestStrategy } from './request-strategy.ts';
 import { declaredSchema } from './declared-schema.ts';
 
 /** Deployment settings for every thread. */
-export interface ThreadSettings {
+export interface KnownModels {
+  /** Whether codex lists the model: only then it passes on the verbosity. */
+  readonly knows: (model: string) => boolean;
+}
+
+export interface ThreadSettings extends KnownModels {
   /**
    * `base`: instructions replace codex's own. `developer`: they and all client prompts become developer
    * instructions.
@@ -23,8 +28,6 @@ export interface ThreadSettings {
   readonly sandboxMode: NonNullable<ParamsOf<'thread/start'>['sandbox']>;
   readonly approvalPolicy: NonNullable<ParamsOf<'thread/start'>['approvalPolicy']>;
   readonly workdir: string;
-  /** Whether codex lists the model: only then it passes on the verbosity. */
-  readonly knows: (model: string) => boolean;
 }
 
 /** A thread whose model requests the relay writes: nothing of the client's request is in it. */
@@ -90,10 +93,8 @@ export const toThreadStart = (
 };
 
 /** Whether the app-server sends the verbosity to the backend. */
-export const sendsVerbosity = (
-  { verbosity, model }: TurnRequest,
-  { knows }: Pick<ThreadSettings, 'knows'>,
-): boolean => verbosity !== null && knows(model);
+export const sendsVerbosity = ({ verbosity, model }: TurnRequest, { knows }: KnownModels): boolean =>
+  verbosity !== null && knows(model);
 
 const dynamicTools = ({ tools, toolChoice }: TurnRequest): readonly DynamicTool[] =>
   // Without a tool choice in the model request, the model must see only the allowed tools.

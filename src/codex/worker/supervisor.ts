@@ -17,12 +17,15 @@ import type { Vitals } from './vitals.ts';
 import { IDLE_INTERVAL_MS } from './retirement.ts';
 import type { Worker } from './worker.ts';
 
-export interface WorkerPool {
+export interface WorkerLeases {
   /**
    * Leases a worker for one turn. Waits at most `waitMs` for one to become ready; then, and while the pool
    * drains, throws a GatewayError. If the signal is aborted, throws its reason.
    */
   lease(signal: AbortSignal): Promise<WorkerLease>;
+}
+
+export interface WorkerPool extends WorkerLeases {
   /** Whether a responsive worker is available. */
   readonly ready: boolean;
   /**

@@ -32,16 +32,20 @@ const turnAnomalies = (onAnomaly: OnAnomaly, model: string): ((anomaly: Anomaly)
   };
 };
 
-/** What every attempt at a turn needs. */
-export interface AttemptDeps {
+/** What an attempt at a turn needs, whatever drives it. */
+export interface AttemptParts {
   readonly mcp: McpAccess;
   readonly idleTimeoutMs: number;
-  /** How much longer than the backend the app-server may be silent. */
-  readonly graceMs: number;
   /** What the readers of all turns have not read. */
   readonly unread: UnreadTotal;
   readonly ambient: Ambient;
   readonly onAnomaly: OnAnomaly;
+}
+
+/** What every attempt at a turn needs. */
+export interface AttemptDeps extends AttemptParts {
+  /** How much longer than the backend the app-server may be silent. */
+  readonly graceMs: number;
 }
 
 /** The worker died or lost the turn before the client saw anything: another worker may try. */

@@ -7,13 +7,12 @@ import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
 import type { Path } from '../../canonical/request/path.ts';
 import type { Usage } from '../../canonical/events/usage.ts';
 import type { SourceOptions, TurnSource, UpstreamEvent } from '../../codex/sources/source.ts';
-import type { TurnAttempt, AttemptDeps } from '../attempt/turn-attempt.ts';
+import type { TurnAttempt, AttemptParts } from '../attempt/turn-attempt.ts';
 import type { ApprovedResults, McpTurn } from '../mcp/mcp-turn.ts';
-import type { Draft, DraftDeps } from '../plan/draft-turn.ts';
+import type { BackendRules, Draft } from '../plan/draft-turn.ts';
 
 /** What every driver needs. */
-export interface DriverDeps
-  extends Omit<AttemptDeps, 'graceMs'>, Pick<DraftDeps, 'historyRules' | 'effortsOf'> {
+export interface DriverDeps extends AttemptParts, BackendRules {
   readonly settings: ThreadSettings;
 }
 

@@ -22,17 +22,20 @@ import {
 } from '../../codex/translate/fit-history.ts';
 import { mergeLoadedTools, withoutNamespaces } from '../../codex/translate/fit-tools.ts';
 import { mcpHistory, type McpHistory } from '../../codex/translate/mcp-history.ts';
-import type { ThreadSettings } from '../../codex/translate/thread-start.ts';
+import type { KnownModels } from '../../codex/translate/thread-start.ts';
 import { customAgain, hasCustomTools, withoutCustomTools } from './custom-as-functions.ts';
 import type { McpAccess } from '../mcp/mcp-tools.ts';
 import type { McpWish } from '../mcp/mcp-turn.ts';
 
 /** What is known about the backend before a request. */
-export interface DraftDeps {
+export interface BackendRules {
   readonly historyRules: HistoryRules;
   /** The efforts of a model, if its backend rejects others; null: not known. */
   readonly effortsOf: (model: string) => readonly string[] | null;
-  readonly settings: Pick<ThreadSettings, 'knows'>;
+}
+
+export interface DraftDeps extends BackendRules {
+  readonly settings: KnownModels;
   readonly mcp: McpAccess;
 }
 
@@ -74,7 +77,7 @@ export interface DraftOptions {
 export const draftTurn = (
   { request }: Turn,
   strategy: RequestStrategy,
-  { historyRules, effortsOf, mcp }: Omit<DraftDeps, 'settings'>,
+  { historyRules, effortsOf, mcp }: DraftDeps,
   { reach, history: given = wholeHistory(request.items) }: DraftOptions,
 ): Draft => {
   const { hasHostedMcp } = reach.tools;

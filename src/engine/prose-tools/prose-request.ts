@@ -35,15 +35,18 @@ export interface Guidance {
 }
 
 /** A client tool as described to the model in prose: always as a function. */
-interface ProseTool {
+interface ProseTool extends ToolHeading {
   /** The name by which the model calls it. */
   readonly title: string;
   readonly kind: ToolCall['tool'];
+  readonly parameters: JsonObject;
+  readonly isStrict: boolean;
+}
+
+interface ToolHeading {
   readonly name: string;
   readonly namespace?: string;
   readonly description: string | null;
-  readonly parameters: JsonObject;
-  readonly isStrict: boolean;
 }
 
 /** Whether the client runs the tool. Other tools stay declared. */
@@ -61,9 +64,7 @@ export const proseTools = (tools: readonly Tool[], choice: ToolChoice): readonly
       return [functionOf(named, tool.parameters, tool.strict === true)];
     });
 
-type Named = Pick<ProseTool, 'name' | 'namespace' | 'description'>;
-
-const functionOf = (named: Named, parameters: JsonObject | null, isStrict: boolean): ProseTool => ({
+const functionOf = (named: ToolHeading, parameters: JsonObject | null, isStrict: boolean): ProseTool => ({
   title: titleOf(named),
   kind: 'function',
   ...named,
@@ -72,7 +73,7 @@ const functionOf = (named: Named, parameters: JsonObject | null, isStrict: boole
 });
 
 /** The description includes the format of the input. */
-const customOf = (named: Named, format: JsonObject | null): ProseTool => {
+const customOf = (named: ToolHeading, format: JsonObject | null): ProseTool => {
   const grammar =
     format === null || format['type'] === 'text' ? null : `The input must match: ${JSON.stringify(format)}`;
   const description = [named.description, grammar].filter((text) => text !== null).join('\n');

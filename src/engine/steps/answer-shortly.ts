@@ -25,17 +25,21 @@ interface ShortModel {
   readonly serviceTier: string | null;
 }
 
-export interface ShortOptions extends ShortModel {
+/** How a short answer is made. */
+export interface ShortAnswer extends ShortModel {
   /** Plans the short turn: the steps below do not apply to it. */
   readonly plan: PlanTurn;
   /** The text as the client wants it; null: it is not usable. */
   readonly clean: (text: string) => string | null;
   /** For all attempts together. */
   readonly limitMs: number;
-  /** The request as the ordinary turn needs it: a short answer does without its images, for example. */
-  readonly prepare: (request: TurnRequest) => Promise<TurnRequest>;
   /** `why`: the error that caused it, if any. */
   readonly onResult: (result: ShortResult, why: unknown) => void;
+}
+
+export interface ShortOptions extends ShortAnswer {
+  /** The request as the ordinary turn needs it: a short answer does without its images, for example. */
+  readonly prepare: (request: TurnRequest) => Promise<TurnRequest>;
 }
 
 /** `refused`: part of the request would have no effect. `unusable`: the text is not what the client wants. */

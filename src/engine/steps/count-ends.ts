@@ -4,12 +4,12 @@ import type { TurnRequest } from '../../canonical/request/turn-request.ts';
 import { addUsage } from '../../canonical/events/usage.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { unlessAborted } from '../../kit/async/wait.ts';
-import { countUsage, type CountContext } from '../count-tokens.ts';
+import { countUsage, type CallerCounter } from '../count-tokens.ts';
 import type { Plan } from '../engine.ts';
 import type { Step } from './step.ts';
 
 export interface CountDeps {
-  readonly tokenizer: CountContext['tokenizer'];
+  readonly tokenizer: CallerCounter['tokenizer'];
   readonly clock: Clock;
   readonly stopEarly: StopEarly | null;
 }
@@ -34,7 +34,7 @@ async function* counted(
   plan: Plan,
   [signal, onSettled]: Parameters<Plan['run']>,
   request: TurnRequest,
-  counter: Omit<CountContext, 'signal'>,
+  counter: CallerCounter,
 ): AsyncGenerator<TurnEvent> {
   const items: Produced[] = [];
   const count = () => unlessAborted(countUsage(request, items, { ...counter, signal }), signal);

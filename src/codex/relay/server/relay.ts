@@ -26,19 +26,27 @@ import { readModelBody } from '../request/model-body.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 import { joinSteps } from '../../../kit/json/json-writer.ts';
 
-/** A local server between the app-server and its backend. */
-export interface Relay {
-  /** URLs for the app-server instead of the real ones. They contain a secret. */
-  readonly addresses: RelayAddresses;
+/** What the relay knows about its backend. */
+export interface RelayBackend {
   readonly profile: BackendProfile;
   /** Fields that the backend is known to refuse for a request like this. */
   refusedFor(request: TurnRequest, context: TurnContext): ReadonlySet<EditField>;
-  /** Why the access token of the login was not confirmed; null: it was, or there is none. */
-  tokenFailure(): Failure | null;
+}
+
+/** Takes the turns whose model requests the relay writes. */
+export interface RelayTurns {
   /** The backend's id of the turn's conversation. Never rejects, and waits for a moment at most. */
   sessionOf(turn: Turn): Promise<string>;
   /** Model requests of this thread belong to this turn from now on. They wait until it is claimed. */
   expect(turn: ExpectedTurn): HeldTurnHandle;
+}
+
+/** A local server between the app-server and its backend. */
+export interface Relay extends RelayBackend, RelayTurns {
+  /** URLs for the app-server instead of the real ones. They contain a secret. */
+  readonly addresses: RelayAddresses;
+  /** Why the access token of the login was not confirmed; null: it was, or there is none. */
+  tokenFailure(): Failure | null;
   close(): Promise<void>;
 }
 

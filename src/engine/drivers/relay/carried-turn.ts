@@ -1,5 +1,5 @@
 import type { AppServer } from '../../../codex/app-server.ts';
-import type { Relay } from '../../../codex/relay/server/relay.ts';
+import type { RelayTurns } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
 import { RelaySource } from '../../../codex/sources/relay-source.ts';
 import type { SourceOptions, TurnSource, UpstreamEvent } from '../../../codex/sources/source.ts';
@@ -25,7 +25,7 @@ export interface CarriedTurnDeps extends CarrierPlanDeps {
   readonly preStarted: PreStartedTurns;
   /** The entry of the model catalogue that codex uses for a model name. */
   readonly slugOf: (name: string) => string;
-  readonly relay: Pick<Relay, 'expect' | 'sessionOf'>;
+  readonly relay: RelayTurns;
 }
 
 interface StartedCarrier {

@@ -1,6 +1,6 @@
 import type { TurnRequest } from '../../../canonical/request/turn-request.ts';
 import type { AppServer } from '../../../codex/app-server.ts';
-import type { Relay } from '../../../codex/relay/server/relay.ts';
+import type { RelayTurns } from '../../../codex/relay/server/relay.ts';
 import { placeholderItem } from '../../../codex/translate/inject-items.ts';
 import {
   developerInstructionsOf,
@@ -14,7 +14,7 @@ import type { McpTurn } from '../../mcp/mcp-turn.ts';
 import type { Carrier, CarrierPlan, CarrierThread } from './carrier.ts';
 
 export interface CarrierPlanDeps {
-  readonly relay: Pick<Relay, 'expect'>;
+  readonly relay: RelayTurns;
   readonly settings: ThreadSettings;
   readonly ids: IdSource;
 }

@@ -1,6 +1,6 @@
 import type { AppServer, ThreadSignal } from '../../../codex/app-server.ts';
 import type { HeldTurnHandle, RelayTurnHandle } from '../../../codex/relay/server/held-turns.ts';
-import type { Relay } from '../../../codex/relay/server/relay.ts';
+import type { RelayTurns } from '../../../codex/relay/server/relay.ts';
 import type { RelayTurnParams } from '../../../codex/relay/server/relay-turn.ts';
 import { within } from '../../../kit/async/wait.ts';
 import { closeTurn, type RunningTurn, type StartedTurn } from '../../attempt/app-server-turn.ts';
@@ -43,7 +43,7 @@ export const isReusable = ({ turns, answerBytes }: CarrierThread, { usage }: Tur
 /** How a carrier is started. */
 export interface CarrierPlan {
   readonly appServer: AppServer;
-  readonly relay: Pick<Relay, 'expect'>;
+  readonly relay: RelayTurns;
   /** A thread that has carried a turn before; null: a new one is started. */
   readonly thread: CarrierThread | null;
   readonly slug: string;

@@ -1,4 +1,4 @@
-import type { Relay } from '../../../codex/relay/server/relay.ts';
+import type { Relay, RelayBackend } from '../../../codex/relay/server/relay.ts';
 import { reachesBackend } from '../../../codex/capabilities/field-support.ts';
 import { toolRulesOf } from '../../../codex/capabilities/tool-kinds.ts';
 import { TurnAttempt, REPORT_MS } from '../../attempt/turn-attempt.ts';
@@ -7,13 +7,10 @@ import type { TurnDriver, DriverDeps } from '../driver.ts';
 import { CarriedTurn } from './carried-turn.ts';
 import { Carrier } from './carrier.ts';
 import { plainPlan } from './carrier-plans.ts';
-import { PreStartedTurns, type PreStartedTurnsOptions } from './pre-started-turns.ts';
+import { PreStartedTurns, type PreStartRules } from './pre-started-turns.ts';
 
 /** Requests that the relay writes: only the backend limits what they can carry. */
-export const relayDraft = (
-  relay: Pick<Relay, 'profile' | 'refusedFor'>,
-  deps: DraftDeps,
-): TurnDriver['draft'] => {
+export const relayDraft = (relay: RelayBackend, deps: DraftDeps): TurnDriver['draft'] => {
   const { profile } = relay;
   const tools = toolRulesOf(profile);
   return (turn, strategy, history) =>
@@ -40,7 +37,7 @@ export interface RelayDriverDeps extends DriverDeps {
   readonly relay: Relay;
   /** The entry of the model catalogue that codex uses for a model name. */
   readonly slugOf: (name: string) => string;
-  readonly preStart: Pick<PreStartedTurnsOptions, 'max' | 'expected' | 'onEnd' | 'onMiss' | 'onChange'>;
+  readonly preStart: PreStartRules;
 }
 
 /** The relay writes the model request and reads the answer; the app-server carries it. */

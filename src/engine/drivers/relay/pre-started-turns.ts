@@ -152,19 +152,22 @@ export type PreStartedFate =
   /** Others were more useful. */
   | 'dropped';
 
-export interface PreStartedTurnsOptions {
+export interface PreStartRules {
   /** Most pre-started turns for one entry of the model catalogue; 0: none. */
   readonly max: number;
-  readonly clock: Clock;
   /** The kind of the first request, if it can be guessed. */
   readonly expected: () => string | null;
-  /** Starts a turn; `thread`: in a thread that has carried others, null: in a new one. */
-  readonly start: (appServer: AppServer, slug: string, thread: CarrierThread | null) => Promise<Carrier>;
   readonly onEnd: (fate: PreStartedFate) => void;
   /** A request found none, and started its own. */
   readonly onMiss: () => void;
   /** The number of turns that wait, and of threads without a turn. */
   readonly onChange: (waiting: number, idleThreads: number) => void;
+}
+
+export interface PreStartedTurnsOptions extends PreStartRules {
+  readonly clock: Clock;
+  /** Starts a turn; `thread`: in a thread that has carried others, null: in a new one. */
+  readonly start: (appServer: AppServer, slug: string, thread: CarrierThread | null) => Promise<Carrier>;
 }
 
 /** The app-server and the login may change; and a request that is held longer was never tried. */
