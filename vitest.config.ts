@@ -5,15 +5,16 @@ import { defineConfig } from 'vitest/config';
 import { bundleThreads } from './test/support/bundle-threads.ts';
 
 /** They measure the event loop, what is left behind, or deadlines of our own: each needs a core for itself. */
-const ALONE = [
+const TIMED = [
   'src/turns/format/check-format.test.ts',
   'src/kit/async/event-loop.test.ts',
   'src/threads/*.test.ts',
-  'test/chaos/*.test.ts',
   'test/faults/event-loop.test.ts',
   'test/faults/time-limits.test.ts',
-  'test/soak/*.test.ts',
 ];
+
+/** The same for many faults and requests at once. They take longest, so they begin first. */
+const STORMS = ['test/chaos/*.test.ts', 'test/soak/*.test.ts'];
 
 /** It replaces a module (`vi.mock`), so it needs a process of its own. */
 const MOCKED = ['test/faults/unstored-answers.test.ts'];
@@ -33,6 +34,9 @@ const UNIT = [
 /** They run together. Half of their time is spent waiting, so four run at once even on two cores. */
 const together = { maxWorkers: Math.max(4, availableParallelism() - 1), sequence: { groupOrder: 1 } };
 
+/** They run after all others. */
+const last = { maxWorkers: 2, sequence: { groupOrder: 2 } };
+
 export default defineConfig({
   plugins: [bundleThreads()],
   test: {
@@ -51,18 +55,16 @@ export default defineConfig({
         test: {
           name: 'product',
           include: ['test/**/*.test.ts', 'src/**/real-*.test.ts'],
-          exclude: [...ALONE, ...MOCKED, ...UNIT],
+          exclude: [...TIMED, ...STORMS, ...MOCKED, ...UNIT],
           globalSetup: ['./test/support/build-console.ts'],
           // Files share the modules of their process: loading them again took a quarter of the time.
           isolate: false,
           ...together,
         },
       },
-      { extends: true, test: { name: 'unit', include: UNIT, exclude: ALONE, isolate: false, ...together } },
-      {
-        extends: true,
-        test: { name: 'alone', include: ALONE, isolate: false, maxWorkers: 2, sequence: { groupOrder: 2 } },
-      },
+      { extends: true, test: { name: 'unit', include: UNIT, exclude: TIMED, isolate: false, ...together } },
+      { extends: true, test: { name: 'storms', include: STORMS, isolate: false, ...last } },
+      { extends: true, test: { name: 'timed', include: TIMED, isolate: false, ...last } },
     ],
   },
 });
