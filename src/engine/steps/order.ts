@@ -11,8 +11,7 @@ import { needLogprobs } from './need-logprobs.ts';
 import { repairCalls } from './repair-calls.ts';
 import { retryWhole } from './retry-whole.ts';
 import type { Step } from './step.ts';
-import { stopEarly } from './stop-early.ts';
-import { stopSequences } from './stop-sequences.ts';
+import { stopEarly, stopSequences } from './stop-sequences.ts';
 
 /** The steps of an answer, around the engine, the first outermost. They depend on the API and the request. */
 export const ANSWER_STEPS = [

@@ -1,11 +1,36 @@
 import { isToolCall } from '../../canonical/request/item.ts';
-import { isEmptyDelta, type ItemDelta, type TurnEvent } from '../../canonical/events/turn-event.ts';
+import {
+  isEmptyDelta,
+  type ItemDelta,
+  type TurnEvent,
+  type StopEarly,
+} from '../../canonical/events/turn-event.ts';
 import { wellFormed } from '../../canonical/events/well-formed.ts';
 import type { Clock } from '../../kit/ambient.ts';
 import { yieldToLoop } from '../../kit/async/event-loop.ts';
 import { append } from '../../kit/collections/lists.ts';
 import { isJsonObject, type Json } from '../../kit/json/json.ts';
 import type { Step } from './step.ts';
+
+/** Ends the answer, and its turn, where the dialect of the client says so. */
+export const stopEarly: Step<{ readonly stopEarly: StopEarly | null }> = {
+  name: 'stop-early',
+  why: 'Some clients run tools as soon as they have read their calls. Around the repair, so that only valid calls end an answer.',
+  wrap: (next, { stopEarly: endEarly }) =>
+    endEarly === null
+      ? next
+      : (request, context) => {
+          const plan = next(request, context);
+          return {
+            ...plan,
+            async *run(signal, onSettled) {
+              const left = new AbortController();
+              const events = plan.run(AbortSignal.any([signal, left.signal]), onSettled);
+              yield* endEarly(events, () => left.abort());
+            },
+          };
+        },
+};
 
 /** Log probabilities of a text that is cut or held back. Each is sent with the beginning of its token. */
 export class HeldLogprobs {
