@@ -1,8 +1,10 @@
 /**
  * Measures how the sources are divided: figures, not descriptions. Each figure has a limit and says what to do when it is
- * exceeded. A limit above its target is the value at the time of writing: the figure must not grow.
+ * exceeded. A limit above its target is the value at the time of writing, for the walk with a tenth more, because chunks end
+ * where the machine lets them: the figure must not grow.
  *
- *   node scripts/structure.ts             the table, and every place that a figure counts with --list
+ *   node scripts/structure.ts             the table
+ *   node scripts/structure.ts --list NAME every place that a figure counts
  *   node scripts/structure.ts --walk      also runs a request and counts its files and calls (needs no network)
  *   node scripts/structure.ts --root DIR  another copy of the sources, for example of an earlier commit
  */
@@ -28,13 +30,13 @@ interface Figure {
 export const FIGURES = {
   filesPer10k: {
     title: 'files per 10,000 lines',
-    limit: 99,
+    limit: 90,
     target: 90,
     remedy: 'Fold a file that only its neighbour imports into that neighbour.',
   },
   lonely: {
     title: 'files under 60 lines whose only importer is in the same folder',
-    limit: 80,
+    limit: 25,
     target: 25,
     remedy:
       'Move its content into the importer, unless it has a second idea or a test that reads better alone.',
@@ -54,50 +56,50 @@ export const FIGURES = {
   },
   clashes: {
     title: 'exported names that exist twice',
-    limit: 41,
+    limit: 20,
     target: 20,
     remedy: 'One name, one thing: rename one of the two after what distinguishes it.',
   },
   participles: {
     title: 'interfaces named by a bare participle',
-    limit: 58,
+    limit: 15,
     target: 15,
     remedy: 'Name the concept, or pass the arguments: a bag of left-over arguments is not a concept.',
   },
   picks: {
     title: 'Pick and Omit',
-    limit: 430,
+    limit: 230,
     target: 230,
     remedy: 'Name the smaller interface that is meant, and let the larger one extend it.',
   },
   composeFiles: {
     title: 'files in src/compose',
-    limit: 38,
+    limit: 12,
     target: 12,
     remedy:
       'Wiring of one feature belongs to its folder in src/features; wiring with one importer to that importer.',
   },
   appImports: {
     title: 'imports of src/compose/app.ts',
-    limit: 46,
+    limit: 16,
     target: 16,
     remedy: 'app.ts opens a list of features: what it imports for one of them belongs to that feature.',
   },
   walkFiles: {
     title: 'files that a plain streamed request touches',
-    limit: 249,
+    limit: 240,
     target: 230,
     remedy: 'Fold files that are only called in a row; skip steps that do nothing for a plain request.',
   },
   walkCalls: {
     title: 'calls of a plain streamed request, without those of its deltas',
-    limit: 3_780,
+    limit: 4_000,
     target: 3_600,
     remedy: '`npm run bench:calls -- --top 40` names the most called functions.',
   },
   walkCallsPerDelta: {
     title: 'calls per delta',
-    limit: 198,
+    limit: 220,
     target: 150,
     remedy: '`npm run bench:calls -- --top 40` names the most called functions.',
   },

@@ -7,7 +7,7 @@ import {
   type Part,
   type Produced,
 } from '../../canonical/request/item.ts';
-import type { StoredRequest } from '../../http/turn/start-turn.ts';
+import type { SentRequest } from '../../http/turn/start-turn.ts';
 import { assertNever } from '../../kit/assert-never.ts';
 import { atOnce, runSliced, type Sliced } from '../../kit/async/event-loop.ts';
 import { readJsonSteps } from '../../kit/json/json-reader.ts';
@@ -148,7 +148,7 @@ interface StoredResponse {
   /** The `include` of the request that created it; absent: none. */
   readonly include?: readonly string[];
   /** The request of a background response that has not ended, if it can run again. */
-  readonly request?: StoredRequest;
+  readonly request?: SentRequest;
 }
 
 const RUNNING: ReadonlySet<ResponseStatus> = new Set(['queued', 'in_progress']);
@@ -171,7 +171,7 @@ export function* readResponse({ id, body }: Pick<ResponseRow, 'id' | 'body'>): S
   };
 }
 
-const isStoredRequest = (value: unknown): value is StoredRequest =>
+const isStoredRequest = (value: unknown): value is SentRequest =>
   isJsonObject(value) &&
   isJsonObject(value['body']) &&
   isJsonObject(value['headers']) &&

@@ -15,7 +15,6 @@ import { serveTurn } from '../turn/serve-turn.ts';
 import type { TurnDeps } from '../turn/start-turn.ts';
 import { route, type Route } from '../route.ts';
 import { countRoutes, type CountLine } from './input-tokens.ts';
-import { steerRoute } from './steer.ts';
 import {
   projectAnthropicModels as anthropicModels,
   projectAnthropicModel as anthropicModel,
@@ -28,6 +27,26 @@ import type { TurnGate } from '../../turns/turn-gate.ts';
 import { INFER_OR_READ } from '../guards/scopes.ts';
 import { gatewayError } from '../../canonical/failure/failure.ts';
 import { quoted } from '../../kit/text/display.ts';
+import { readSteer } from '../../openai/responses/input/steer.ts';
+import { ignoredHeader } from '../answer/turn-headers.ts';
+import { readHeldBody, type BodyDeps } from '../body/read-json.ts';
+import type { RunningResponses } from '../../turns/running-responses.ts';
+
+interface SteerDeps extends BodyDeps {
+  readonly running: RunningResponses;
+}
+
+/** Sends input to the model of a running stream. */
+const steerRoute = (deps: SteerDeps): Route =>
+  route('POST /v1/responses/:id/steer', {}, async (http, exchange, params) => {
+    const id = params['id'] ?? '';
+    const { texts, ignored } = readSteer(await readHeldBody(http, exchange, deps));
+    await deps.running.steer(id, { caller: exchange.caller(), texts, signal: exchange.signal });
+    return Response.json(
+      { id, object: 'response.steer', status: 'accepted' },
+      { status: 202, headers: ignoredHeader(ignored) },
+    );
+  });
 
 /** Unsupported APIs that clients try: those of OpenAI that no app-server can serve. */
 const PATHS = ['/v1/images/:rest{.+}', '/v1/audio/:rest{.+}'];

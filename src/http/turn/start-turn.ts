@@ -95,7 +95,7 @@ export interface TurnOrigin {
 }
 
 /** A request as its client sent it. */
-export interface StoredRequest {
+export interface SentRequest {
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
   /** How many times it has been run again. */
@@ -104,7 +104,7 @@ export interface StoredRequest {
 
 export interface ReadTurn extends TranslatedBody {
   /** The request itself, if it has to be stored. */
-  readonly stored: StoredRequest | null;
+  readonly stored: SentRequest | null;
 }
 
 /** Reads a request and translates it. A function of its own, so that nothing of the body outlives its reading. */

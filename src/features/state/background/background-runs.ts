@@ -1,5 +1,5 @@
 import { failure, type Failure, failureOf } from '../../../canonical/failure/failure.ts';
-import type { StoredRequest } from '../../../http/turn/start-turn.ts';
+import type { SentRequest } from '../../../http/turn/start-turn.ts';
 import type { Clock } from '../../../kit/ambient.ts';
 import { runSliced } from '../../../kit/async/event-loop.ts';
 import { within } from '../../../kit/async/wait.ts';
@@ -31,7 +31,7 @@ export interface BackgroundRunsOptions extends Omit<BackgroundRunDeps, 'store'> 
 /** A response whose instance has stopped. */
 export interface LostResponse {
   readonly row: ResponseRow;
-  readonly request: StoredRequest;
+  readonly request: SentRequest;
   /** The number of the next event. */
   readonly firstEvent: number;
   /** Aborted while the response is prepared, if this instance may not run it any more. */
@@ -77,7 +77,7 @@ export class BackgroundRuns {
   }
 
   /** Adds the row of a response. Rejects if it cannot: then the response does not exist. */
-  add({ owner, response }: BackgroundRun, request: StoredRequest | null): Promise<void> {
+  add({ owner, response }: BackgroundRun, request: SentRequest | null): Promise<void> {
     return this.#options.rows.add(owner, response, { lease: this.#leases.current, request });
   }
 
@@ -457,7 +457,7 @@ export class BackgroundRows {
   async add(
     owner: string,
     response: BackgroundResponse,
-    how: { readonly lease: Lease; readonly request: StoredRequest | null },
+    how: { readonly lease: Lease; readonly request: SentRequest | null },
   ): Promise<void> {
     const { id, createdAt, queued } = response;
     const object: JsonObject = isJsonObject(queued) ? queued : {};
@@ -477,7 +477,7 @@ export class BackgroundRows {
   }
 
   /** It waits again. False: it does not run any more. */
-  async again({ owner, ...row }: ResponseRow, request: StoredRequest): Promise<boolean> {
+  async again({ owner, ...row }: ResponseRow, request: SentRequest): Promise<boolean> {
     const { object } = await runSliced(readResponse(row), null);
     const body = JSON.stringify(responseBody({ object, shown: [], request }));
     return (await this.#options.store.responses.change(owner, row.id, { status: 'queued', body })) !== null;

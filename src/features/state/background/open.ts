@@ -9,8 +9,13 @@ import { StreamCopies } from './stream-copies.ts';
 import { ResponseEvents } from './response-events.ts';
 import type { Api, Frame } from '../../../turns/api.ts';
 import { BackgroundLimits } from './background-limits.ts';
-import { responseStream, type StreamAsk } from './response-stream.ts';
-import { rerunBackground, serveBackground, type BackgroundParts } from './serve-background.ts';
+import {
+  responseStream,
+  type StreamAsk,
+  rerunBackground,
+  serveBackground,
+  type BackgroundParts,
+} from './serve-background.ts';
 import type { Core, Own } from '../../../compose/feature.ts';
 import type { Exchange } from '../../../http/exchange/exchange.ts';
 import type { Background } from '../../../http/turn/start-turn.ts';

@@ -23,6 +23,53 @@ import {
   type BackgroundServing,
   type TurnDeps,
 } from '../../../http/turn/start-turn.ts';
+import { gatewayError, type GatewayError } from '../../../canonical/failure/failure.ts';
+import { quoted } from '../../../kit/text/display.ts';
+import { stateError } from '../failures.ts';
+import type { FoundResponse } from '../stored-responses.ts';
+import { isRunning } from '../stored-turn.ts';
+
+export interface StreamAsk {
+  readonly query: URLSearchParams;
+  /** Of the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The stream of a stored response from an event on, as its first reader got it, and live while it runs. */
+export const responseStream = async (
+  { row, object }: FoundResponse,
+  { query, headers }: StreamAsk,
+  exchange: Exchange,
+  { events, turns }: { readonly events: ResponseEvents; readonly turns: TurnDeps },
+): Promise<Response> => {
+  const after = readStartingAfter(query);
+  const isFresh = turns.ambient.clock.now() - 1000 * Number(object['completed_at']) < FRESH_MS;
+  const isKept = isRunning(row.status) || (await events.appear(row.id, isFresh ? APPEAR_MS : 0));
+  if (!isKept) throw notStreamable(row.isBackground ? OLD : SYNCHRONOUS);
+  const texts = events.read(row.owner, row.id, after + 1, exchange.signal);
+  return streamEvents(texts, { headers, exchange, deps: turns });
+};
+
+const OLD = 'This response can no longer be streamed because it is more than 10 minutes old.';
+const SYNCHRONOUS = 'This response cannot be streamed because it was not created with background=true.';
+
+/** The events of a stream with a client are written when it has ended: on another instance they appear a little later. */
+const FRESH_MS = 5_000;
+const APPEAR_MS = 1_000;
+
+const notStreamable = (message: string): GatewayError =>
+  stateError('not_streamable', { param: 'stream', code: 'invalid_request_error', message });
+
+/** -1: from the beginning. */
+const readStartingAfter = (query: URLSearchParams): number => {
+  const value = query.get('starting_after');
+  if (value === null) return -1;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw gatewayError('invalid_type', {
+    param: 'starting_after',
+    message: `Invalid type for 'starting_after': expected the sequence number of an event, but got '${quoted(value)}' instead.`,
+  });
+};
 
 /** What background responses need besides the dependencies of turns. */
 export interface BackgroundParts {
@@ -73,7 +120,7 @@ export const serveBackground = async (
   return jsonResponse(background.queued, headers, exchange.signal);
 };
 
-interface Starting {
+interface BackgroundStart {
   readonly api: Api;
   readonly call: Omit<RunCall, 'held' | 'state' | 'signal' | 'note' | 'onAccepted'> & {
     readonly trace: RequestTrace;
@@ -90,7 +137,7 @@ interface Starting {
 /** Rejects if nothing runs. */
 const startBackground = async (
   { parsed, state, held, background, stored }: BackgroundRequest,
-  { api, call, firstEvent, client, signal, parts }: Starting,
+  { api, call, firstEvent, client, signal, parts }: BackgroundStart,
 ): Promise<{ readonly ignored: readonly string[]; readonly ended: Promise<void> }> => {
   const { runs, limits, turns, observer, onEnded } = parts;
   const { caller, requestId, startedAt } = call;
@@ -210,19 +257,16 @@ export const rerunBackground = async (
   await ended;
 };
 
-export type StreamingDeps = Pick<TurnDeps, 'keepaliveMs' | 'frameTally' | 'onBug'>;
+type StreamingDeps = Pick<TurnDeps, 'keepaliveMs' | 'frameTally' | 'onBug'>;
 
-interface Streaming {
+interface EventReader {
   readonly headers: Readonly<Record<string, string>>;
   readonly exchange: Exchange;
   readonly deps: StreamingDeps;
 }
 
 /** Shows the events of a response to one reader. Its run goes on if the reader leaves. */
-export const streamEvents = (
-  texts: AsyncIterable<string>,
-  { headers, exchange, deps }: Streaming,
-): Response => {
+const streamEvents = (texts: AsyncIterable<string>, { headers, exchange, deps }: EventReader): Response => {
   const tally = deps.frameTally();
   exchange.atEnd(() => tally.ended());
   return sseResponse(framesOf(texts), {
